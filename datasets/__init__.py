@@ -1,0 +1,1 @@
+"""Data sets with fixed splits."""

@@ -1,0 +1,1 @@
+"""Leaderboards: result Parquet in; HTML, CSV and plots out. Imports no torch."""

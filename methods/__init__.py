@@ -1,0 +1,1 @@
+"""Approximate-inference methods: one file per method, `base.py` for the contract."""

@@ -1,0 +1,73 @@
+"""A cell: the unit of work, of resume and of results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import datasets
+from bench.protocol import Protocol
+from bench.seeds import seed_of
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one split of one data set under one protocol.
+
+    Attributes:
+        suite, dataset, method: registry names.
+        split: number of the data set's fixed split.
+        preset: the name of the preset that `protocol` started from.
+        protocol: resolved.
+        seed: the run's; every random number follows from it and the cell's identity.
+    """
+
+    suite: str
+    dataset: str
+    method: str
+    split: int
+    preset: str
+    protocol: Protocol
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A relative path without suffix that names this cell and no other."""
+        protocol = f"{self.preset}-{self.protocol.hash}"
+        return f"{self.suite}/{self.dataset}/{self.method}/{protocol}/split{self.split:02d}-seed{self.seed}"
+
+    @property
+    def fit_seed(self) -> int:
+        """Seed of this cell's trials and fits."""
+        return seed_of(self.seed, self.suite, self.dataset, self.method, self.split)
+
+    @property
+    def fold_seed(self) -> int:
+        """Seed of the cross-validation folds: every method gets the same."""
+        return seed_of(self.seed, self.suite, self.dataset, self.split, "folds")
+
+    @property
+    def work(self) -> float:
+        """Roughly how long the cell takes, in minibatches of one row: to order jobs and to estimate what is left."""
+        rows = datasets.entry(self.dataset).n_rows
+        minibatches = self.protocol.epochs * rows / self.protocol.batch_size
+        if self.protocol.max_minibatches:
+            minibatches = min(minibatches, self.protocol.max_minibatches)
+        return minibatches * (self.protocol.trials * self.protocol.folds + 20)
+
+
+def cells_of(
+    suite: str,
+    names: Sequence[str],
+    methods: Sequence[str],
+    splits: Mapping[str, Sequence[int]],
+    preset: str,
+    protocol: Protocol,
+    seed: int,
+) -> list[Cell]:
+    """Every combination, longest work first; `splits` maps a data set to its split numbers."""
+    cells = [
+        Cell(suite, name, method, split, preset, protocol, seed)
+        for name in names
+        for method in methods
+        for split in splits[name]
+    ]
+    return sorted(cells, key=lambda cell: -cell.work)

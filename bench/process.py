@@ -1,0 +1,24 @@
+"""Settings of a worker process."""
+
+import ctypes
+import ctypes.util
+import sys
+
+import torch
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+KEEP_BYTES = 1 << 30
+
+
+def settle(threads: int = 1) -> None:
+    """Pin torch to `threads` threads and let the C library keep freed memory.
+
+    One thread per worker makes a cell's arithmetic the same however many workers there are. Keeping freed memory
+    spares the page faults of mapping every temporary anew (measured: a fifth of the time of a stack of 150).
+    """
+    torch.set_num_threads(threads)
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(ctypes.util.find_library("c"))
+        if hasattr(libc, "mallopt"):
+            libc.mallopt(M_MMAP_THRESHOLD, KEEP_BYTES)
+            libc.mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)

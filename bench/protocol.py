@@ -1,0 +1,54 @@
+"""How a cell is tuned and trained: everything a method is not free to choose."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+
+SAMPLERS = ("random", "tpe")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A training and tuning budget, the same for every method.
+
+    Attributes:
+        epochs: passes over the training rows of a fit.
+        batch_size: M, training examples per minibatch.
+        trials: hyper-parameter settings drawn per cell.
+        folds: parts of the cross-validation inside each train split.
+        sampler: "random" draws all trials at once, "tpe" in rounds that learn from the ones before.
+        samples: S, weight samples of a test-time predictive.
+        validation_samples: S of a validation predictive.
+        max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
+    """
+
+    epochs: int = 120
+    batch_size: int = 10
+    trials: int = 30
+    folds: int = 5
+    sampler: str = "random"
+    samples: int = 100
+    validation_samples: int = 100
+    max_minibatches: int | None = None
+
+    def __post_init__(self):
+        for name in ("epochs", "batch_size", "trials", "samples", "validation_samples"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.folds < 2:
+            raise ValueError(f"folds is {self.folds}; cross-validation needs at least 2")
+        if self.sampler not in SAMPLERS:
+            raise ValueError(f"sampler is {self.sampler!r}; it must be one of {', '.join(SAMPLERS)}")
+
+    def changed(self, **changes) -> "Protocol":
+        """This protocol with those of `changes` that are not None."""
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+    def to_json(self) -> str:
+        """All attributes, resolved, in a fixed order."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @property
+    def hash(self) -> str:
+        """Eight hexadecimal digits that tell one protocol from another."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:8]

@@ -1,0 +1,50 @@
+"""Where a number comes from: code, versions, machine."""
+
+import json
+import platform
+import socket
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGES = ("torch", "numpy", "optuna", "scikit-learn", "lockstep-bench")
+
+
+class Revision(NamedTuple):
+    """The code that ran: a git commit (or "unversioned") and whether tracked files differed from it."""
+
+    commit: str
+    dirty: bool | None
+
+
+@cache
+def code_revision() -> Revision:
+    """The revision of the checkout that this file is part of."""
+    root = Path(__file__).resolve().parent.parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return Revision(git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no")))
+    except (OSError, subprocess.CalledProcessError):
+        return Revision("unversioned", None)
+
+
+@cache
+def versions() -> str:
+    """Python and package versions as JSON."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return json.dumps(found)
+
+
+def host() -> str:
+    """This machine's name."""
+    return socket.gethostname()

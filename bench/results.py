@@ -1,0 +1,69 @@
+"""The results folder: one Parquet file per finished cell, and its per-example predictions beside it.
+
+    OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
+    OUT/predictions/...the same...
+    OUT/studies/...the same, .jsonl: Optuna journals
+    OUT/superseded/N/...: what `--fresh` put aside
+
+A cell's file is written last, under a temporary name, and renamed: it is there and whole, or not there. Nothing is
+ever rewritten.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.cells import Cell
+from bench.schema import CELLS
+
+PARTS = ("cells", "predictions", "studies", "unavailable.json")
+
+
+class Results:
+    """The results folder `out`."""
+
+    def __init__(self, out: Path):
+        self.out = Path(out)
+
+    def has(self, cell: Cell) -> bool:
+        """Whether the cell is finished, in whatever status."""
+        return self._path("cells", cell).exists()
+
+    def journal(self, cell: Cell) -> Path:
+        """Where the cell's Optuna study is kept."""
+        return self.out / "studies" / f"{cell.key}.jsonl"
+
+    def write(self, cell: Cell, row: dict[str, Any], predictions: pa.Table | None) -> None:
+        """Store a finished cell; `row` must have a value for every field of the schema that is not nullable."""
+        if predictions is not None:
+            _write_atomically(predictions, self._path("predictions", cell))
+        _write_atomically(pa.Table.from_pylist([row], schema=CELLS), self._path("cells", cell))
+
+    def put_aside(self) -> Path | None:
+        """Move everything to a numbered folder under OUT/superseded, so that the next run starts over."""
+        present = [self.out / part for part in PARTS if (self.out / part).exists()]
+        if not present:
+            return None
+        number = 1
+        while (self.out / "superseded" / str(number)).exists():
+            number += 1
+        aside = self.out / "superseded" / str(number)
+        aside.mkdir(parents=True)
+        for path in present:
+            path.rename(aside / path.name)
+        return aside
+
+    def _path(self, part: str, cell: Cell) -> Path:
+        return self.out / part / f"{cell.key}.parquet"
+
+
+def _write_atomically(table: pa.Table, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    pq.write_table(table, temporary, compression="zstd")
+    with temporary.open("rb") as written:
+        os.fsync(written.fileno())
+    os.replace(temporary, path)

@@ -1,0 +1,77 @@
+"""Runs jobs on worker processes through joblib; a worker that dies takes no other cell with it."""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from bench.worker import Job, Outcome, failed_row, run
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A job with the file that exists while it runs, which tells a dead worker's cell from those still waiting."""
+
+    job: Job
+    driver: int
+
+    @property
+    def marker(self) -> Path:
+        return self.job.journal.with_suffix(".running")
+
+
+def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
+    """Run every job, on `workers` processes, and yield outcomes as they come.
+
+    When a worker dies (killed, out of memory) the cells that were running are each tried once more, alone; one that
+    dies again is yielded as failed. Everything else goes on. Closing the iterator stops the workers.
+    """
+    waiting = {job.cell: Marked(job, os.getpid()) for job in jobs}
+    for marked in waiting.values():
+        marked.marker.unlink(missing_ok=True)
+    try:
+        while waiting:
+            try:
+                for outcome in _on_processes(list(waiting.values()), workers):
+                    del waiting[outcome.cell]
+                    yield outcome
+            except TerminatedWorkerError:
+                for marked in [marked for marked in waiting.values() if marked.marker.exists()]:
+                    del waiting[marked.job.cell]
+                    yield _second_try(marked)
+    finally:
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+def _on_processes(jobs: Sequence[Marked], workers: int) -> Iterator[Outcome]:
+    # batch_size 1: loky would otherwise glue short cells together, and a death would take them all.
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        pool = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
+        yield from pool(delayed(_run_marked)(marked) for marked in jobs)
+
+
+def _second_try(marked: Marked) -> Outcome:
+    marked.marker.unlink(missing_ok=True)
+    try:
+        # With a single worker joblib would run the cell in this very process, which must not die with it.
+        return next(_on_processes([marked], workers=2))
+    except TerminatedWorkerError as death:
+        marked.marker.unlink(missing_ok=True)
+        return Outcome(marked.job.cell, failed_row(marked.job, f"the worker process died twice: {death}"), None)
+
+
+def _run_marked(marked: Marked) -> Outcome:
+    if os.getpid() != marked.driver:
+        # Ctrl-C reaches the whole process group; the driver alone decides what it means.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    marked.marker.parent.mkdir(parents=True, exist_ok=True)
+    marked.marker.touch()
+    try:
+        return run(marked.job)
+    finally:
+        marked.marker.unlink(missing_ok=True)

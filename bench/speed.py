@@ -1,0 +1,120 @@
+"""What lockstep is worth: `python -m bench.speed` times every method alone and in stacks, in one run.
+
+The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows. A
+model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
+runs the same method code without vmap, one network at a time.
+"""
+
+import csv
+import statistics
+import sys
+import time
+from typing import Annotated, Literal
+
+import typer
+
+import methods
+
+N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
+MODEL_STEPS = 6000  # per measurement, spread over the rows of the stack, within the two limits
+MIN_UPDATES, MAX_UPDATES = 64, 256
+WARM_UPDATES = 16
+REPEATS = 3
+HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def speed(
+    names: Annotated[str, typer.Option("--methods", help="Names, comma-separated; all by default.")] = "",
+    stacks: Annotated[str, typer.Option("--stack", help="Rows in lockstep, comma-separated.")] = "5,30,150,600",
+    output: Annotated[Literal["table", "csv"], typer.Option("--format", help="How to print.")] = "table",
+    compiled: Annotated[bool, typer.Option("--compile", help="Fuse the stacked step with torch.compile.")] = False,
+    threads: Annotated[int, typer.Option(help="CPU threads; a worker of the benchmark has one.", min=1)] = 1,
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+) -> None:
+    """Microseconds per model-step, alone and stacked, and their ratio."""
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or list(methods.names())
+    try:
+        sizes = [int(size) for size in stacks.split(",")]
+        for name in chosen:
+            methods.get(name)
+    except (ValueError, LookupError, ImportError) as error:
+        raise typer.BadParameter(str(error)) from None
+    if min(sizes) < 1:
+        raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
+
+    from bench.process import settle
+
+    settle(threads)
+    execution = "compiled" if compiled else "traced"
+    rows = [row for name in chosen for row in _measure(name, sizes, execution, device)]
+    if output == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(["method", "stack", "alone_us", "stacked_us", "ratio"])
+        writer.writerows((name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}") for name, size, alone, us in rows)
+    else:
+        _print_table(rows, sizes, execution, threads, device)
+
+
+def _measure(name: str, sizes: list[int], execution: str, device: str) -> list[tuple[str, int, float, float]]:
+    """(method, stack, alone, stacked) for each size, microseconds per model-step, medians of repeats."""
+    alone, stacked = [], {size: [] for size in sizes}
+    for _ in range(REPEATS):
+        alone.append(_microseconds(name, 1, "eager", device, stacked=False))
+        for size in sizes:
+            stacked[size].append(_microseconds(name, size, execution, device))
+    return [(name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
+
+
+def _microseconds(name: str, n_rows: int, execution: str, device: str, stacked: bool = True) -> float:
+    """Time per model-step from the end of the first updates, which set up and trace, to the end of the last."""
+    import numpy as np
+    import torch
+
+    from bench.minibatches import Schedule
+    from bench.stack import Data, Fit, Stack
+    from methods.likelihoods import Gaussian
+    from methods.networks import MLP
+    from methods.problem import Task
+
+    method = methods.get(name)
+    n_fits = max(1, n_rows // method.members)
+    timed = min(MAX_UPDATES, max(MIN_UPDATES, MODEL_STEPS // (n_fits * method.members)))
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((N_ROWS, N_FEATURES))
+    data = Data.of(x, x.sum(axis=1), device)
+    task = Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
+    fits = [Fit(np.arange(N_ROWS), HPARAMS, seed) for seed in range(n_fits)]
+    minibatches = (WARM_UPDATES + timed) * method.batches_per_update
+    schedule = Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
+    clock = []
+
+    def watch(update: int) -> None:
+        if update in (WARM_UPDATES, WARM_UPDATES + timed):
+            if data.x.is_cuda:
+                torch.cuda.synchronize()
+            clock.append(time.perf_counter())
+
+    Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
+    return (clock[1] - clock[0]) / (timed * n_fits * method.members) * 1e6
+
+
+def _print_table(rows, sizes: list[int], execution: str, threads: int, device: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    title = f"Microseconds per model-step ({device}, {threads} thread(s), {execution}); in brackets alone / stacked"
+    table = Table(title=title)
+    for heading in ("method", "alone", *(f"stack of {size}" for size in sizes)):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for name in dict.fromkeys(row[0] for row in rows):
+        own = [row for row in rows if row[0] == name]
+        cells = [f"{us:.1f} ({alone / us:.0f} x)" for _, _, alone, us in own]
+        table.add_row(name, f"{own[0][2]:.0f}", *cells)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,46 @@
+"""Suites: which data sets, which network, which budgets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import datasets
+from bench.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A collection of tasks that are run and shown together.
+
+    Attributes:
+        name: as on the command line; data sets say in their `suites` where they belong.
+        title: for people.
+        hidden: units of each hidden layer of its multilayer perceptrons.
+        splits: per preset, how many of a data set's splits are run unless told otherwise; None for all.
+        presets: name -> protocol.
+    """
+
+    name: str
+    title: str
+    hidden: tuple[int, ...]
+    splits: Mapping[str, int | None]
+    presets: Mapping[str, Protocol]
+
+    def datasets(self) -> tuple[str, ...]:
+        """Names of all data sets that belong here."""
+        return tuple(name for name in datasets.names() if self.name in datasets.entry(name).suites)
+
+
+SUITES = {
+    "uci": Suite(
+        name="uci",
+        title="UCI regression",
+        hidden=(50,),
+        splits={"paper": None, "quick": 3},
+        presets={
+            "paper": Protocol(),
+            "quick": Protocol(
+                epochs=40, batch_size=32, trials=6, folds=3, samples=100, validation_samples=30, max_minibatches=1500
+            ),
+        },
+    ),
+}

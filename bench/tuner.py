@@ -1,0 +1,132 @@
+"""Hyper-parameter search inside one train split: an Optuna study whose trials train together.
+
+Trials are asked for in rounds. A round's trials x folds are one stack; the objective of a trial is the mean over the
+folds of the validation NMLL. Only training rows are ever seen here.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
+
+from bench.protocol import Protocol
+from bench.seeds import seed_of
+
+TPE_STARTUP, TPE_ROUND = 10, 5
+ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
+
+# (trial number, hyper-parameters) of a round's trials -> the mean validation NMLL of each
+Objective = Callable[[list[tuple[int, dict[str, float]]]], list[float]]
+
+
+class AllTrialsFailed(ArithmeticError):
+    """No trial of a study gave a usable validation score."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The outcome of a study: the best trial's hyper-parameters and validation NMLL, and how many trials failed."""
+
+    hparams: dict[str, float]
+    validation_nmll: float
+    n_trials: int
+    n_failed: int
+
+
+def tune(
+    journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int, objective: Objective
+) -> Tuned:
+    """Run the study kept in the file `journal`, or what is left of it, and return its best trial.
+
+    A trial's hyper-parameters depend on `seed`, its number and, for TPE, the rounds before it, so a study that was
+    interrupted goes on from its last complete round and ends as it would have undisturbed. A trial whose score is
+    not finite, or absurd, is told as failed.
+
+    Raises:
+        AllTrialsFailed: when there is no best trial.
+    """
+    study = _opened(journal, protocol)
+    for start, end in _rounds(protocol):
+        if len(study.trials) >= end:
+            continue
+        asked = []
+        for number in range(start, end):
+            study.sampler = _sampler(protocol.sampler, seed_of(seed, "trial", number))
+            asked.append(study.ask(space))
+        scores = objective([(trial.number, trial.params) for trial in asked])
+        for trial, score in zip(asked, scores, strict=True):
+            if math.isfinite(score) and score < ABSURD_NMLL:
+                study.tell(trial, score)
+            else:
+                study.tell(trial, state=TrialState.FAIL)
+    failed = sum(trial.state == TrialState.FAIL for trial in study.trials)
+    if failed == len(study.trials):
+        raise AllTrialsFailed(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
+    return Tuned(study.best_params, study.best_value, len(study.trials), failed)
+
+
+def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
+    """The objective of each trial from scores of trials x folds, in that order."""
+    return scores.reshape(-1, n_folds).mean(axis=1).tolist()
+
+
+def _rounds(protocol: Protocol) -> Iterator[tuple[int, int]]:
+    """First and one-past-last trial number of each round."""
+    if protocol.sampler == "random":
+        yield 0, protocol.trials
+        return
+    start, end = 0, min(TPE_STARTUP, protocol.trials)
+    while start < end:
+        yield start, end
+        start, end = end, min(end + TPE_ROUND, protocol.trials)
+
+
+def _sampler(name: str, seed: int) -> BaseSampler:
+    seed %= 2**32  # what Optuna's random state takes
+    if name == "random":
+        return RandomSampler(seed=seed)
+    return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)
+
+
+def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
+    """The study in `journal` cut back to its complete rounds; a new one if there is none or it cannot be read."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    trials = _readable_trials(journal)
+    complete = max((end for _, end in _rounds(protocol) if all(map(_finished, trials[:end])) and end <= len(trials)), default=0)
+    if complete and complete == len(trials):
+        return _study(journal)
+    if journal.exists():
+        # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
+        fresh = journal.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        _study(fresh).add_trials(trials[:complete])
+        os.replace(fresh, journal)
+    return _study(journal)
+
+
+def _readable_trials(journal: Path) -> list[FrozenTrial]:
+    if not journal.exists():
+        return []
+    try:
+        return _study(journal).trials
+    except (ValueError, KeyError):  # a line cut short by a kill
+        return []
+
+
+def _study(journal: Path) -> optuna.Study:
+    storage = JournalStorage(JournalFileBackend(str(journal)))
+    return optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)
+
+
+def _finished(trial: FrozenTrial) -> bool:
+    return trial.state.is_finished()

@@ -1,0 +1,221 @@
+"""From a cell to its row: tune, fit, predict, score."""
+
+import json
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+import datasets
+import methods
+from bench import memory, metrics
+from bench.cells import Cell
+from bench.minibatches import Schedule
+from bench.process import settle
+from bench.provenance import code_revision, host, versions
+from bench.schema import SCHEMA_VERSION, predictions_schema
+from bench.seeds import seed_of
+from bench.stack import Data, Fit, Stack
+from bench.suites import SUITES
+from bench.tuner import Tuned, mean_over_folds, tune
+from datasets.splits import folds
+from datasets.standardise import Standardisation
+from methods.likelihoods import Gaussian, Predictive
+from methods.networks import MLP
+from methods.problem import Task
+
+MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # more rows gain nothing on a CPU core
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs to run one cell.
+
+    Attributes:
+        cell: to be run.
+        journal: file of its Optuna study.
+        data_dir: data directory, or None for the default.
+        device: torch device name.
+    """
+
+    cell: Cell
+    journal: Path
+    data_dir: Path | None
+    device: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished cell: its row of `bench.schema.CELLS` and, unless it failed, its predictions."""
+
+    cell: Cell
+    row: dict[str, Any]
+    predictions: pa.Table | None
+
+
+def run(job: Job) -> Outcome:
+    """Run one cell. Whatever goes wrong inside becomes the row's status and error; nothing is raised."""
+    settle()
+    device = torch.device(job.device)
+    memory.reset_peak(device)
+    found: dict[str, Any] = {}
+    predictions = None
+    try:
+        predictions = _CellRun(job, device, found).go()
+        status, error = "ok", None
+    except ArithmeticError as problem:
+        status, error = "diverged", str(problem)
+    except Exception:
+        status, error = "failed", traceback.format_exc(limit=-6)
+    found["peak_memory_mib"] = memory.peak_mib(device)
+    return Outcome(job.cell, _identity(job.cell, device) | found | {"status": status, "error": error}, predictions)
+
+
+def failed_row(job: Job, error: str) -> dict[str, Any]:
+    """The row of a cell whose worker did not live to write one."""
+    return _identity(job.cell, torch.device(job.device)) | {"status": "failed", "error": error}
+
+
+class _CellRun:
+    """The steps of one cell; what each finds out goes into `found` at once, so that a later failure keeps it."""
+
+    def __init__(self, job: Job, device: torch.device, found: dict[str, Any]):
+        self.job, self.cell, self.device, self.found = job, job.cell, device, found
+
+    def go(self) -> pa.Table:
+        cell, protocol = self.cell, self.cell.protocol
+        dataset = datasets.load(cell.dataset, self.job.data_dir)
+        split = dataset.splits[cell.split]
+        self.found |= {
+            "n_train": len(split.train),
+            "n_test": len(split.test),
+            "data_sha256": dataset.data_sha256,
+            "split_sha256": dataset.split_sha256[cell.split],
+        }
+        self.method = methods.get(cell.method)
+        self.task = task_of(cell.suite, cell.dataset, dataset.x.shape[1])
+        self.data = Data.of(dataset.x, dataset.y, self.device)
+
+        started = self._now()
+        tuned = self._tune(split.train)
+        self.found |= {
+            "tune_seconds": self._now() - started,
+            "hparams": json.dumps(tuned.hparams),
+            "validation_nmll": tuned.validation_nmll,
+            "n_trials": tuned.n_trials,
+            "n_trials_failed": tuned.n_failed,
+        }
+
+        started = self._now()
+        stack = self._train([Fit(split.train, tuned.hparams, seed_of(cell.fit_seed, "final"))], len(split.train))
+        self.found |= {
+            "fit_seconds": self._now() - started,
+            "n_weights": stack.n_weights,
+            "n_parameters": stack.n_parameters,
+        }
+
+        started = self._now()
+        predictive = next(stack.predict([split.test], protocol.samples))
+        self.found["predict_seconds_per_1000"] = (self._now() - started) / len(split.test) * 1000
+
+        predictive = Predictive(*(part.cpu() for part in predictive))
+        y = torch.tensor(dataset.y[split.test])
+        if not all(part.isfinite().all() for part in predictive):
+            raise ArithmeticError("the final fit predicts numbers that are not finite")
+        y_scale = float(Standardisation.of(dataset.y, split.train).scale)
+        self.found |= metrics.evaluate(predictive, y, y_scale)
+        return _predictions(predictive, split.test, y)
+
+    def _tune(self, train: np.ndarray) -> Tuned:
+        cell, protocol = self.cell, self.cell.protocol
+        validation = [train[part] for part in folds(len(train), protocol.folds, cell.fold_seed)]
+        training = [np.setdiff1d(train, part) for part in validation]
+        largest = max(map(len, training))
+
+        def objective(trials: list[tuple[int, dict[str, float]]]) -> list[float]:
+            fits = [
+                Fit(rows, hparams, seed_of(cell.fit_seed, "trial", number, fold))
+                for number, hparams in trials
+                for fold, rows in enumerate(training)
+            ]
+            scores = self._scores(fits, validation * len(trials), largest)
+            return mean_over_folds(scores, protocol.folds)
+
+        space = self.method.search_space(self.task)
+        return tune(self.job.journal, space, protocol, cell.fit_seed, objective)
+
+    def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray], largest: int) -> np.ndarray:
+        """The validation NMLL of each fit at its own validation rows."""
+        limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members)
+        scores = []
+        for first in range(0, len(fits), limit):
+            stack = self._train(fits[first : first + limit], largest)
+            rows = validation[first : first + limit]
+            predictives = stack.predict(rows, self.cell.protocol.validation_samples)
+            for own, predictive in zip(rows, predictives, strict=True):
+                scores.append(metrics.nmll(predictive, self.data.y[own]))
+        return np.array(scores)
+
+    def _train(self, fits: Sequence[Fit], largest: int) -> Stack:
+        protocol = self.cell.protocol
+        schedule = Schedule(
+            largest, protocol.batch_size, protocol.epochs, self.method.batches_per_update, protocol.max_minibatches
+        )
+        return Stack(self.method, self.task, self.data, fits, schedule)
+
+    def _now(self) -> float:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter()
+
+
+def task_of(suite: str, dataset: str, n_features: int) -> Task:
+    """The task that a suite makes of a data set."""
+    likelihood = Gaussian(datasets.entry(dataset).noise_precisions)
+    return Task(dataset, likelihood, MLP(n_features, SUITES[suite].hidden))
+
+
+def _predictions(predictive: Predictive, rows: np.ndarray, y: torch.Tensor) -> pa.Table:
+    n_samples = len(predictive.mean)
+    schema = predictions_schema(n_samples)
+
+    def per_point(samples: torch.Tensor) -> pa.Array:
+        flat = pa.array(samples.T.float().reshape(-1).numpy())
+        return pa.FixedSizeListArray.from_arrays(flat, n_samples)
+
+    columns = [
+        pa.array(rows),
+        pa.array(y.numpy()),
+        per_point(predictive.mean),
+        per_point(predictive.variance),
+        pa.array(-metrics.log_density(predictive, y).numpy()),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _identity(cell: Cell, device: torch.device) -> dict[str, Any]:
+    revision = code_revision()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite": cell.suite,
+        "dataset": cell.dataset,
+        "method": cell.method,
+        "split": cell.split,
+        "preset": cell.preset,
+        "seed": cell.seed,
+        "protocol": cell.protocol.to_json(),
+        "protocol_hash": cell.protocol.hash,
+        "code_revision": revision.commit,
+        "code_dirty": revision.dirty,
+        "versions": versions(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "host": host(),
+        "finished_at": datetime.now(UTC),
+    }

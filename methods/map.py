@@ -1,0 +1,60 @@
+"""MAP: the single most probable weight vector.
+
+Minimises -log p(D | theta) + alpha/2 |theta|^2, the negative log posterior under the prior N(0, I / alpha) up to a
+constant, with the data term estimated from a minibatch.
+"""
+
+from typing import NamedTuple
+
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+from torch.func import grad
+
+from methods.base import Method, Paper
+from methods.optim import Adam
+from methods.problem import Problem, Task
+from methods.spaces import LogUniform
+
+
+class State(NamedTuple):
+    """Attributes:
+    weights: (D,)
+    optim: of the weights.
+    """
+
+    weights: Tensor
+    optim: Adam
+
+
+class MAP(Method):
+    """Maximum a posteriori with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
+
+    name = "map"
+    title = "MAP"
+    paper = Paper("MacKay 1992", "A Practical Bayesian Framework for Backpropagation Networks")
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(1e-3, 3e-2),
+            "prior_precision": LogUniform(0.01, 10),
+            **task.likelihood.search_space(),
+        }
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        weights = problem.initial_weights(noise)
+        return State(weights, Adam.init(weights))
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        def negative_log_posterior(weights: Tensor) -> Tensor:
+            data = problem.n_train * problem.mean_nll(weights, batch, hparams)
+            return data + 0.5 * hparams.prior_precision * weights.square().sum()
+
+        gradient = grad(negative_log_posterior)(state.weights)
+        weights, optim = state.optim.step(state.weights, gradient, hparams.lr, t)
+        return State(weights, optim)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+        return state.weights
+
+    def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
+        return posterior[None]

@@ -1,0 +1,90 @@
+"""Which methods there are, ours and those of installed packages, found without importing any of them.
+
+A package adds a method by an entry point of the group `lockstep_bench.methods`:
+
+    [project.entry-points."lockstep_bench.methods"]
+    my-method = "my_package.my_method:MyMethod"
+"""
+
+import ast
+import difflib
+import importlib
+import importlib.util
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+GROUP = "lockstep_bench.methods"
+
+BUILT_IN = {
+    "vifa": "methods.vifa:VIFA",
+    "vifa-lr": "methods.vifa:LinearVIFA",
+    "mfvi": "methods.mfvi:MeanFieldVI",
+    "map": "methods.map:MAP",
+    "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
+}
+
+
+class UnknownMethod(LookupError):
+    """A name that is in no registry; the message suggests the nearest one."""
+
+    def __init__(self, name: str):
+        near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        super().__init__(f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}")
+
+
+class BrokenMethod(ImportError):
+    """A registered method that cannot be imported, or whose name is taken."""
+
+
+@cache
+def _targets() -> dict[str, EntryPoint]:
+    built_in = {name: EntryPoint(name, target, GROUP) for name, target in BUILT_IN.items()}
+    foreign = {entry.name: entry for entry in sorted(entry_points(group=GROUP)) if entry.name not in built_in}
+    return built_in | foreign
+
+
+def names() -> tuple[str, ...]:
+    """All registered names: the project's own first, then those of entry points, alphabetically."""
+    return tuple(_targets())
+
+
+def get(name: str):
+    """The method called `name`, as a ready instance.
+
+    Raises `UnknownMethod` for a name nobody registered and `BrokenMethod` when its import fails.
+    """
+    if name not in _targets():
+        raise UnknownMethod(name)
+    entry = _targets()[name]
+    try:
+        method = entry.load()()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
+    if method.name != name:
+        raise BrokenMethod(f"method {name!r} ({entry.value}) calls itself {method.name!r}; the two must be equal")
+    return method
+
+
+def problem_with(name: str) -> str | None:
+    """Why `name` cannot be used, or None. Imports the method."""
+    try:
+        get(name)
+    except (UnknownMethod, BrokenMethod) as error:
+        return str(error)
+    return None
+
+
+def describe(name: str) -> str:
+    """One line about a method, the first of its module's docstring, read without importing the module."""
+    if name not in _targets():
+        raise UnknownMethod(name)
+    entry = _targets()[name]
+    try:
+        source = Path(importlib.util.find_spec(entry.module).origin).read_text(encoding="utf-8")
+        return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    except Exception as error:
+        # A listing must survive whatever a stranger's package does when it is looked at.
+        return f"cannot be read: {type(error).__name__}: {error}"

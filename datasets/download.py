@@ -1,0 +1,144 @@
+"""Downloads: file by file, over https, from a pinned place, checked before they get their name.
+
+pooch writes to a temporary file, compares the digest and renames; so an interrupted download leaves no half file,
+and several processes may fetch the same set at once.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+from datasets import places, store
+from datasets.errors import Unavailable, Unreachable
+from datasets.records import File, Source
+from datasets.registry import entry
+
+CONNECT_TIMEOUT_SECONDS = 4  # per address of the host, so a dropped route costs a few times this
+READ_TIMEOUT_SECONDS = 30
+CHUNK_BYTES = 1 << 16
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Refused(Exception):
+    """An answer that is not to be trusted."""
+
+
+def fetch(
+    name: str,
+    data_dir: str | os.PathLike | None = None,
+    progress: bool = False,
+    base_url: str | None = None,
+) -> tuple[Path, ...]:
+    """Download the files of `name` that are missing or damaged; valid ones are left alone.
+
+    data_dir: see `datasets.data_dir`.
+    progress: show a bar on stderr.
+    base_url: a mirror to use instead of the source's own address; https, or http on this machine.
+
+    Returns the files downloaded: none when all were in place, so a complete folder may be read-only.
+
+    Raises `UnknownDataset`, `Unreachable` at the first failed connection, and `Unavailable` when the server's answer
+    is refused or the folder cannot be written; files that arrived before stay, and the next call goes on from there.
+    """
+    source, folder = entry(name), places.data_dir(data_dir)
+    wanted = [fault.file for fault in store.faults(source, folder, deep=True)]
+    if not wanted:
+        return ()
+    with _bar(name, sum(file.bytes for file in wanted), shown=progress) as advance:
+        return _download(source, wanted, folder, base_url or source.base_url, advance)
+
+
+def session(base_url: str):
+    """A requests session that does not follow a redirect from https to anything less."""
+    import requests
+
+    secure = urlsplit(base_url).scheme == "https"
+
+    def check_redirect(response, **_):
+        if response.is_redirect:
+            target = urljoin(response.url, response.headers["location"])
+            if urlsplit(target).scheme != "https" and (secure or not _loopback(target)):
+                raise Refused(f"it redirects to {target}, which is not https")
+
+    connection = requests.Session()
+    connection.hooks["response"].append(check_redirect)
+    return connection
+
+
+def _download(
+    source: Source, wanted: list[File], folder: Path, base_url: str, advance: Callable[[int], None]
+) -> tuple[Path, ...]:
+    if urlsplit(base_url).scheme != "https" and not _loopback(base_url):
+        raise Unavailable(source.name, f"its address {base_url!r} is not https", "use an https address")
+    paths = []
+    with session(base_url) as connection:
+        for file in wanted:
+            url = urljoin(base_url.rstrip("/") + "/", file.path)
+            with _explained(source, folder, url):
+                paths.append(_retrieve(connection, url, file, store.path_of(source, file, folder)))
+            advance(file.bytes)
+    return tuple(paths)
+
+
+def _loopback(url: str) -> bool:
+    return urlsplit(url).scheme == "http" and urlsplit(url).hostname in LOOPBACK
+
+
+def _retrieve(connection, url: str, file: File, path: Path) -> Path:
+    import pooch
+
+    def receive(url: str, temporary: str, _: object) -> None:
+        timeout = (CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS)
+        with connection.get(url, stream=True, timeout=timeout) as response, open(temporary, "wb") as out:
+            response.raise_for_status()
+            received = 0
+            for chunk in response.iter_content(CHUNK_BYTES):
+                received += len(chunk)
+                if received > file.bytes:
+                    raise Refused(f"it is longer than {file.bytes} bytes")
+                out.write(chunk)
+        # pooch's temporary files are for their owner only, but a data folder is often shared.
+        os.chmod(temporary, 0o644)
+
+    pooch.get_logger().setLevel("WARNING")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pooch.retrieve(url, f"sha256:{file.sha256}", fname=path.name, path=path.parent, downloader=receive)
+    return path
+
+
+@contextmanager
+def _explained(source: Source, folder: Path, url: str) -> Iterator[None]:
+    """Turn what can go wrong with one file into `Unavailable`."""
+    import requests
+
+    again = "try again later; files that have arrived are kept"
+    try:
+        yield
+    except (requests.ConnectionError, requests.Timeout) as error:
+        cause = getattr(error.args[0] if error.args else error, "reason", error)
+        reason = f"{urlsplit(url).hostname} does not answer ({cause})"
+        raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
+    except requests.RequestException as error:
+        raise Unavailable(source.name, f"{url} was not delivered ({error})", again) from error
+    except (Refused, ValueError) as error:
+        raise Unavailable(source.name, f"what was sent for {url} is refused: {error}", again) from error
+    except OSError as error:
+        reason = f"cannot write to {error.filename or folder}: {error.strerror or error}"
+        writable = f"choose a folder you can write to with --data-dir or {places.VARIABLE}"
+        raise Unavailable(source.name, reason, writable) from error
+
+
+@contextmanager
+def _bar(label: str, n_bytes: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    if not shown:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(label, total=n_bytes)
+        yield lambda arrived: bar.advance(task, arrived)

@@ -1,0 +1,35 @@
+"""What can go wrong with a data set, each error a sentence for the person at the keyboard."""
+
+import difflib
+
+
+class UnknownDataset(LookupError):
+    """A name nobody registered; the message suggests the nearest of the `known` names."""
+
+    def __init__(self, name: str, known: tuple[str, ...]):
+        super().__init__(name, known)
+        self.name, self.known = name, known
+
+    def __str__(self) -> str:
+        near = difflib.get_close_matches(self.name.lower(), self.known, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        return f"dataset {self.name!r} is unknown{hint} `python -m datasets list` shows all {len(self.known)}"
+
+
+class Unavailable(Exception):
+    """A registered set that cannot be used now: `reason` says why, `remedy` what to do about it."""
+
+    def __init__(self, name: str, reason: str, remedy: str):
+        super().__init__(name, reason, remedy)
+        self.name, self.reason, self.remedy = name, reason, remedy
+
+    def __str__(self) -> str:
+        return f"dataset {self.name!r} is not available: {self.reason}; {self.remedy}"
+
+
+class Unreachable(Unavailable):
+    """The server that publishes the files does not answer, so other sets from it will fail as well."""
+
+
+class BrokenDataset(Unavailable):
+    """A set whose own code is at fault: it cannot be imported or read, or contradicts its description."""

@@ -1,0 +1,249 @@
+"""Downloads arrive whole and verified, or not at all; the only server is on this machine."""
+
+import os
+import shutil
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import requests
+
+import datasets
+from datasets import download
+
+DATA = "UCI_Datasets/tiny/data/data.txt"
+
+
+def stored(folder):
+    """Every file below the data folder, temporary ones included, by path."""
+    root = folder / "tiny sets"
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_an_empty_folder_is_filled(tmp_path, tiny):
+    folder = tmp_path / "new folder"
+    arrived = datasets.fetch("tiny", folder)
+    assert stored(folder) == tiny
+    assert {path.relative_to(folder / "tiny sets").as_posix() for path in arrived} == set(tiny)
+    assert datasets.availability("tiny", folder, deep=True).state == "ready"
+    assert len(datasets.load("tiny", folder).y) == 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_files_can_be_read_by_a_whole_lab(tmp_path, tiny):
+    for path in datasets.fetch("tiny", tmp_path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_only_missing_and_damaged_files_are_downloaded(tmp_path, tiny, web, place):
+    paths = list(tiny)
+    tampered = tiny[DATA].replace(b"7.5", b"7.6", 1)
+    place(tmp_path, {path: tiny[path] for path in paths[2:]} | {DATA: tampered})
+    assert len(datasets.fetch("tiny", tmp_path)) == 2
+    assert sorted(web.requests) == sorted([DATA, paths[1]])
+    assert stored(tmp_path) == tiny
+
+
+def test_a_complete_folder_needs_no_server(tmp_path, tiny, web, place):
+    place(tmp_path, tiny)
+    assert datasets.fetch("tiny", tmp_path, base_url="http://127.0.0.1:1/") == ()
+    assert datasets.fetch("diabetes", tmp_path) == ()
+    assert web.requests == []
+
+
+def test_a_mirror_can_be_named(tmp_path, tiny, web):
+    web.files.update({f"mirror/{path}": body for path, body in tiny.items()})
+    datasets.fetch("tiny", tmp_path, base_url=f"{web.url}mirror")
+    assert all(path.startswith("mirror/") for path in web.requests)
+
+
+@pytest.mark.parametrize("length", ["same", "longer"])
+def test_a_wrong_checksum_is_refused(tmp_path, tiny, web, length):
+    web.files[DATA] = tiny[DATA].replace(b"7.5", b"7.6", 1) + (b"more" if length == "longer" else b"")
+    with pytest.raises(datasets.Unavailable, match=r"data\.txt is refused") as caught:
+        datasets.fetch("tiny", tmp_path)
+    assert ("longer than" if length == "longer" else "does not match the known hash") in caught.value.reason
+    assert DATA not in stored(tmp_path)
+
+
+def test_what_arrived_before_a_failure_is_kept_and_resumed(tmp_path, tiny, web, respond):
+    last = list(tiny)[-1]
+    web.misbehaviour[last] = respond(500)
+    with pytest.raises(datasets.Unavailable, match="500"):
+        datasets.fetch("tiny", tmp_path)
+    assert stored(tmp_path) == {path: body for path, body in tiny.items() if path != last}
+    web.misbehaviour.clear()
+    web.requests.clear()
+    assert len(datasets.fetch("tiny", tmp_path)) == 1
+    assert web.requests == [last]
+
+
+def test_a_truncated_body_is_refused(tmp_path, tiny, web, respond):
+    web.misbehaviour[DATA] = respond(200, tiny[DATA][:40], Content_Length=str(len(tiny[DATA])))
+    with pytest.raises(datasets.Unavailable, match=r"data\.txt was not delivered .*IncompleteRead"):
+        datasets.fetch("tiny", tmp_path)
+    assert stored(tmp_path) == {}
+
+
+def test_a_body_cut_without_a_length_is_refused(tmp_path, tiny, web, respond):
+    web.misbehaviour[DATA] = respond(200, tiny[DATA][:40])
+    with pytest.raises(datasets.Unavailable, match="does not match the known hash"):
+        datasets.fetch("tiny", tmp_path)
+    assert stored(tmp_path) == {}
+
+
+def test_a_file_that_is_not_there_is_reported(tmp_path, tiny, web):
+    del web.files[DATA]
+    with pytest.raises(datasets.Unavailable, match=r"data\.txt was not delivered \(404 Client Error"):
+        datasets.fetch("tiny", tmp_path)
+
+
+def test_no_server_fails_at_once_and_only_once(tmp_path, tiny):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
+        start = time.monotonic()
+        with pytest.raises(datasets.Unreachable, match=r"127\.0\.0\.1 does not answer .*refused") as caught:
+            datasets.fetch("tiny", tmp_path, base_url=url)
+    assert time.monotonic() - start < 3
+    assert "fetch tiny" in caught.value.remedy
+
+
+def test_a_server_that_drops_packets_costs_one_timeout(tmp_path, tiny, monkeypatch):
+    monkeypatch.setattr(download, "CONNECT_TIMEOUT_SECONDS", 0.2)
+    tried = []
+
+    def drop(address, timeout, *_, **__):
+        tried.append(timeout)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr("urllib3.util.connection.create_connection", drop)
+    with pytest.raises(datasets.Unreachable, match=r"example\.invalid does not answer"):
+        datasets.fetch("tiny", tmp_path, base_url="https://example.invalid/")
+    assert tried == [0.2]
+
+
+def test_a_silent_server_costs_one_timeout(tmp_path, tiny, web, monkeypatch):
+    monkeypatch.setattr(download, "READ_TIMEOUT_SECONDS", 0.2)
+    web.misbehaviour[DATA] = lambda _: time.sleep(0.6)
+    with pytest.raises(datasets.Unreachable, match="timed out"):
+        datasets.fetch("tiny", tmp_path)
+    assert web.requests == [DATA]
+
+
+def test_plain_http_to_another_machine_is_refused(tmp_path, tiny):
+    with pytest.raises(datasets.Unavailable, match=r"'http://example\.invalid/' is not https"):
+        datasets.fetch("tiny", tmp_path, base_url="http://example.invalid/")
+
+
+class Redirecting(requests.adapters.BaseAdapter):
+    """Answers every request with a redirect, and remembers what was asked."""
+
+    def __init__(self, location):
+        super().__init__()
+        self.location, self.asked = location, []
+
+    def send(self, request, **_):
+        self.asked.append(request.url)
+        response = requests.Response()
+        response.status_code, response.url, response.request = 302, request.url, request
+        response.headers["location"] = self.location
+        response.raw = None
+        response._content = b""
+        return response
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("base_url", "location"),
+    [
+        ("https://example.invalid/", "http://example.invalid/data.txt"),
+        ("https://example.invalid/", "http://127.0.0.1/data.txt"),
+        ("http://127.0.0.1/", "http://example.invalid/data.txt"),
+    ],
+)
+def test_a_redirect_away_from_https_is_not_followed(base_url, location):
+    adapter = Redirecting(location)
+    with download.session(base_url) as connection:
+        for scheme in ("https://", "http://"):
+            connection.mount(scheme, adapter)
+        with pytest.raises(download.Refused, match="which is not https"):
+            connection.get(base_url)
+    assert adapter.asked == [base_url]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_fetch_refuses_a_redirect_from_a_tls_server_to_http(tmp_path, tiny, web, monkeypatch):
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    names = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1")
+    command = ["openssl", "req", "-x509", *curve, "-keyout", key, "-out", certificate, *names]
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", web.url + self.path.lstrip("/"))
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        with pytest.raises(datasets.Unavailable, match=r"redirects to http://127\.0\.0\.1"):
+            datasets.fetch("tiny", tmp_path, base_url=f"https://127.0.0.1:{server.server_port}/")
+        server.shutdown()
+    assert web.requests == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, tiny):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(datasets.Unavailable, match=r"cannot write to .*file") as caught:
+        datasets.fetch("tiny", tmp_path / "file")
+    assert "choose a folder you can write to" in caught.value.remedy
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_read_only_folder_serves_but_does_not_grow(tmp_path, tiny, place):
+    folder = tmp_path / "read only"
+    place(folder, tiny)
+    data = (folder / "tiny sets" / DATA).parent
+    data.chmod(0o555)
+    try:
+        assert datasets.fetch("tiny", folder) == ()
+        assert len(datasets.load("tiny", folder).y) == 10
+        data.chmod(0o755)
+        (folder / "tiny sets" / DATA).unlink()
+        data.chmod(0o555)
+        with pytest.raises(datasets.Unavailable, match=r"cannot write to .*Permission denied"):
+            datasets.fetch("tiny", folder)
+    finally:
+        data.chmod(0o755)
+
+
+def test_processes_may_fetch_the_same_set_at_once(tmp_path, tiny):
+    command = [sys.executable, "-c", "import datasets, sys; datasets.fetch('tiny', sys.argv[1])", tmp_path]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    errors = [process.communicate(timeout=30)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], errors
+    assert stored(tmp_path) == tiny
+
+
+def test_progress_goes_to_stderr(tmp_path, tiny, capfd):
+    datasets.fetch("tiny", tmp_path, progress=True)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "tiny" in err

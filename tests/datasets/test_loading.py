@@ -1,0 +1,143 @@
+"""Loading gives checked, read-only arrays from verified files, or says what is wrong."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import datasets
+
+
+def test_a_set_on_disk_is_loaded(tmp_path, tiny, place):
+    place(tmp_path, tiny)
+    dataset = datasets.load("tiny", tmp_path)
+    np.testing.assert_array_equal(dataset.x, [[row, row % 3, 7.5] for row in range(10)])
+    np.testing.assert_array_equal(dataset.y, 10.0 * np.arange(10))
+    assert (dataset.x.dtype, dataset.y.dtype) == (np.float64, np.float64)
+    assert [split.test.tolist() for split in dataset.splits] == [[9, 8], [0, 1]]
+    assert dataset.splits[0].train.dtype == np.int64
+
+
+def test_arrays_are_read_only(tmp_path, tiny, place):
+    place(tmp_path, tiny)
+    dataset = datasets.load("tiny", tmp_path)
+    for array in (dataset.x, dataset.y, dataset.splits[0].train, dataset.splits[0].test):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_digests_follow_the_values(tmp_path, tiny, place):
+    place(tmp_path, tiny)
+    dataset = datasets.load("tiny", tmp_path)
+    assert dataset.data_sha256 == datasets.load("tiny", tmp_path).data_sha256
+    assert dataset.split_sha256 == tuple(split.sha256 for split in dataset.splits)
+    assert len({dataset.data_sha256, *dataset.split_sha256}) == 3
+    changed = dataset.y.copy()
+    changed[3] += 1e-9
+    assert dataclasses.replace(dataset, y=changed).data_sha256 != dataset.data_sha256
+    split = dataset.splits[0]
+    assert datasets.Split(split.train[::-1], split.test).sha256 != split.sha256
+    assert dataclasses.replace(dataset, x=np.asfortranarray(dataset.x)).data_sha256 == dataset.data_sha256
+
+
+def test_the_folder_comes_from_the_environment(tmp_path, tiny, place, monkeypatch):
+    place(tmp_path / "with space", tiny)
+    monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "with space"))
+    assert datasets.data_dir() == tmp_path / "with space"
+    assert len(datasets.load("tiny").y) == 10
+    assert datasets.data_dir(tmp_path) == tmp_path
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_without_a_setting_the_folder_is_the_users_cache(monkeypatch, value):
+    if value is None:
+        monkeypatch.delenv("BENCH_DATA_DIR", raising=False)
+    else:
+        monkeypatch.setenv("BENCH_DATA_DIR", value)
+    assert "lockstep-bench" in datasets.data_dir().parts
+
+
+def test_missing_files_are_reported_with_a_remedy(tmp_path, tiny, place):
+    with pytest.raises(datasets.Unavailable, match="none of its 8 files found in") as caught:
+        datasets.load("tiny", tmp_path)
+    assert f"python -m datasets fetch tiny --data-dir {tmp_path}" in caught.value.remedy
+    assert "BENCH_DATA_DIR at a folder that holds tiny sets/UCI_Datasets/tiny/data" in caught.value.remedy
+    assert datasets.availability("tiny", tmp_path).state == "missing"
+    place(tmp_path, dict(list(tiny.items())[:5]))
+    with pytest.raises(datasets.Unavailable, match="only 5 of its 8 files"):
+        datasets.load("tiny", tmp_path)
+
+
+def test_a_partial_file_is_never_used(tmp_path, tiny, place):
+    path = "UCI_Datasets/tiny/data/data.txt"
+    place(tmp_path, tiny | {path: tiny[path][:-12]})
+    assert datasets.availability("tiny", tmp_path).state == "damaged"
+    size = len(tiny[path])
+    with pytest.raises(datasets.Unavailable, match=rf"data\.txt is not .* \(expected {size} bytes, got {size - 12}\)"):
+        datasets.load("tiny", tmp_path)
+
+
+def test_a_tampered_file_of_the_right_size_is_never_used(tmp_path, tiny, place):
+    path = "UCI_Datasets/tiny/data/data.txt"
+    place(tmp_path, tiny | {path: tiny[path].replace(b"7.5", b"7.6", 1)})
+    assert datasets.availability("tiny", tmp_path).state == "ready"
+    deep = datasets.availability("tiny", tmp_path, deep=True)
+    assert deep.state == "damaged"
+    with pytest.raises(datasets.Unavailable, match=r"SHA-256 expected [0-9a-f]{64}, got [0-9a-f]{64}") as caught:
+        datasets.load("tiny", tmp_path)
+    assert (caught.value.reason, caught.value.remedy) == (deep.reason, deep.remedy)
+
+
+def test_damage_and_absence_are_told_together(tmp_path, tiny, place):
+    paths = list(tiny)
+    place(tmp_path, {paths[0]: b"", paths[1]: b""})
+    found = datasets.availability("tiny", tmp_path)
+    assert found.state == "damaged"
+    assert "and 1 more, and only 2 of its 8 files found" in found.reason
+
+
+def test_loading_and_looking_never_touch_the_network(tmp_path, tiny, web):
+    datasets.availability("tiny", tmp_path, deep=True)
+    with pytest.raises(datasets.Unavailable):
+        datasets.load("tiny", tmp_path)
+    assert web.requests == []
+
+
+@pytest.mark.parametrize(
+    ("result", "complaint"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("(x[:2], y, splits)", "x should be (3, 2), got (2, 2)"),
+        ("(x, x, splits)", "y should be (3,), got (3, 2)"),
+        ("(x, y / 0, splits)", "x and y should be finite"),
+        ("(x, y, splits * 2)", "there should be 1 splits, got 2"),
+        ("(x, y, [Split([0, 1], [1])])", "split 0 should use every row at most once"),
+        ("(x, y, [Split([0, 1], [3])])", "split 0 should use every row at most once"),
+        ("(x, y, [Split([0, 1, 2], [])])", "split 0 should use every row at most once"),
+    ],
+)
+def test_a_set_that_contradicts_its_description_is_refused(install, result, complaint):
+    code = f"""
+import numpy as np
+from datasets import Source, Split
+def read(contents):
+    x, y, splits = np.ones((3, 2)), np.ones(3), [Split([0, 1], [2])]
+    with np.errstate(all="ignore"):
+        return {result}
+SOURCE = Source(name="odd", title="Odd", n_rows=3, n_features=2, n_splits=1, origin="", licence="", read=read)
+"""
+    install("odd_set", code, odd="odd_set:SOURCE")
+    assert datasets.availability("odd").state == "ready"
+    with pytest.raises(datasets.BrokenDataset, match="its reader failed") as caught:
+        datasets.load("odd")
+    assert complaint in str(caught.value)
+
+
+def test_diabetes_needs_no_files_and_is_pinned(tmp_path):
+    assert datasets.availability("diabetes", tmp_path, deep=True) == ("ready", "needs no files", "")
+    dataset = datasets.load("diabetes", tmp_path)
+    assert dataset.x.shape == (442, 10)
+    assert dataset.x[0, 0] == 59  # years: original units
+    assert dataset.data_sha256 == "43a28c7d3cf1c4cbb9cb67486e89ac06e370b76abd43210371b235e2ee2bc3b9"
+    assert dataset.split_sha256[0] == "60e01871dedcb001032353eab989ed23083df7df92deb6af70f7ee32aedd2171"
+    assert list(tmp_path.iterdir()) == []

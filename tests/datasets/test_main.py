@@ -1,0 +1,129 @@
+"""The command line says what is where, exits with a sensible code, and never shows a stack trace to a user."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import datasets
+from datasets.__main__ import app
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = "UCI_Datasets/tiny/data/data.txt"
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """`run("list")` gives (exit code, stdout, stderr), with an empty data folder unless told otherwise."""
+    monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "data folder"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+def row_of(output, name):
+    return next(" ".join(line.split()) for line in output.splitlines() if line.split()[:1] == [name])
+
+
+def test_list_shows_every_set_and_its_state(run, tmp_path, tiny, place):
+    folder = tmp_path / "data folder"
+    code, out, _ = run("list")
+    assert code == 0
+    assert row_of(out, "boston") == "boston Boston housing 506 13 20 not here"
+    assert row_of(out, "diabetes") == "diabetes Diabetes progression 442 10 20 built in"
+    assert row_of(out, "tiny") == "tiny Tiny [bold] 10 3 2 not here"
+    assert f"data folder: {folder}" in out
+    place(folder, tiny)
+    assert row_of(run("list")[1], "tiny").endswith("ready")
+    place(folder, {DATA: b"cut"})
+    assert row_of(run("list")[1], "tiny").endswith("damaged")
+    assert row_of(run("list", "--data-dir", tmp_path)[1], "tiny").endswith("not here")
+
+
+def test_list_shows_broken_entries_with_their_errors(run, install):
+    install("broken_set", "import no_such_module", mine="broken_set:SOURCE", yacht="broken_set:OTHER")
+    code, out, _ = run("list", "--notes")
+    assert code == 0
+    assert row_of(out, "mine") == "mine broken"
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in out
+    assert "broken_set:OTHER claims the name of a built-in set" in out
+
+
+def test_list_tells_the_notes_when_asked(run):
+    assert "identical twin" not in run("list")[1]
+    out = run("list", "--notes")[1]
+    for name in datasets.names():
+        assert all(note in out for note in datasets.entry(name).notes)
+
+
+def test_fetch_then_verify(run, tiny):
+    code, out, _ = run("verify", "tiny")
+    assert (code, out.startswith("tiny: not here: none of its 8 files")) == (1, True)
+    assert run("fetch", "tiny")[:2] == (0, "tiny: 8 files downloaded\n")
+    assert run("fetch", "tiny", "diabetes")[:2] == (0, "tiny: already here\ndiabetes: already here\n")
+    assert run("verify", "tiny", "diabetes")[:2] == (0, "tiny: ready\ndiabetes: built in\n")
+
+
+def test_verify_tells_damaged_from_missing(run, tmp_path, tiny, place):
+    place(tmp_path / "data folder", tiny | {DATA: tiny[DATA].replace(b"7.5", b"7.6", 1)})
+    code, out, _ = run("verify")
+    assert code == 1
+    states = {line.split(": ")[0]: line.split(": ")[1] for line in out.splitlines()}
+    assert states == dict.fromkeys(datasets.names(), "not here") | {"diabetes": "built in", "tiny": "damaged"}
+
+
+def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):
+    web.files[DATA] = b"something else"
+    code, out, err = run("fetch", "tiny", "diabetes")
+    assert code == 1
+    assert "'tiny' is not available: what was sent" in err
+    assert out == "diabetes: already here\n"
+
+
+def test_fetch_stops_when_there_is_no_network(run, monkeypatch):
+    asked = []
+
+    def fetch(name, *_, **__):
+        asked.append(name)
+        raise datasets.Unreachable(name, "no network", "find some")
+
+    monkeypatch.setattr(datasets, "fetch", fetch)
+    code, _, err = run("fetch", "--all")
+    assert (code, asked) == (1, ["boston"])
+    assert err == "dataset 'boston' is not available: no network; find some\n"
+
+
+@pytest.mark.parametrize("command", ["fetch", "verify"])
+def test_a_misspelt_name_gets_a_suggestion(run, command):
+    code, _, err = run(command, "yacht", "yatch")
+    assert code == 2
+    assert err == f"{datasets.UnknownDataset('yatch', datasets.names())}\n"
+    assert "did you mean 'yacht'?" in err
+
+
+@pytest.mark.parametrize("words", [["fetch"], ["fetch", "--all", "yacht"]])
+def test_fetch_wants_names_or_all(run, words):
+    code, _, err = run(*words)
+    assert code == 2
+    assert "--all" in err
+
+
+def test_help_imports_neither_torch_nor_anything_to_download_with():
+    code = """
+import runpy, sys
+sys.argv = ["datasets", "--help"]
+try:
+    runpy.run_module("datasets", run_name="__main__")
+finally:
+    print("imported", *sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "verify" in done.stdout
+    assert {"torch", "sklearn", "pooch", "requests"}.isdisjoint(done.stdout.split("imported")[-1].split())

@@ -1,0 +1,107 @@
+"""The registry knows our sets, finds those of installed packages, and survives broken ones."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import datasets
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
+
+
+def test_our_sets_come_in_the_order_of_the_papers():
+    assert datasets.names()[:10] == OURS
+
+
+def test_every_entry_says_what_a_reader_needs():
+    for name in OURS:
+        source = datasets.entry(name)
+        assert source.name == name
+        assert source.title
+        assert source.origin
+        assert source.licence
+        assert source.task == "regression"
+        assert source.needs_download == (name != "diabetes")
+        assert source.n_splits == (5 if name == "protein" else 20)
+        assert len(source.files) == (2 * source.n_splits + 4 if source.needs_download else 0)
+        assert source.base_url.startswith("https://") or not source.needs_download
+
+
+@pytest.mark.parametrize(("typo", "meant"), [("yatch", "yacht"), ("Boston", "boston"), ("wine-quality", "wine")])
+def test_a_misspelt_name_gets_a_suggestion(typo, meant):
+    with pytest.raises(datasets.UnknownDataset, match=f"{typo!r} is unknown; did you mean '{meant}'") as caught:
+        datasets.entry(typo)
+    assert str(caught.value).endswith(f"`python -m datasets list` shows all {len(datasets.names())}")
+
+
+def test_a_name_like_no_other_gets_no_suggestion():
+    with pytest.raises(datasets.UnknownDataset, match=r"^dataset 'qqq' is unknown\. `python"):
+        datasets.entry("qqq")
+
+
+def test_errors_survive_the_way_back_from_a_worker():
+    for error in (
+        datasets.UnknownDataset("yatch", ("yacht",)),
+        datasets.Unavailable("yacht", "no files", "fetch them"),
+        datasets.BrokenDataset("mine", "no module", "write one"),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+
+
+def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
+    assert datasets.names() == (*OURS, "tiny")
+    assert "tiny_set" not in sys.modules
+    assert datasets.entry("tiny").n_rows == 10
+    assert datasets.problems() == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("import no_such_module", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
+        ("", "cannot be imported: AttributeError"),
+        ("SOURCE = {}", "is a dict, not a datasets.Source"),
+        ("from datasets.diabetes import SOURCE", "calls itself 'diabetes'"),
+    ],
+)
+def test_a_broken_package_is_named_and_harms_no_other(install, code, complaint):
+    install("broken_set", code, mine="broken_set:SOURCE")
+    assert "mine" in datasets.names()
+    for use in (datasets.entry, datasets.load, datasets.fetch):
+        with pytest.raises(datasets.BrokenDataset, match="'mine' is not available: broken_set:SOURCE") as caught:
+            use("mine")
+        assert complaint in str(caught.value)
+    assert datasets.availability("mine").state == "broken"
+    assert complaint in datasets.availability("mine").reason
+    assert [problem.name for problem in datasets.problems()] == ["mine"]
+    assert datasets.entry("yacht").name == "yacht"
+
+
+def test_a_package_cannot_replace_a_built_in_set(install):
+    install("usurper", "raise RuntimeError('must not be imported')", yacht="usurper:SOURCE")
+    assert datasets.names() == OURS
+    assert datasets.entry("yacht").title == "Yacht hydrodynamics"
+    (problem,) = datasets.problems()
+    assert "usurper:SOURCE claims the name of a built-in set" in str(problem)
+
+
+def test_two_packages_with_one_name_are_both_refused(install):
+    for module in ("first", "second"):
+        install(module, "", mine=f"{module}:SOURCE")
+    assert datasets.names() == (*OURS, "mine")
+    with pytest.raises(datasets.BrokenDataset, match="first:SOURCE and second:SOURCE claim the same name"):
+        datasets.entry("mine")
+
+
+def test_looking_at_the_registry_imports_nothing_heavy():
+    code = "import sys, datasets; datasets.names(); datasets.entry('yacht'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    heavy = {"torch", "sklearn", "scipy", "pandas", "pooch", "requests", "platformdirs", "rich", "typer"}
+    assert heavy.isdisjoint(done.stdout.split())

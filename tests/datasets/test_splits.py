@@ -1,0 +1,76 @@
+"""The project's own rules for dividing rows give partitions, and never change silently."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import datasets
+from datasets.records import digest
+from datasets.splits import fixed_splits, permutation
+
+sizes = st.integers(2, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(2, n)))
+seeds = st.integers(0, 2**63 - 1)
+
+
+@given(sizes, seeds)
+@settings(deadline=None)
+def test_folds_partition_the_rows_into_nearly_equal_parts(size, seed):
+    n_rows, n_folds = size
+    parts = datasets.folds(n_rows, n_folds, seed)
+    assert sorted(np.concatenate(parts)) == list(range(n_rows))
+    extra = n_rows % n_folds
+    assert [len(part) for part in parts] == [n_rows // n_folds + (number < extra) for number in range(n_folds)]
+    assert all(part.dtype == np.int64 for part in parts)
+
+
+@given(sizes, seeds)
+@settings(deadline=None)
+def test_the_same_seed_gives_the_same_folds(size, seed):
+    again = [datasets.folds(*size, seed) for _ in range(2)]
+    assert all(np.array_equal(*pair) for pair in zip(*again, strict=True))
+
+
+def test_another_seed_gives_other_folds():
+    assert not np.array_equal(datasets.folds(100, 5, 0)[0], datasets.folds(100, 5, 1)[0])
+
+
+def test_every_row_is_equally_likely_to_come_first():
+    firsts = np.bincount([permutation(4, seed)[0] for seed in range(2000)], minlength=4)
+    # Binomial(2000, 1/4) has a standard deviation of 19.4; four of them either way.
+    assert np.abs(firsts - 500).max() < 78
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_folds", "seed", "complaint"),
+    [
+        (10, 1, 0, "at least 2 folds, got n_folds=1"),
+        (3, 5, 0, "got n_rows=3 for n_folds=5"),
+        (0, 2, 0, "got n_rows=0"),
+        (10, 2, -1, "got seed=-1"),
+    ],
+)
+def test_folds_that_cannot_be_are_refused(n_rows, n_folds, seed, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        datasets.folds(n_rows, n_folds, seed)
+
+
+def test_folds_want_integers():
+    with pytest.raises(TypeError):
+        datasets.folds(10, 2.5, 0)
+
+
+def test_the_rule_is_pinned():
+    """Results are compared across years and machines: if this fails, the rule changed, and so did every split."""
+    assert permutation(10, 0).tolist() == [3, 2, 1, 8, 6, 0, 7, 4, 5, 9]
+    assert digest(*datasets.folds(103, 5, 7)) == "a7a18c03f8a83323556ebc670a8db8fc74a4ae543c973473887ca5e4ccd49b11"
+    splits = fixed_splits(442, 20, 2004)
+    assert splits[0].test[:5].tolist() == [357, 17, 394, 198, 338]
+    rows = [rows for split in splits for rows in (split.train, split.test)]
+    assert digest(*rows) == "2db59b9cbc6f305ba72a96bcdf4b80729665b996ae3131207fe33d42b52c5ffd"
+
+
+def test_fixed_splits_partition_the_rows_nine_to_one():
+    for split in fixed_splits(442, 20, 2004):
+        assert (len(split.train), len(split.test)) == (398, 44)
+        assert sorted([*split.train, *split.test]) == list(range(442))

@@ -1,0 +1,70 @@
+"""Standardised training rows have mean 0 and variance 1, and nothing leaks from other rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from datasets import Standardisation
+
+values = st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-6)
+shapes = st.tuples(st.integers(2, 30), st.integers(1, 4))
+tables = shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=values))
+
+
+@given(tables, st.data())
+@settings(deadline=None)
+def test_training_rows_get_mean_zero_and_unit_variance_or_become_zeros(table, data):
+    rows = data.draw(st.lists(st.sampled_from(range(len(table))), min_size=1, unique=True))
+    mean, scale = Standardisation.of(table, rows)
+    assert (scale > 0).all()
+    assert mean.shape == scale.shape == table.shape[1:]
+    z = (table[rows] - mean) / scale
+    constant = np.ptp(table[rows], axis=0) == 0
+    assert (z[:, constant] == 0).all()
+    # A column whose spread is just above rounding keeps few digits of its own.
+    wide = table[rows].std(axis=0) > 1e-6 * np.abs(table[rows]).max(axis=0)
+    np.testing.assert_allclose(z[:, wide].mean(axis=0), 0, atol=1e-8)
+    np.testing.assert_allclose(z[:, wide].std(axis=0), 1, rtol=1e-8)
+
+
+@given(tables)
+@settings(deadline=None)
+def test_other_rows_have_no_influence(table):
+    rows = np.arange(0, len(table), 2)
+    changed = table.copy()
+    changed[1::2] = 1e9
+    for before, after in zip(Standardisation.of(table, rows), Standardisation.of(changed, rows), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@given(tables, st.sampled_from([2.0**-40, 0.5, 2.0**40]))
+@settings(deadline=None)
+def test_a_change_of_units_changes_nothing_else(table, unit):
+    rows = np.arange(len(table))
+    before, after = Standardisation.of(table, rows), Standardisation.of(table * unit, rows)
+    np.testing.assert_array_equal(before.mean * unit, after.mean)
+    varies = table.std(axis=0) > 1e-12 * np.abs(table.mean(axis=0))
+    np.testing.assert_array_equal((before.scale * unit)[varies], after.scale[varies])
+
+
+def test_a_target_is_standardised_like_a_column():
+    y = np.array([1.0, 3.0, 100.0])
+    mean, scale = Standardisation.of(y, [0, 1])
+    assert (mean, scale) == (2.0, 1.0)
+    assert mean.shape == scale.shape == ()
+
+
+def test_a_column_that_is_constant_up_to_rounding_is_not_amplified():
+    column = 0.1 * 3 * np.ones(1000)
+    column[::2] = 0.3
+    assert np.ptp(column) > 0
+    mean, scale = Standardisation.of(column, np.arange(1000))
+    assert scale == 1
+    assert np.abs(column - mean).max() < 1e-15
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ValueError, match="0 rows"):
+        Standardisation.of(np.ones((3, 2)), [])

@@ -1,4 +1,4 @@
-"""From the mathematics of one model to a function of R models: three ways to run the same code."""
+"""From the mathematics of one model to a function of R models: the same code for all at once, or for one at a time."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,10 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.func import vmap
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import tree_leaves, tree_map
-
-EXECUTIONS = ("traced", "eager", "compiled")
 
 
 def lockstep(function: Callable, shared: tuple[bool, ...]) -> Callable:
@@ -36,21 +33,6 @@ def one_by_one(function: Callable, shared: tuple[bool, ...]) -> Callable:
         return tree_map(_stacked, *results)
 
     return lifted
-
-
-def prepared(function: Callable, execution: str, examples: tuple) -> Callable:
-    """`function` made ready for many calls with arguments like `examples`.
-
-    "eager" leaves it alone. "traced" records its tensor operations once and replays them, which spares the cost of
-    the transforms (measured: a third of the time of small stacks). "compiled" also fuses them with `torch.compile`,
-    worth its tens of seconds of compilation for long runs only.
-    """
-    if execution == "eager":
-        return function
-    graph = make_fx(function)(*examples)
-    graph.graph.eliminate_dead_code()
-    graph.recompile()
-    return graph if execution == "traced" else torch.compile(graph, fullgraph=True, dynamic=False)
 
 
 def row_of(leaf: Any, number: int = 0) -> Any:

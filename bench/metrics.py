@@ -59,8 +59,9 @@ def crps(predictive: Predictive, y: Tensor) -> Tensor:
     1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s').
     """
     mean, variance = _float64(predictive)
-    spread = torch.stack([_expected_absolute(own - mean, extra + variance).mean(0) for own, extra in zip(mean, variance, strict=True)])
-    return _expected_absolute(y - mean, variance).mean(0) - 0.5 * spread.mean(0)
+    # One component against all others at a time: S x n numbers in memory, not S x S x n.
+    spread = sum(_expected_absolute(mean - mean[s], variance + variance[s]).mean(0) for s in range(len(mean)))
+    return _expected_absolute(y - mean, variance).mean(0) - 0.5 * spread / len(mean)
 
 
 def _coverage(pit: Tensor, level: float) -> float:

@@ -25,7 +25,8 @@ def code_revision() -> Revision:
     root = Path(__file__).resolve().parent.parent
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout.strip()
+        command = ["git", "-C", str(root), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
         return Revision(git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no")))

@@ -9,7 +9,10 @@ A cell's file is written last, under a temporary name, and renamed: it is there 
 ever rewritten.
 """
 
+import json
 import os
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.cells import Cell
+from bench.plan import Missing
 from bench.schema import CELLS
 
 PARTS = ("cells", "predictions", "studies", "unavailable.json")
@@ -41,6 +45,19 @@ class Results:
         if predictions is not None:
             _write_atomically(predictions, self._path("predictions", cell))
         _write_atomically(pa.Table.from_pylist([row], schema=CELLS), self._path("cells", cell))
+
+    def note_missing(self, missing: Sequence[Missing]) -> None:
+        """Record for the page which data sets the latest run could not have."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        (self.out / "unavailable.json").write_text(json.dumps([asdict(one) for one in missing], indent=1))
+
+    def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
+        """The status of those of the cells that are finished."""
+        return {
+            cell: pq.read_table(path, columns=["status"])["status"][0].as_py()
+            for cell in cells
+            if (path := self._path("cells", cell)).exists()
+        }
 
     def put_aside(self) -> Path | None:
         """Move everything to a numbered folder under OUT/superseded, so that the next run starts over."""

@@ -53,7 +53,8 @@ def speed(
     if output == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(["method", "stack", "alone_us", "stacked_us", "ratio"])
-        writer.writerows((name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}") for name, size, alone, us in rows)
+        for name, size, alone, us in rows:
+            writer.writerow([name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}"])
     else:
         _print_table(rows, sizes, execution, threads, device)
 

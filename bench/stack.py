@@ -7,19 +7,21 @@ alone, to rounding: nothing a row consumes depends on its neighbours.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
-from bench.lift import lockstep, one_by_one, prepared, row_of
+from bench.lift import lockstep, one_by_one, row_of
 from bench.minibatches import RowStream, Schedule
 from bench.seeds import seed_of
 from bench.tapes import TapeRecorder
-from datasets.standardise import Standardisation
+from bench.trace import record
+from datasets import Standardisation
 from methods.base import Method
 from methods.likelihoods import Predictive
 from methods.noise import Noise, NoiseGauge
@@ -82,7 +84,8 @@ class Stack:
         fits: B fits; they become R = B x `method.members` rows.
         schedule: of all fits.
         standardise: False leaves x and y in original units.
-        execution: one of `bench.lift.EXECUTIONS`.
+        execution: "traced" records the update once and replays it (`bench.trace`), "compiled" also fuses it with
+            `torch.compile`, worth its tens of seconds for long runs only; "eager" does neither.
         dtype: of weights and arithmetic.
         stacked: False trains one row after the other, without vmap.
         watch: called with the number of each update when it is done.
@@ -152,9 +155,8 @@ class Stack:
             chosen = slice(first * members, (first + group) * members)
             row, posterior, tape = tree_map(lambda leaf: leaf[chosen], (self._row, self.posterior, tapes))  # noqa: B023
             pieces = [predict(row, posterior, piece, tape) for piece in index.split(points, dim=1)]
-            pooled = Predictive(
-                *(torch.cat(part, dim=-1).unflatten(0, (-1, members)).flatten(1, 2) for part in zip(*pieces, strict=True))
-            )
+            joined = tree_map(lambda *parts: torch.cat(parts, dim=-1), *pieces)
+            pooled = tree_map(lambda part: part.unflatten(0, (-1, members)).flatten(1, 2), joined)
             for offset, own in enumerate(rows[first : first + group]):
                 yield Predictive(*(part[offset, :, : len(own)] for part in pooled))
 
@@ -195,28 +197,44 @@ class Stack:
         lengths = [self._update_length(phase, state, *examples) for phase in dict.fromkeys(phases)]
         tapes = TapeRecorder(self._seeds("update"), max(lengths), self._dtype, self._device)
 
-        advance = {}
+        leaves, structure = tree_flatten(state)
+        advance: dict[Any, Callable] = {}
         deals = self._deals(plan.n_updates)
         for update, (phase, count, index) in enumerate(zip(phases, counts, deals, strict=True), start=1):
-            arguments = (self._row, self.data.x, self.data.y, index, state, next(tapes), count)
+            arguments = index, next(tapes), count
             if phase not in advance:
-                advance[phase] = self._advance(phase, arguments)
-            state = advance[phase](*arguments)
+                advance[phase] = self._advance(phase, leaves, structure, arguments)
+            leaves = advance[phase](*arguments, *leaves)
             watch(update)
-        return state
+        return tree_unflatten(leaves, structure)
 
-    def _advance(self, phase: Any, examples: tuple) -> Any:
-        def update(row, x, y, index, state, tape, count):
-            return self._update(row, x, y, index, state, Noise(tape), Step(count, phase))
+    def _advance(self, phase: Any, state: list[Tensor], structure: TreeSpec, examples: tuple) -> Callable:
+        """The update of one phase, of (index, tape, count, *state leaves) to the next state's leaves."""
+        fixed, row_structure = tree_flatten((self._row, self.data.x, self.data.y))
 
-        lifted = self._lift(update, (False, True, True, False, False, False, True))
-        before, after = tree_map(_signature, examples[4]), tree_map(_signature, lifted(*examples))
-        if before != after:
-            raise TypeError(
-                f"{self.method.name}.update must return a state of the structure, shapes and types that it was given; "
-                f"got {before}, returned {after}"
+        def update(*leaves: Tensor) -> list[Tensor]:
+            row, x, y = tree_unflatten(leaves[: len(fixed)], row_structure)
+            index, tape, count, *before = leaves[len(fixed) :]
+            lifted = self._lift(
+                lambda row, index, state, tape: self._update(row, x, y, index, state, Noise(tape), Step(count, phase)),
+                (False, False, False, False),
             )
-        return prepared(lifted, self._execution, examples)
+            after, found = tree_flatten(lifted(row, index, tree_unflatten(before, structure), tape))
+            if found != structure or list(map(_signature, after)) != list(map(_signature, before)):
+                raise TypeError(
+                    f"{self.method.name}.update must return a state of the structure, shapes and types that it got; "
+                    f"got {list(map(_signature, before))} in {structure}, "
+                    f"returned {list(map(_signature, after))} in {found}"
+                )
+            return after
+
+        arguments = [*fixed, *examples, *state]
+        if self._execution == "eager":
+            return partial(update, *fixed)
+        replay = record(update, arguments, len(fixed)).forward
+        if self._execution == "compiled":
+            replay = torch.compile(replay, fullgraph=True, dynamic=False)
+        return partial(replay, *fixed)
 
     def _deals(self, n_updates: int) -> Iterator[Tensor]:
         """For each update the row indices (R, L, M) of every row's minibatches."""
@@ -269,8 +287,8 @@ class Stack:
         return [seed_of(fit.seed, member, purpose) for fit, member in self._members]
 
 
-def _signature(leaf: Any) -> Any:
-    return (tuple(leaf.shape), str(leaf.dtype)) if isinstance(leaf, Tensor) else type(leaf).__name__
+def _signature(leaf: Any) -> str:
+    return f"{leaf.dtype}{tuple(leaf.shape)}" if isinstance(leaf, Tensor) else type(leaf).__name__
 
 
 def _padded(rows: Sequence[np.ndarray], length: int) -> np.ndarray:

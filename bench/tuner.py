@@ -102,7 +102,8 @@ def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     journal.parent.mkdir(parents=True, exist_ok=True)
     trials = _readable_trials(journal)
-    complete = max((end for _, end in _rounds(protocol) if all(map(_finished, trials[:end])) and end <= len(trials)), default=0)
+    finished = sum(trial.state.is_finished() for trial in trials)
+    complete = max((end for _, end in _rounds(protocol) if end <= finished), default=0)
     if complete and complete == len(trials):
         return _study(journal)
     if journal.exists():
@@ -127,6 +128,3 @@ def _study(journal: Path) -> optuna.Study:
     storage = JournalStorage(JournalFileBackend(str(journal)))
     return optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)
 
-
-def _finished(trial: FrozenTrial) -> bool:
-    return trial.state.is_finished()

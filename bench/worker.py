@@ -25,8 +25,7 @@ from bench.seeds import seed_of
 from bench.stack import Data, Fit, Stack
 from bench.suites import SUITES
 from bench.tuner import Tuned, mean_over_folds, tune
-from datasets.splits import folds
-from datasets.standardise import Standardisation
+from datasets import Standardisation, folds
 from methods.likelihoods import Gaussian, Predictive
 from methods.networks import MLP
 from methods.problem import Task

@@ -58,7 +58,14 @@ class MLP:
 
     @property
     def dim(self) -> int:
-        return sum((fan_in + self.bias) * fan_out for fan_in, fan_out in self.layers)
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Numbers in each matrix and bias, in the order of the flat weight vector."""
+        return [
+            size for fan_in, fan_out in self.layers for size in ([fan_in * fan_out, fan_out] if self.bias else [fan_in * fan_out])
+        ]
 
     def linear(self) -> "MLP":
         """The same inputs and outputs without hidden layers."""
@@ -66,15 +73,14 @@ class MLP:
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
         activate = ACTIVATIONS[self.activation]
-        start = 0
+        # One split, because its gradient is one concatenation.
+        pieces = iter(weights.split(self._sizes))
         for depth, (fan_in, fan_out) in enumerate(self.layers):
-            middle, end = start + fan_in * fan_out, start + (fan_in + self.bias) * fan_out
-            x = x @ weights[start:middle].reshape(fan_in, fan_out)
+            x = x @ next(pieces).reshape(fan_in, fan_out)
             if self.bias:
-                x = x + weights[middle:end]
+                x = x + next(pieces)
             if depth < len(self.hidden):
                 x = activate(x)
-            start = end
         return x
 
     def initial_weights(self, noise: Noise) -> Tensor:

@@ -1,0 +1,171 @@
+"""What a person sees while `run_all.py` works."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+import datasets
+import methods
+from bench.cells import Cell
+from bench.plan import Missing
+from bench.protocol import Protocol
+from bench.suites import SUITES
+
+STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
+ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """A plain line."""
+    out.print(escape(text))
+
+
+def show_refusal(text: str) -> None:
+    """Why nothing was done."""
+    err.print(f"[red]Refused:[/] {escape(text)}", soft_wrap=True)
+
+
+def show_lists(data_dir: Path | None) -> None:
+    """Suites with their presets, data sets, methods."""
+    for suite in SUITES.values():
+        table = Table(title=f"Suite {suite.name}: {suite.title}", title_justify="left", box=None)
+        for heading in ("preset", "trials", "folds", "epochs", "batch", "splits"):
+            table.add_column(heading)
+        for name, preset in suite.presets.items():
+            splits = suite.splits[name]
+            epochs = f"{preset.epochs}" + (f", at most {preset.max_minibatches} minibatches" if preset.max_minibatches else "")
+            row = (name, preset.trials, preset.folds, epochs, preset.batch_size, "all" if splits is None else f"first {splits}")
+            table.add_row(*map(str, row))
+        out.print(table)
+        table = Table(title="Data sets", title_justify="left", box=None)
+        for heading in ("name", "title", "rows", "features", "splits", "state"):
+            table.add_column(heading, justify="right" if heading in ("rows", "features", "splits") else "left")
+        for name in suite.datasets():
+            entry = datasets.entry(name)
+            state = STATES.get(datasets.availability(name, data_dir).state, "[red]broken[/]")
+            table.add_row(name, entry.title, str(entry.n_rows), str(entry.n_features), str(entry.n_splits), state)
+        out.print(table)
+    table = Table(title="Methods", title_justify="left", box=None)
+    table.add_column("name")
+    table.add_column("what it is")
+    for name in methods.names():
+        table.add_row(escape(name), escape(methods.describe(name)))
+    out.print(table)
+
+
+def show_missing(missing: Sequence[Missing]) -> None:
+    """Data sets that cannot be had, each with its reason and remedy."""
+    for one in missing:
+        err.print(f"[yellow]Without {one.dataset}:[/] {escape(one.reason)}.\n  To have it: {escape(one.remedy)}.", soft_wrap=True)
+
+
+def show_plan(
+    named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[str], workers: int
+) -> None:
+    """What is about to run."""
+    preset, protocol = named
+    limit = f", at most {protocol.max_minibatches} minibatches" if protocol.max_minibatches else ""
+    say(
+        f"Preset {preset}: {protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, "
+        f"{protocol.epochs} epochs of batches of {protocol.batch_size}{limit}, {protocol.samples} test samples"
+    )
+    counts = Counter((cell.dataset, cell.method) for cell in wanted)
+    for name in dict.fromkeys(cell.dataset for cell in wanted):
+        per_method = {count for (dataset, _), count in counts.items() if dataset == name}
+        own = len({cell.method for cell in wanted if cell.dataset == name})
+        say(f"  {name}: {own} methods x {max(per_method)} splits")
+    done = len(wanted) - len(todo)
+    finished = f", {done} of them finished before" if done else ""
+    say(f"{len(wanted)} cells{finished}; {workers} worker(s) on {', '.join(slots)}")
+
+
+def default_workers(slots: Sequence[str]) -> int:
+    """One process per core, or per GPU."""
+    import joblib
+
+    return joblib.cpu_count() if slots == ["cpu"] else len(slots)
+
+
+def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[str], workers: int) -> bool:
+    """Run cells and store each as it finishes, under a progress bar; True if Ctrl-C ended it."""
+    if not todo:
+        return False
+    from bench.scheduler import run_jobs
+    from bench.worker import Job
+
+    jobs = [
+        Job(cell, results.journal(cell), data_dir, slots[number % len(slots)]) for number, cell in enumerate(todo)
+    ]
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[done]}/{task.fields[cells]} cells"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    total = sum(cell.work for cell in todo)
+    with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
+        bar = progress.add_task("starting", total=total, done=0, cells=len(todo))
+        done = 0
+        try:
+            with closing(run_jobs(jobs, workers)) as outcomes:
+                for outcome in outcomes:
+                    results.write(outcome.cell, outcome.row, outcome.predictions)
+                    done += 1
+                    progress.update(bar, advance=outcome.cell.work, done=done, description=_last(outcome))
+                    if outcome.row["status"] != "ok":
+                        last_line = outcome.row["error"].strip().splitlines()[-1]
+                        progress.console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {escape(last_line)}")
+                    elif not err.is_terminal:
+                        progress.console.print(f"{outcome.cell.key}: NMLL {outcome.row['nmll']:.3f}")
+        except KeyboardInterrupt:
+            progress.console.print(f"[yellow]Interrupted:[/] {done} cells finished; the same command goes on from here.")
+            return True
+    return False
+
+
+def show_outcome(folder: Path, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
+    """A table of the headline, what went wrong, and where the page is."""
+    import leaderboards
+
+    rows = leaderboards.export(folder)
+    chosen = {(cell.suite, cell.dataset, cell.method, cell.preset) for cell in wanted}
+    rows = rows[(rows["metric"] == "nmll")]
+    names = list(dict.fromkeys(cell.method for cell in sorted(wanted, key=lambda cell: methods.names().index(cell.method))))
+    table = Table(title="NMLL, mean ± standard error over splits (lower is better)", title_justify="left", box=None)
+    table.add_column("data set")
+    for name in names:
+        table.add_column(name, justify="right")
+    cells = {
+        (row.dataset, row.method): _figure(row)
+        for row in rows.itertuples()
+        if (row.suite, row.dataset, row.method, row.preset) in chosen
+    }
+    for name in sorted({dataset for dataset, _ in cells}):
+        table.add_row(name, *(cells.get((name, method), "") for method in names))
+    out.print(table)
+    statuses = Counter(results.statuses(wanted).values())
+    say(", ".join(f"{count} {status}" for status, count in sorted(statuses.items(), key=lambda item: item[0] != "ok")) + " cells")
+    for one in missing:
+        say(f"Without {one.dataset}: {one.reason}")
+    out.print(f"Page: [bold]{escape(str(page))}[/]", soft_wrap=True)
+
+
+def _figure(row) -> str:
+    failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
+    return f"{row.mean:.3f} ± {row.stderr:.3f}{failed}" if row.n > 1 else f"{row.mean:.3f}{failed}"
+
+
+def _last(outcome) -> str:
+    cell = outcome.cell
+    return f"{cell.dataset} {cell.method} split {cell.split}"

@@ -1,0 +1,161 @@
+"""From what was asked for to the cells that answer it, or to a refusal before any work."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+import methods
+from bench.cells import Cell, cells_of
+from bench.protocol import Protocol
+from bench.suites import SUITES, Suite
+
+
+class Refused(ValueError):
+    """A request that cannot be met as it stands; the message says what was got, what is allowed, what to do."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for; None where nothing was said.
+
+    Attributes:
+        suite, preset: names.
+        methods, datasets: names, all that belong to the suite if None.
+        splits: numbers, the preset's if None.
+        changes: fields of `Protocol` that differ from the preset's.
+        seed: of the whole run.
+    """
+
+    suite: str
+    preset: str
+    methods: Sequence[str] | None
+    datasets: Sequence[str] | None
+    splits: Sequence[int] | None
+    changes: dict[str, int | str | None]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A data set that cannot be had, why, and what to do about it."""
+
+    dataset: str
+    reason: str
+    remedy: str
+
+
+def suite_of(request: Request) -> Suite:
+    """The suite asked for."""
+    return SUITES[known("suite", request.suite, tuple(SUITES))]
+
+
+def chosen_datasets(request: Request) -> tuple[str, ...]:
+    """Names of the data sets asked for, each known and of the suite."""
+    suite = suite_of(request)
+    if request.datasets is None:
+        return suite.datasets()
+    for name in request.datasets:
+        known("dataset", name, datasets.names())
+        known(f"dataset of the suite {suite.name}", name, suite.datasets())
+    return tuple(dict.fromkeys(request.datasets))
+
+
+def chosen_methods(request: Request) -> tuple[str, ...]:
+    """Names of the methods asked for, each known."""
+    names = methods.names() if request.methods is None else request.methods
+    return tuple(dict.fromkeys(known("method", name, methods.names()) for name in names))
+
+
+def protocol_of(request: Request) -> tuple[str, Protocol]:
+    """The resolved protocol and the name it goes by: the preset's, with "-modified" if anything was changed."""
+    presets = suite_of(request).presets
+    original = presets[known("preset", request.preset, tuple(presets))]
+    try:
+        protocol = original.changed(**request.changes)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    return request.preset if protocol == original else f"{request.preset}-modified", protocol
+
+
+def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The splits to run of each data set: those asked for that it has, else the preset's."""
+    default = suite_of(request).splits[request.preset]
+    available = {name: datasets.entry(name).n_splits for name in names}
+    if request.splits is None:
+        return {name: tuple(range(count if default is None else min(default, count))) for name, count in available.items()}
+    most = max(available.values(), default=0)
+    beyond = [split for split in request.splits if split >= most]
+    if beyond and names:
+        raise Refused(
+            f"there is no split {beyond[0]}: of the chosen data sets none has more than {most}, numbered 0 to {most - 1}"
+        )
+    return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
+
+
+def cells(request: Request, names: Sequence[str]) -> list[Cell]:
+    """The cells of the request on the data sets that can be had, longest work first."""
+    preset, protocol = protocol_of(request)
+    splits = chosen_splits(request, names)
+    return cells_of(request.suite, names, chosen_methods(request), splits, preset, protocol, request.seed)
+
+
+def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
+    """Which data sets can be had, after trying to download those that are not here if `fetch`."""
+    here, missing, reachable = [], [], True
+    for name in names:
+        state, reason, remedy = datasets.availability(name, data_dir, deep=True)
+        if state in ("missing", "damaged") and fetch and reachable:
+            try:
+                datasets.fetch(name, data_dir, progress=True)
+                state = "ready"
+            except datasets.Unavailable as problem:
+                reachable = not isinstance(problem, datasets.Unreachable)
+                reason = f"{reason}; {problem.reason}"
+        if state == "ready":
+            here.append(name)
+        else:
+            missing.append(Missing(name, reason, remedy))
+    return here, missing
+
+
+def parse_splits(text: str) -> list[int]:
+    """Split numbers from text such as "0-4,7"."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise Refused(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges, such as 0-4,7")
+        if dash and int(last) < int(first):
+            raise Refused(f"splits {text!r}: the range {part.strip()!r} runs backwards")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return sorted(set(numbers))
+
+
+def parse_devices(text: str) -> list[str]:
+    """Torch device names from "cpu", "cuda" (all of them) or "cuda:0,1"."""
+    if text == "cpu":
+        return ["cpu"]
+    kind, _, numbers = text.partition(":")
+    wanted = [number.strip().removeprefix("cuda:") for number in numbers.split(",")] if numbers else []
+    if kind != "cuda" or not all(number.isdigit() for number in wanted):
+        raise Refused(f"devices {text!r} cannot be read; write cpu, cuda, or cuda:0,1 for chosen GPUs")
+    import torch
+
+    count = torch.cuda.device_count()
+    if count == 0:
+        raise Refused(f"devices {text!r}: torch {torch.__version__} finds no CUDA device here; use --devices cpu")
+    beyond = [number for number in wanted if int(number) >= count]
+    if beyond:
+        raise Refused(f"devices {text!r}: there is no GPU {beyond[0]}; this machine has {count}, numbered from 0")
+    return [f"cuda:{number}" for number in (wanted or range(count))]
+
+
+def known(kind: str, name: str, allowed: Sequence[str]) -> str:
+    """`name` if it is allowed, else a refusal that suggests the nearest."""
+    if name in allowed:
+        return name
+    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise Refused(f"{kind} {name!r} is unknown; {hint}Allowed: {', '.join(allowed)}")

@@ -1,0 +1,89 @@
+"""Records a step's tensor operations once and strips what a replay need not repeat.
+
+An update runs tens of thousands of times on tensors of the same shapes, so at the sizes of small stacks its cost is
+the number of operations. Recording it frees it of the transforms (`vmap`, `grad`); then
+
+- what follows from the fixed arguments alone (hyper-parameters, standardisation) is computed once;
+- the value of a loss that only its gradient is wanted of is never computed;
+- reshapes, expansions and casts that change nothing are dropped.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Interpreter, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+
+aten = torch.ops.aten
+SHAPE_ONLY = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default}
+RESHAPES = {aten.view.default, aten._unsafe_view.default, aten.expand.default, aten._to_copy.default}
+
+
+def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> GraphModule:
+    """A replay of `function` (tensors to a sequence of tensors) for arguments of the same shapes and types.
+
+    The first `n_fixed` arguments must be the same tensors, unchanged, at every call.
+    """
+    module = make_fx(function)(*arguments)
+    module.graph.eliminate_dead_code()
+    if not any(_mutates(node) for node in module.graph.nodes):
+        values = _Values(module)
+        values.run(*arguments)
+        _fold(module, values.of, n_fixed)
+        _drop_idle(module, values.of)
+        module.graph.eliminate_dead_code()
+    module.recompile()
+    return module
+
+
+class _Values(Interpreter):
+    """Runs a graph and keeps the value of every node in `of`."""
+
+    def __init__(self, module: GraphModule):
+        super().__init__(module)
+        self.of: dict[Node, Any] = {}
+
+    def run_node(self, node: Node) -> Any:
+        self.of[node] = super().run_node(node)
+        return self.of[node]
+
+
+def _fold(module: GraphModule, values: dict[Node, Any], n_fixed: int) -> None:
+    """Replace every node that cannot change between calls by its value."""
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    fixed = set(placeholders[:n_fixed])
+    for node in list(module.graph.nodes):
+        if node.op == "get_attr":
+            fixed.add(node)
+        elif node.op == "call_function" and (node.target in SHAPE_ONLY or fixed.issuperset(node.all_input_nodes)):
+            fixed.add(node)
+            if isinstance(values[node], Tensor):
+                fixed.add(_replace_by_constant(module, node, values))
+
+
+def _replace_by_constant(module: GraphModule, node: Node, values: dict[Node, Any]) -> Node:
+    name = f"constant_of_{node.name}"
+    module.register_buffer(name, values[node])
+    with module.graph.inserting_before(node):
+        constant = module.graph.get_attr(name)
+    values[constant] = values[node]
+    node.replace_all_uses_with(constant)
+    return constant
+
+
+def _drop_idle(module: GraphModule, values: dict[Node, Any]) -> None:
+    """Take out operations whose result is their first argument."""
+    for node in module.graph.nodes:
+        if node.target in RESHAPES and isinstance(node.args[0], Node):
+            before, after = values[node.args[0]], values[node]
+            idle = before.shape == after.shape and before.dtype == after.dtype and before.device == after.device
+        else:
+            idle = node.target is aten.pow.Tensor_Scalar and node.args[1] == 1
+        if idle:
+            node.replace_all_uses_with(node.args[0])
+
+
+def _mutates(node: Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable

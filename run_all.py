@@ -1,0 +1,98 @@
+"""The front door: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench import console
+from bench.plan import (
+    Refused,
+    Request,
+    cells,
+    chosen_datasets,
+    chosen_methods,
+    have,
+    parse_devices,
+    parse_splits,
+    protocol_of,
+    suite_of,
+)
+
+INTERRUPTED = 130
+
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+@app.command()
+def main(
+    suite: Annotated[str, typer.Option(help="What to run; --list shows all suites.")] = "uci",
+    methods: Annotated[str | None, typer.Option(help="Comma-separated names; all by default.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Comma-separated names; all of the suite by default.")] = None,
+    splits: Annotated[str | None, typer.Option(help="For example 0-4,7; by default the preset's.")] = None,
+    preset: Annotated[str, typer.Option(help="paper: the papers' protocol. quick: a page in minutes.")] = "quick",
+    trials: Annotated[int | None, typer.Option(help="Hyper-parameter settings tried per cell.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Parts of the cross-validation.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training rows.")] = None,
+    sampler: Annotated[str | None, typer.Option(help="random or tpe.")] = None,
+    seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0)] = 0,
+    devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.")] = "cpu",
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1)] = None,
+    out: Annotated[Path, typer.Option(help="Results folder; a second run does only what is missing.")] = Path("results"),
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Data folder; by default $BENCH_DATA_DIR or the user's cache.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Where the page goes; by default OUT/html.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Show suites, presets, data sets, methods; run nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run; run and fetch nothing.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="A data set that cannot be had is an error.")] = False,
+) -> None:
+    """Compare approximate-inference methods for neural networks, and build a leaderboard."""
+    if list_:
+        console.show_lists(data_dir)
+        return
+    try:
+        changes = {"trials": trials, "folds": folds, "epochs": epochs, "sampler": sampler}
+        numbers = None if splits is None else parse_splits(splits)
+        request = Request(suite, preset, _names(methods), _names(datasets), numbers, changes, seed)
+        suite_of(request), protocol_of(request), chosen_methods(request)
+        slots = parse_devices(devices)
+        here, missing = have(chosen_datasets(request), data_dir, fetch=not dry_run)
+        console.show_missing(missing)
+        if missing and strict:
+            raise Refused(f"--strict: {len(missing)} data set(s) cannot be had")
+        wanted = cells(request, here)
+    except Refused as refusal:
+        console.show_refusal(str(refusal))
+        raise typer.Exit(2) from None
+
+    from bench.results import Results
+
+    results = Results(out)
+    if fresh and not dry_run and (aside := results.put_aside()):
+        console.say(f"Old results moved to {aside}")
+    todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
+    n_workers = workers or console.default_workers(slots)
+    console.show_plan(protocol_of(request), wanted, todo, slots, n_workers)
+    if dry_run:
+        return
+    results.note_missing(missing)
+
+    interrupted = console.run(results, todo, data_dir, slots, n_workers)
+    import leaderboards
+
+    page = leaderboards.build(out, html or out / "html")
+    console.show_outcome(out, wanted, results, missing, page)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if any(status != "ok" for status in results.statuses(wanted).values()):
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    app()

@@ -118,7 +118,7 @@ def _explained(source: Source, folder: Path, url: str) -> Iterator[None]:
         yield
     except (requests.ConnectionError, requests.Timeout) as error:
         cause = getattr(error.args[0] if error.args else error, "reason", error)
-        reason = f"{urlsplit(url).hostname} does not answer ({cause})"
+        reason = f"no connection to {urlsplit(url).hostname} ({cause})"
         raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
     except requests.RequestException as error:
         raise Unavailable(source.name, f"{url} was not delivered ({error})", again) from error

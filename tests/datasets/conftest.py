@@ -35,7 +35,8 @@ class Web(NamedTuple):
 
 
 @pytest.fixture
-def web():
+def web(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     files, misbehaviour, requests = {}, {}, []
 
     class Handler(BaseHTTPRequestHandler):

@@ -109,7 +109,7 @@ def test_no_server_fails_at_once_and_only_once(tmp_path, tiny):
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
         start = time.monotonic()
-        with pytest.raises(datasets.Unreachable, match=r"127\.0\.0\.1 does not answer .*refused") as caught:
+        with pytest.raises(datasets.Unreachable, match=r"no connection to 127\.0\.0\.1 .*refused") as caught:
             datasets.fetch("tiny", tmp_path, base_url=url)
     assert time.monotonic() - start < 3
     assert "fetch tiny" in caught.value.remedy
@@ -124,7 +124,7 @@ def test_a_server_that_drops_packets_costs_one_timeout(tmp_path, tiny, monkeypat
         raise TimeoutError("timed out")
 
     monkeypatch.setattr("urllib3.util.connection.create_connection", drop)
-    with pytest.raises(datasets.Unreachable, match=r"example\.invalid does not answer"):
+    with pytest.raises(datasets.Unreachable, match=r"no connection to example\.invalid"):
         datasets.fetch("tiny", tmp_path, base_url="https://example.invalid/")
     assert tried == [0.2]
 
@@ -216,13 +216,14 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, tiny):
     assert "choose a folder you can write to" in caught.value.remedy
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_a_read_only_folder_serves_but_does_not_grow(tmp_path, tiny, place):
     folder = tmp_path / "read only"
     place(folder, tiny)
     data = (folder / "tiny sets" / DATA).parent
     data.chmod(0o555)
     try:
+        if os.access(data, os.W_OK):
+            pytest.skip("this user may write anywhere")
         assert datasets.fetch("tiny", folder) == ()
         assert len(datasets.load("tiny", folder).y) == 10
         data.chmod(0o755)

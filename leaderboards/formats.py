@@ -1,0 +1,63 @@
+"""Numbers and strangers' text, as they are printed on a page."""
+
+import re
+import unicodedata
+from decimal import Decimal
+from math import floor, isfinite, isinf, isnan, log10
+from statistics import median
+
+from markupsafe import Markup, escape
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
+
+
+def visible(text: object) -> str:
+    r"""`text` with control and direction characters spelled out (as \u202e), so that it cannot pose as another."""
+    return "".join(
+        f"\\u{ord(c):04x}" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") and c != "\n" else c
+        for c in str(text)
+    )
+
+
+def prose(text: object) -> Markup:
+    """`text`, escaped, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+
+
+def decimals_for(values: list[float], stderrs: list[float]) -> int:
+    """Decimals of a column: two significant digits of its typical standard error, else three of its typical value."""
+    errors = [e for e in stderrs if isfinite(e) and e > 0]
+    sizes = [abs(v) for v in values if isfinite(v) and v != 0]
+    if errors:
+        return _clipped(1 - floor(log10(median(errors))))
+    return _clipped(2 - floor(log10(median(sizes)))) if sizes else 0
+
+
+def _clipped(decimals: int) -> int:
+    return min(max(decimals, 0), 8)
+
+
+def number(value: float, decimals: int) -> str:
+    """`value` with a true minus sign; a dash for NaN, ∞ for infinity, 2.13 × 10⁷ for what is too long otherwise."""
+    if isnan(value):
+        return "–"
+    if isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) >= MOST_DIGITS:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}".replace("-", "−")
+    text = f"{value:.{decimals}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def as_printed(value: float, stderr: float) -> tuple[str, str]:
+    """A published number and its standard error ("" if none), with the decimals of the longer one."""
+    shown = [x for x in (value, stderr) if isfinite(x)]
+    decimals = max((max(0, -Decimal(repr(x)).normalize().as_tuple().exponent) for x in shown), default=0)
+    return number(value, decimals), "" if isnan(stderr) else number(stderr, decimals)
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """ "1 split", "20 splits"."""
+    return f"{n} {one if n == 1 else many or one + 's'}"

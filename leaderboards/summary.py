@@ -1,0 +1,79 @@
+"""From cells to means: pure functions from table to table."""
+
+import numpy as np
+import pandas as pd
+
+from leaderboards.metrics import MEASURED
+
+BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
+GROUP = ["suite", "dataset", "method", "preset"]
+
+# What should be one and the same within a board; if it is not, the reader is told.
+FINGERPRINTS = {
+    "seed": "seeds",
+    "code_revision": "code revisions",
+    "data_sha256": "versions of the data",
+    "device": "kinds of device",
+}
+
+
+def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
+    """`cells` with `preset` renamed to preset@hash where one preset of a suite was run under several protocols.
+
+    A preset that was changed on the command line keeps its name but not its protocol hash; results of different
+    protocols must not be averaged, nor compared as if they were alike.
+    """
+    several = cells.groupby(["suite", "preset"])["protocol_hash"].transform("nunique") > 1
+    labelled = cells["preset"] + "@" + cells["protocol_hash"].str[:8]
+    return cells.assign(preset=cells["preset"].where(~several, labelled))
+
+
+def per_split(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per group, metric and split: `value`, the mean over the seeds that finished.
+
+    Runs of one split with several seeds share their test points, so they count as one observation.
+    """
+    finished = cells[cells["status"] == "ok"]
+    long = finished.melt([*GROUP, "split"], list(MEASURED), "metric").dropna(subset="value")
+    return long.groupby([*GROUP, "metric", "split"], as_index=False)["value"].mean()
+
+
+def summarise(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per group and metric: mean, stderr, median, n, n_failed.
+
+    With v_1..v_n the values of the n finished splits, stderr = sd(v) / sqrt(n) with sd of n - 1 degrees of freedom:
+    NaN for n = 1, and where a value is infinite. n_failed counts cells that diverged or failed. A group shows every
+    metric that some method has on its data set, with n = 0 where it has none itself: nothing drops out silently.
+    """
+    values = per_split(cells).groupby([*GROUP, "metric"])["value"]
+    with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as promised
+        found = pd.DataFrame(
+            {"mean": values.mean(), "stderr": values.sem(ddof=1), "median": values.median(), "n": values.count()}
+        )
+    table = _expected(cells).merge(found.reset_index(), "left", [*GROUP, "metric"])
+    failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
+    table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
+    table["n"] = table["n"].fillna(0).astype("int64")
+    order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})
+    return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
+
+
+def _expected(cells: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a summary: every group with every metric of its data set; NMLL where nothing finished."""
+    groups = cells[GROUP].drop_duplicates()
+    values = per_split(cells)[["suite", "dataset", "metric"]].drop_duplicates()
+    table = groups.merge(values, "left", ["suite", "dataset"])
+    return table.assign(metric=table["metric"].fillna("nmll"))
+
+
+def mixtures(cells: pd.DataFrame) -> list[str]:
+    """One sentence for each fingerprint that differs within boards of `cells`, naming the boards."""
+    sentences = []
+    for column, plural in FINGERPRINTS.items():
+        count = cells.groupby(BOARD)[column].nunique()
+        mixed = count[count > 1]
+        if mixed.empty:
+            continue
+        boards = ", ".join(f"{dataset} ({preset})" for _, dataset, preset in mixed.index)
+        sentences.append(f"Results of different {plural} stand side by side in: {boards}.")
+    return sentences

@@ -42,12 +42,12 @@ def main(
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0)] = 0,
     devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.")] = "cpu",
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1)] = None,
-    out: Annotated[Path, typer.Option(help="Results folder; a second run does only what is missing.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Results folder; running again does what is missing.")] = Path("results"),
     data_dir: Annotated[
         Path | None, typer.Option(help="Data folder; by default $BENCH_DATA_DIR or the user's cache.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Where the page goes; by default OUT/html.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Show suites, presets, data sets, methods; run nothing.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Show what there is; run nothing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run; run and fetch nothing.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="A data set that cannot be had is an error.")] = False,

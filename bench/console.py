@@ -15,6 +15,7 @@ import methods
 from bench.cells import Cell
 from bench.plan import Missing
 from bench.protocol import Protocol
+from bench.schema import STATUSES
 from bench.suites import SUITES
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
@@ -42,8 +43,8 @@ def show_lists(data_dir: Path | None) -> None:
             table.add_column(heading)
         for name, preset in suite.presets.items():
             splits = suite.splits[name]
-            epochs = f"{preset.epochs}" + (f", at most {preset.max_minibatches} minibatches" if preset.max_minibatches else "")
-            row = (name, preset.trials, preset.folds, epochs, preset.batch_size, "all" if splits is None else f"first {splits}")
+            which = "all" if splits is None else f"first {splits}"
+            row = (name, preset.trials, preset.folds, f"{preset.epochs}{_limit(preset)}", preset.batch_size, which)
             table.add_row(*map(str, row))
         out.print(table)
         table = Table(title="Data sets", title_justify="left", box=None)
@@ -65,7 +66,8 @@ def show_lists(data_dir: Path | None) -> None:
 def show_missing(missing: Sequence[Missing]) -> None:
     """Data sets that cannot be had, each with its reason and remedy."""
     for one in missing:
-        err.print(f"[yellow]Without {one.dataset}:[/] {escape(one.reason)}.\n  To have it: {escape(one.remedy)}.", soft_wrap=True)
+        why = f"{escape(one.reason)}.\n  To have it: {escape(one.remedy)}."
+        err.print(f"[yellow]Without {one.dataset}:[/] {why}", soft_wrap=True)
 
 
 def show_plan(
@@ -73,10 +75,9 @@ def show_plan(
 ) -> None:
     """What is about to run."""
     preset, protocol = named
-    limit = f", at most {protocol.max_minibatches} minibatches" if protocol.max_minibatches else ""
     say(
-        f"Preset {preset}: {protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, "
-        f"{protocol.epochs} epochs of batches of {protocol.batch_size}{limit}, {protocol.samples} test samples"
+        f"Preset {preset}: {protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, {protocol.epochs} "
+        f"epochs of batches of {protocol.batch_size}{_limit(protocol)}, {protocol.samples} test samples"
     )
     counts = Counter((cell.dataset, cell.method) for cell in wanted)
     for name in dict.fromkeys(cell.dataset for cell in wanted):
@@ -124,12 +125,13 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
                     done += 1
                     progress.update(bar, advance=outcome.cell.work, done=done, description=_last(outcome))
                     if outcome.row["status"] != "ok":
-                        last_line = outcome.row["error"].strip().splitlines()[-1]
-                        progress.console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {escape(last_line)}")
+                        last_line = escape(outcome.row["error"].strip().splitlines()[-1])
+                        progress.console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {last_line}")
                     elif not err.is_terminal:
                         progress.console.print(f"{outcome.cell.key}: NMLL {outcome.row['nmll']:.3f}")
         except KeyboardInterrupt:
-            progress.console.print(f"[yellow]Interrupted:[/] {done} cells finished; the same command goes on from here.")
+            said = f"{done} cells finished; the same command goes on from here."
+            progress.console.print(f"[yellow]Interrupted:[/] {said}")
             return True
     return False
 
@@ -141,11 +143,12 @@ def show_outcome(folder: Path, wanted: Sequence[Cell], results, missing: Sequenc
     rows = leaderboards.export(folder)
     chosen = {(cell.suite, cell.dataset, cell.method, cell.preset) for cell in wanted}
     rows = rows[(rows["metric"] == "nmll")]
-    names = list(dict.fromkeys(cell.method for cell in sorted(wanted, key=lambda cell: methods.names().index(cell.method))))
+    ran = {cell.method for cell in wanted}
+    names = [name for name in methods.names() if name in ran]
     table = Table(title="NMLL, mean ± standard error over splits (lower is better)", title_justify="left", box=None)
     table.add_column("data set")
     for name in names:
-        table.add_column(name, justify="right")
+        table.add_column(escape(name), justify="right", no_wrap=True)
     cells = {
         (row.dataset, row.method): _figure(row)
         for row in rows.itertuples()
@@ -155,15 +158,19 @@ def show_outcome(folder: Path, wanted: Sequence[Cell], results, missing: Sequenc
         table.add_row(name, *(cells.get((name, method), "") for method in names))
     out.print(table)
     statuses = Counter(results.statuses(wanted).values())
-    say(", ".join(f"{count} {status}" for status, count in sorted(statuses.items(), key=lambda item: item[0] != "ok")) + " cells")
+    say("Cells: " + ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status]))
     for one in missing:
         say(f"Without {one.dataset}: {one.reason}")
     out.print(f"Page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 
+def _limit(protocol: Protocol) -> str:
+    return f", at most {protocol.max_minibatches} minibatches" if protocol.max_minibatches else ""
+
+
 def _figure(row) -> str:
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
-    return f"{row.mean:.3f} ± {row.stderr:.3f}{failed}" if row.n > 1 else f"{row.mean:.3f}{failed}"
+    return f"{row.mean:.2f} ± {row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"
 
 
 def _last(outcome) -> str:

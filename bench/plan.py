@@ -84,13 +84,12 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
     default = suite_of(request).splits[request.preset]
     available = {name: datasets.entry(name).n_splits for name in names}
     if request.splits is None:
-        return {name: tuple(range(count if default is None else min(default, count))) for name, count in available.items()}
+        first = {name: count if default is None else min(default, count) for name, count in available.items()}
+        return {name: tuple(range(count)) for name, count in first.items()}
     most = max(available.values(), default=0)
     beyond = [split for split in request.splits if split >= most]
     if beyond and names:
-        raise Refused(
-            f"there is no split {beyond[0]}: of the chosen data sets none has more than {most}, numbered 0 to {most - 1}"
-        )
+        raise Refused(f"there is no split {beyond[0]}: the chosen data sets have splits 0 to {most - 1} at most")
     return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
 
 
@@ -126,7 +125,7 @@ def parse_splits(text: str) -> list[int]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()):
-            raise Refused(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges, such as 0-4,7")
+            raise Refused(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges: 0-4,7")
         if dash and int(last) < int(first):
             raise Refused(f"splits {text!r}: the range {part.strip()!r} runs backwards")
         numbers.extend(range(int(first), int(last or first) + 1))

@@ -20,7 +20,6 @@ MODEL_STEPS = 6000  # per measurement, spread over the rows of the stack, within
 MIN_UPDATES, MAX_UPDATES = 64, 256
 WARM_UPDATES = 16
 REPEATS = 3
-HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
 
 app = typer.Typer(add_completion=False)
 
@@ -35,11 +34,10 @@ def speed(
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
 ) -> None:
     """Microseconds per model-step, alone and stacked, and their ratio."""
-    chosen = [name.strip() for name in names.split(",") if name.strip()] or list(methods.names())
+    wanted = [name.strip() for name in names.split(",") if name.strip()] or methods.names()
     try:
         sizes = [int(size) for size in stacks.split(",")]
-        for name in chosen:
-            methods.get(name)
+        chosen = [methods.get(name) for name in wanted]
     except (ValueError, LookupError, ImportError) as error:
         raise typer.BadParameter(str(error)) from None
     if min(sizes) < 1:
@@ -49,7 +47,7 @@ def speed(
 
     settle(threads)
     execution = "compiled" if compiled else "traced"
-    rows = [row for name in chosen for row in _measure(name, sizes, execution, device)]
+    rows = [row for method in chosen for row in _measure(method, sizes, execution, device)]
     if output == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(["method", "stack", "alone_us", "stacked_us", "ratio"])
@@ -59,20 +57,22 @@ def speed(
         _print_table(rows, sizes, execution, threads, device)
 
 
-def _measure(name: str, sizes: list[int], execution: str, device: str) -> list[tuple[str, int, float, float]]:
+def _measure(method, sizes: list[int], execution: str, device: str) -> list[tuple[str, int, float, float]]:
     """(method, stack, alone, stacked) for each size, microseconds per model-step, medians of repeats."""
     alone, stacked = [], {size: [] for size in sizes}
     for _ in range(REPEATS):
-        alone.append(_microseconds(name, 1, "eager", device, stacked=False))
+        alone.append(microseconds(method, 1, "eager", device, stacked=False))
         for size in sizes:
-            stacked[size].append(_microseconds(name, size, execution, device))
-    return [(name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
+            stacked[size].append(microseconds(method, size, execution, device))
+    return [(method.name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
 
 
-def _microseconds(name: str, n_rows: int, execution: str, device: str, stacked: bool = True) -> float:
+def microseconds(method, n_rows: int, execution: str, device: str, stacked: bool = True) -> float:
     """Time per model-step from the end of the first updates, which set up and trace, to the end of the last."""
     import numpy as np
+    import optuna
     import torch
+    from optuna.samplers import RandomSampler
 
     from bench.minibatches import Schedule
     from bench.stack import Data, Fit, Stack
@@ -80,14 +80,15 @@ def _microseconds(name: str, n_rows: int, execution: str, device: str, stacked: 
     from methods.networks import MLP
     from methods.problem import Task
 
-    method = methods.get(name)
     n_fits = max(1, n_rows // method.members)
     timed = min(MAX_UPDATES, max(MIN_UPDATES, MODEL_STEPS // (n_fits * method.members)))
     generator = np.random.default_rng(0)
     x = generator.standard_normal((N_ROWS, N_FEATURES))
     data = Data.of(x, x.sum(axis=1), device)
     task = Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
-    fits = [Fit(np.arange(N_ROWS), HPARAMS, seed) for seed in range(n_fits)]
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(task)).params
+    fits = [Fit(np.arange(N_ROWS), hparams, seed) for seed in range(n_fits)]
     minibatches = (WARM_UPDATES + timed) * method.batches_per_update
     schedule = Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
     clock = []

@@ -39,7 +39,7 @@ SUITES = {
         presets={
             "paper": Protocol(),
             "quick": Protocol(
-                epochs=200, batch_size=20, trials=8, folds=3, samples=100, validation_samples=30, max_minibatches=2000
+                epochs=150, batch_size=20, trials=8, folds=3, samples=100, validation_samples=30, max_minibatches=1500
             ),
         },
     ),

@@ -20,8 +20,8 @@ LICENCE = (
     "none stated for the set itself; the repository of the files is CC BY-NC 4.0 (Yarin Gal's contributions) "
     "with a BSD-2-style text for other contributors"
 )
-# The VIFA paper's range for its four sets; for the others the power-of-ten range that holds the same noise relative to
-# the target's spread, two decades that end between 70 and 130 % of its standard deviation.
+# The VIFA paper's range for its four sets; for the others the two decades, at powers of ten, whose largest noise comes
+# nearest to the target's spread: their noise standard deviations reach from 6-16 to 59-163 % of it.
 NOISE_PRECISIONS = {
     "boston": (0.01, 1.0),
     "concrete": (0.01, 1.0),

@@ -44,6 +44,8 @@ class Method:
         batches_per_update: L, minibatches that one update consumes; an epoch has L times fewer updates.
         members: independent fits (own seed, own order of minibatches) whose predictive samples are pooled.
         stackable: False for a wrapper round a foreign library, whose fits then run one by one.
+        gaussian: whether its posteriors include every factorised Gaussian; `check` then holds its spread to the exact
+            posterior of a linear model, and its mean in any case.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Method:
     batches_per_update: int = 1
     members: int = 1
     stackable: bool = True
+    gaussian: bool = False
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         """What the tuner may choose: name -> Optuna distribution."""

@@ -40,6 +40,8 @@ class MeanFieldVI(Method):
     title = "Mean-field VI"
     paper = Paper("Blundell et al. 2015", "Weight Uncertainty in Neural Networks")
 
+    gaussian = True
+
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
             "lr": LogUniform(1e-3, 3e-2),

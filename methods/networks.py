@@ -63,9 +63,8 @@ class MLP:
     @property
     def _sizes(self) -> list[int]:
         """Numbers in each matrix and bias, in the order of the flat weight vector."""
-        return [
-            size for fan_in, fan_out in self.layers for size in ([fan_in * fan_out, fan_out] if self.bias else [fan_in * fan_out])
-        ]
+        own = [[fan_in * fan_out] + [fan_out] * self.bias for fan_in, fan_out in self.layers]
+        return [size for layer in own for size in layer]
 
     def linear(self) -> "MLP":
         """The same inputs and outputs without hidden layers."""

@@ -28,10 +28,11 @@ BUILT_IN = {
 class UnknownMethod(LookupError):
     """A name that is in no registry; the message suggests the nearest one."""
 
-    def __init__(self, name: str):
+    def __str__(self) -> str:
+        (name,) = self.args
         near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        super().__init__(f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}")
+        return f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}"
 
 
 class BrokenMethod(ImportError):

@@ -51,6 +51,8 @@ class VIFA(Method):
     title = "VIFA"
     paper = Paper("Anonymous", "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning")
 
+    gaussian = True
+
     def __init__(
         self,
         latent_dim: int = 1,

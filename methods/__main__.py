@@ -1,0 +1,67 @@
+"""`python -m methods list | check NAME`: what methods there are, and whether one keeps the contract."""
+
+from typing import Annotated
+
+import typer
+
+import methods
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Approximate-inference methods.")
+
+
+@app.command("list")
+def list_() -> None:
+    """Name, title and paper of every method."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None)
+    for heading in ("name", "title", "paper"):
+        table.add_column(heading)
+    for name in methods.names():
+        try:
+            method = methods.get(name)
+        except methods.BrokenMethod as problem:
+            table.add_row(escape(name), "[red]broken[/]", escape(str(problem)))
+        else:
+            table.add_row(escape(name), escape(method.title), escape(f"{method.paper.authors}: {method.paper.title}"))
+    Console().print(table)
+
+
+@app.command()
+def check(
+    names: Annotated[list[str] | None, typer.Argument(help="Methods to check.", show_default=False)] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Check every method.")] = False,
+) -> None:
+    """Does an adapter keep the method contract? Exit code 1 if not."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    if bool(names) == all_:
+        raise typer.BadParameter("name the methods to check, or give --all")
+    try:
+        chosen = [methods.get(name) for name in (methods.names() if all_ else names)]
+    except (methods.UnknownMethod, methods.BrokenMethod) as problem:
+        raise typer.BadParameter(str(problem)) from None
+
+    # A door stands above the floors: the engine that the checks need is imported here and nowhere else in `methods`.
+    import torch
+
+    from bench.conformance import check as findings
+
+    torch.set_num_threads(1)
+    console = Console(highlight=False)
+    broken = 0
+    for method in chosen:
+        console.print(f"[bold]{escape(method.name)}[/]")
+        for finding in findings(method):
+            mark = "[green]ok[/]  " if finding.passed else "[red]FAIL[/]"
+            console.print(f"  {mark} {finding.check}: {escape(finding.detail)}", soft_wrap=True)
+            broken += not finding.passed
+    if broken:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    app()

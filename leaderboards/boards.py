@@ -163,9 +163,8 @@ def _signed(distance: float) -> str:
 
 
 def _how_ties_were_told(standings: pd.DataFrame) -> str:
-    """One sentence on the test behind the marks of a board; of NMLL, where the board has it."""
-    name = "nmll" if (standings["metric"] == "nmll").any() else None
-    rivals = standings[(standings["metric"] == name) & standings["standing"].isin(["tied", "worse", "undecided"])]
+    """A sentence or three on the tests behind a board's marks: those of NMLL; other metrics have the same splits."""
+    rivals = standings[(standings["metric"] == "nmll") & standings["standing"].isin(["tied", "worse", "undecided"])]
     if rivals.empty:
         return ""
     if (rivals["standing"] == "undecided").all():

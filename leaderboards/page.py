@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboards import ran
-from leaderboards.boards import Board, Cell, Sources, board
+from leaderboards.boards import Board, Cell, Row, Sources, board
 from leaderboards.figures import DotRow, dot_plot
 from leaderboards.formats import counted, prose, visible
 from leaderboards.published import read_published
@@ -43,7 +43,7 @@ class Overview(NamedTuple):
     suite: str
     preset: str
     methods: list[str]
-    rows: list[tuple[Section, dict[str, tuple[Cell, int]]]]  # cell and number of failures by method
+    rows: list[tuple[Section, dict[str, tuple[Cell, str]]]]  # by method its cell, and what it lacks ("2 failed")
     wins: dict[str, int]  # data sets where the method is best or tied
     n_told: int  # data sets where that could be tested
 
@@ -141,12 +141,19 @@ def _overviews(sections: list[Section]) -> list[Overview]:
         for made, _ in section.boards:
             measured = {row.method: row for row in made.rows if not row.published and "nmll" in row.cells}
             if measured:
-                line = {method: (row.cells["nmll"], row.n_failed) for method, row in measured.items()}
+                most = max(row.n + row.n_failed for row in measured.values())
+                line = {method: (row.cells["nmll"], _lacking(row, most)) for method, row in measured.items()}
                 found.setdefault((made.suite, made.preset), []).append((section, line))
     return [_overview(suite, preset, rows) for (suite, preset), rows in found.items()]
 
 
-def _overview(suite: str, preset: str, rows: list[tuple[Section, dict[str, tuple[Cell, int]]]]) -> Overview:
+def _lacking(row: Row, most: int) -> str:
+    """What makes a mean less than that of the `most` splits which some method was run on."""
+    unfinished = f"{row.n} of {most} splits" if row.n + row.n_failed < most else ""
+    return ", ".join(filter(None, (unfinished, f"{row.n_failed} failed" if row.n_failed else "")))
+
+
+def _overview(suite: str, preset: str, rows: list[tuple[Section, dict[str, tuple[Cell, str]]]]) -> Overview:
     methods = dict.fromkeys(method for _, line in rows for method in line)
     wins, n_told = dict.fromkeys(methods, 0), 0
     for _, line in rows:

@@ -123,13 +123,24 @@ def failures(cells: pd.DataFrame) -> list[Failure]:
     keys = ["suite", "dataset", "method", "preset", "status", "seed", "error"]
     for (_, dataset, method, preset, status, seed, error), part in bad.groupby(keys):
         splits = sorted(part["split"].unique())
-        label = f"{'split' if len(splits) == 1 else 'splits'} {_listed(splits)}"
+        label = f"{'split' if len(splits) == 1 else 'splits'} {ranges(splits)}"
         if len(cells["seed"].unique()) > 1:
             label += f", seed {seed}"
         lines = [line for line in error.splitlines() if line.strip()] or ["no error text"]
         whole = error if len(lines) > 1 else ""
         found.append(Failure(dataset, method, preset, status, label, lines[-1].strip(), whole))
     return found
+
+
+def ranges(numbers: list[int]) -> str:
+    """Sorted, distinct numbers, runs of three and more shortened: "0, 1, 4–9"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else _listed(run) for run in runs)
 
 
 def cells_in_words(cells: pd.DataFrame) -> str:

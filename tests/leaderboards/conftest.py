@@ -1,0 +1,88 @@
+"""A results folder as a run would leave it, made of cells that tests describe by what matters to them."""
+
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.schema import CELLS, SCHEMA_VERSION
+
+PROTOCOL = {"epochs": 120, "batch_size": 10, "trials": 30, "folds": 5, "sampler": "random", "samples": 100}
+
+
+def _row(**changes) -> dict:
+    row = dict.fromkeys(CELLS.names) | {
+        "schema_version": SCHEMA_VERSION,
+        "suite": "uci",
+        "dataset": "energy",
+        "method": "vifa",
+        "split": 0,
+        "preset": "paper",
+        "seed": 0,
+        "protocol": json.dumps(PROTOCOL),
+        "protocol_hash": "aaaaaaaa",
+        "status": "ok",
+        "code_revision": "0123456789abcdef",
+        "code_dirty": False,
+        "data_sha256": "d1",
+        "versions": json.dumps({"python": "3.11.9", "torch": "2.6.0"}),
+        "device": "cpu",
+        "host": "bench-1",
+        "finished_at": datetime(2026, 1, 2, tzinfo=UTC),
+    }
+    unknown = changes.keys() - row.keys()
+    assert not unknown, f"no such columns: {unknown}"
+    return row | changes
+
+
+@pytest.fixture
+def row():
+    """One cell as a dictionary: a finished one, but for the columns given."""
+    return _row
+
+
+@pytest.fixture
+def cells():
+    """Cells as a reader of results gets them, from dictionaries of what matters."""
+
+    def make(*rows: dict) -> pd.DataFrame:
+        return pa.Table.from_pylist([_row(**row) for row in rows], schema=CELLS).to_pandas()
+
+    return make
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Write cells to a results folder, a file each, and return the folder."""
+    out = tmp_path / "results"
+    (out / "cells").mkdir(parents=True)
+
+    def write(*rows: dict):
+        for row in rows:
+            path = out / "cells" / f"cell{len(list((out / 'cells').iterdir())):04}.parquet"
+            pq.write_table(pa.Table.from_pylist([_row(**row)], schema=CELLS), path)
+        return out
+
+    return write
+
+
+@pytest.fixture
+def small_run():
+    """Three methods on 8 splits of energy; mfvi lost two of them; on wine one method, which is infinitely bad once."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for split in range(8):
+        hard = rng.normal()
+        for method, level in (("vifa", 2.5), ("mfvi", 2.6), ("map", 3.0)):
+            nmll = level + 0.1 * hard + 0.01 * rng.normal()
+            rows.append({"method": method, "split": split, "nmll": nmll, "rmse": nmll + 1, "coverage_90": 0.9})
+        rows.append({"dataset": "wine", "split": split, "nmll": np.inf if split == 3 else 1.0 + 0.1 * hard})
+    for row in rows:
+        if row.get("method") == "mfvi" and row["split"] in (2, 5):
+            row |= {"status": "diverged", "error": "all trials left the finite numbers"}
+            row |= dict.fromkeys(("nmll", "rmse", "coverage_90"))
+    return rows

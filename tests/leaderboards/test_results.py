@@ -1,0 +1,110 @@
+"""Reading a results folder that others may have written to."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.schema import CELLS, SCHEMA_VERSION
+from leaderboards.results import read_results
+
+
+def test_every_file_is_one_cell_more(folder):
+    out = folder({"split": 0, "nmll": 1.0}, {"split": 1, "nmll": 2.0})
+    results = read_results(out)
+    assert sorted(results.cells["nmll"]) == [1.0, 2.0]
+    assert results.skipped == []
+    assert results.unavailable == []
+
+
+def test_a_folder_without_anything_is_empty_not_an_error(tmp_path):
+    results = read_results(tmp_path)
+    assert results.cells.empty
+    assert list(results.cells.columns) == CELLS.names
+
+
+def foreign(path, row):
+    pq.write_table(pa.table({"x": [1]}), path)
+
+
+def truncated(path, row):
+    pq.write_table(pa.Table.from_pylist([row()], schema=CELLS), path)
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+def no_parquet(path, row):
+    path.write_text("hello")
+
+
+def empty_file(path, row):
+    path.touch()
+
+
+def newer(path, row):
+    table = pa.Table.from_pylist([row(schema_version=SCHEMA_VERSION + 1)], schema=CELLS)
+    pq.write_table(table.drop_columns(["protocol_hash"]), path)
+
+
+def without_dataset(path, row):
+    pq.write_table(pa.Table.from_pylist([row()], schema=CELLS).drop_columns(["dataset"]), path)
+
+
+def null_dataset(path, row):
+    nullable = pa.schema([field.with_nullable(True) for field in CELLS])
+    pq.write_table(pa.Table.from_pylist([row(dataset=None)], schema=nullable), path)
+
+
+def words_for_numbers(path, row):
+    table = pa.Table.from_pylist([row()], schema=CELLS)
+    place = table.schema.get_field_index("nmll")
+    pq.write_table(table.set_column(place, "nmll", pa.array(["low"])), path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (foreign, "no column schema_version"),
+        (truncated, "not a whole Parquet file"),
+        (no_parquet, "not a whole Parquet file"),
+        (empty_file, "not a whole Parquet file"),
+        (newer, f"schema version is {SCHEMA_VERSION + 1}"),
+        (without_dataset, "lacks the columns dataset"),
+        (null_dataset, "no value for dataset"),
+        (words_for_numbers, "not a whole Parquet file"),
+    ],
+)
+def test_what_is_no_result_is_named_and_left_out(folder, row, spoil, reason):
+    out = folder({"nmll": 1.0})
+    spoil(out / "cells" / "odd.parquet", row)
+    results = read_results(out)
+    assert len(results.cells) == 1
+    ((path, why),) = results.skipped
+    assert path == "cells/odd.parquet"
+    assert reason in why
+    assert str(out) not in why
+
+
+def test_columns_of_a_later_minor_change_do_no_harm(folder, row):
+    out = folder({"nmll": 1.0})
+    table = pa.Table.from_pylist([row(nmll=2.0)], schema=CELLS).drop_columns(["crps"])
+    pq.write_table(table.append_column("brand_new", pa.array([1.0])), out / "cells" / "other.parquet")
+    cells = read_results(out).cells
+    assert sorted(cells["nmll"]) == [1.0, 2.0]
+    assert "brand_new" not in cells
+
+
+def test_unavailable_sets_are_read(folder):
+    out = folder()
+    entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "python -m datasets fetch wine"}
+    (out / "unavailable.json").write_text(json.dumps([entry]))
+    assert [one._asdict() for one in read_results(out).unavailable] == [entry]
+
+
+@pytest.mark.parametrize("content", ["{", '{"dataset": "wine"}', '[{"dataset": "wine"}]', "3", "null"])
+def test_a_broken_list_of_unavailable_sets_is_said(folder, content):
+    out = folder()
+    (out / "unavailable.json").write_text(content)
+    results = read_results(out)
+    assert results.unavailable == []
+    assert results.skipped[0].path == "unavailable.json"

@@ -16,7 +16,6 @@ from bench.plan import (
     parse_devices,
     parse_splits,
     protocol_of,
-    suite_of,
 )
 
 INTERRUPTED = 130
@@ -60,13 +59,15 @@ def main(
         changes = {"trials": trials, "folds": folds, "epochs": epochs, "sampler": sampler}
         numbers = None if splits is None else parse_splits(splits)
         request = Request(suite, preset, _names(methods), _names(datasets), numbers, changes, seed)
-        suite_of(request), protocol_of(request), chosen_methods(request)
+        protocol_of(request)
+        usable, broken = chosen_methods(request)
         slots = parse_devices(devices)
         here, missing = have(chosen_datasets(request), data_dir, fetch=not dry_run)
         console.show_missing(missing)
+        console.show_broken(broken)
         if missing and strict:
             raise Refused(f"--strict: {len(missing)} data set(s) cannot be had")
-        wanted = cells(request, here)
+        wanted = cells(request, here, usable)
     except Refused as refusal:
         console.show_refusal(str(refusal))
         raise typer.Exit(2) from None

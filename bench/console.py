@@ -1,7 +1,7 @@
 """What a person sees while `run_all.py` works."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -68,6 +68,12 @@ def show_missing(missing: Sequence[Missing]) -> None:
     for one in missing:
         why = f"{escape(one.reason)}.\n  To have it: {escape(one.remedy)}."
         err.print(f"[yellow]Without {one.dataset}:[/] {why}", soft_wrap=True)
+
+
+def show_broken(broken: Mapping[str, str]) -> None:
+    """Methods of installed packages that cannot be loaded."""
+    for problem in broken.values():
+        err.print(f"[yellow]Without a method:[/] {escape(problem)}", soft_wrap=True)
 
 
 def show_plan(

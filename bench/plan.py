@@ -62,10 +62,17 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.datasets))
 
 
-def chosen_methods(request: Request) -> tuple[str, ...]:
-    """Names of the methods asked for, each known."""
+def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Names of the methods asked for, and of those of installed packages that cannot be loaded, with the reason.
+
+    A broken method that was asked for by name is refused. This imports the methods.
+    """
     names = methods.names() if request.methods is None else request.methods
-    return tuple(dict.fromkeys(known("method", name, methods.names()) for name in names))
+    names = tuple(dict.fromkeys(known("method", name, methods.names()) for name in names))
+    broken = {name: problem for name in names if (problem := methods.problem_with(name))}
+    if broken and request.methods is not None:
+        raise Refused(next(iter(broken.values())))
+    return tuple(name for name in names if name not in broken), broken
 
 
 def protocol_of(request: Request) -> tuple[str, Protocol]:
@@ -93,11 +100,11 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
     return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
 
 
-def cells(request: Request, names: Sequence[str]) -> list[Cell]:
+def cells(request: Request, names: Sequence[str], method_names: Sequence[str]) -> list[Cell]:
     """The cells of the request on the data sets that can be had, longest work first."""
     preset, protocol = protocol_of(request)
     splits = chosen_splits(request, names)
-    return cells_of(request.suite, names, chosen_methods(request), splits, preset, protocol, request.seed)
+    return cells_of(request.suite, names, method_names, splits, preset, protocol, request.seed)
 
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:

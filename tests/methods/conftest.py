@@ -1,0 +1,36 @@
+"""Problems whose exact answer is known."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from methods.likelihoods import Gaussian
+from methods.networks import MLP
+from methods.problem import Batch, Problem
+
+
+@pytest.fixture
+def problem():
+    """A small ReLU network on 12 standardised rows, in float64."""
+    one = torch.tensor(1.0, dtype=torch.float64)
+    return Problem(MLP(3, hidden=(4,)), Gaussian((0.01, 1.0)), 12 * one, 2 * one, 3 * one)
+
+
+@pytest.fixture
+def hparams():
+    values = {"lr": 0.05, "prior_precision": 0.7, "noise_precision": 0.3}
+    return SimpleNamespace(**{name: torch.tensor(value, dtype=torch.float64) for name, value in values.items()})
+
+
+@pytest.fixture
+def batches():
+    """Makes L minibatches of M standardised rows with 3 features."""
+
+    def make(n_batches: int, size: int = 5) -> Batch:
+        generator = np.random.default_rng(3)
+        x = generator.standard_normal((n_batches, size, 3))
+        return Batch(torch.tensor(x), torch.tensor(np.sin(x.sum(-1))))
+
+    return make

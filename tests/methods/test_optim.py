@@ -1,0 +1,24 @@
+"""The functional optimisers against torch.optim."""
+
+import pytest
+import torch
+
+from methods.optim import SGD, Adam
+from methods.problem import Step
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(Adam, torch.optim.Adam), (SGD, torch.optim.SGD)])
+def test_steps_equal_torch_optim(ours, theirs):
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(4, generator=generator, dtype=torch.float64)
+    gradients = torch.randn(50, 4, generator=generator, dtype=torch.float64)
+
+    parameter = torch.nn.Parameter(start.clone())
+    optimizer = theirs([parameter], lr=0.03)
+    params, state = start, ours.init(start)
+    for number, gradient in enumerate(gradients, start=1):
+        parameter.grad = gradient.clone()
+        optimizer.step()
+        count = torch.tensor(float(number), dtype=torch.float64)
+        params, state = state.step(params, gradient, torch.tensor(0.03, dtype=torch.float64), Step(count, None))
+        torch.testing.assert_close(params, parameter.detach(), rtol=1e-12, atol=1e-12)

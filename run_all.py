@@ -23,8 +23,13 @@ INTERRUPTED = 130
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+def _names(option: str, text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise Refused(f"{option} names nothing; leave it out to have all")
+    return names
 
 
 @app.command()
@@ -58,7 +63,8 @@ def main(
     try:
         changes = {"trials": trials, "folds": folds, "epochs": epochs, "sampler": sampler}
         numbers = None if splits is None else parse_splits(splits)
-        request = Request(suite, preset, _names(methods), _names(datasets), numbers, changes, seed)
+        named = _names("--methods", methods), _names("--datasets", datasets)
+        request = Request(suite, preset, *named, numbers, changes, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
         slots = parse_devices(devices)

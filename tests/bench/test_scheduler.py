@@ -1,0 +1,83 @@
+"""Cells on real worker processes: a death costs its own cell only."""
+
+import textwrap
+
+import pytest
+
+from bench.cells import Cell
+from bench.protocol import Protocol
+from bench.scheduler import run_jobs
+from bench.worker import Job
+from methods import registry
+
+TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
+PLUGIN = '''
+"""Kill: dies by SIGKILL, always or the first time only."""
+import os, signal
+from pathlib import Path
+from methods.map import MAP
+
+class Kill(MAP):
+    name = "kill"
+
+    def init(self, problem, hparams, noise):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class KillOnce(MAP):
+    name = "kill-once"
+
+    def init(self, problem, hparams, noise):
+        mark = Path(__file__).with_name("died")
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().init(problem, hparams, noise)
+'''
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """An installed package with two methods that kill their process."""
+    site = tmp_path / "site"
+    info = site / "killers-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "killers.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: killers\nVersion: 1.0\n")
+    points = f"""
+        [{registry.GROUP}]
+        kill = killers:Kill
+        kill-once = killers:KillOnce
+    """
+    (info / "entry_points.txt").write_text(textwrap.dedent(points))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    registry._targets.cache_clear()
+    yield
+    registry._targets.cache_clear()
+
+
+def job(method: str, split: int, folder) -> Job:
+    cell = Cell("uci", "diabetes", method, split, "tiny", TINY, seed=0)
+    return Job(cell, folder / f"{method}-{split}.jsonl", None, "cpu")
+
+
+def test_a_worker_that_dies_loses_its_own_cell_only(plugin, tmp_path):
+    jobs = [job("map", 0, tmp_path), job("kill", 0, tmp_path), job("kill-once", 0, tmp_path), job("map", 1, tmp_path)]
+    rows = {(o.cell.method, o.cell.split): o.row for o in run_jobs(jobs, workers=2)}
+    assert {key: row["status"] for key, row in rows.items()} == {
+        ("map", 0): "ok",
+        ("map", 1): "ok",
+        ("kill-once", 0): "ok",
+        ("kill", 0): "failed",
+    }
+    assert "the worker process died twice" in rows["kill", 0]["error"]
+    assert not list(tmp_path.glob("*.running"))
+
+
+def test_one_worker_and_two_give_the_same_rows(tmp_path):
+    found = []
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        jobs = [job("map", split, folder) for split in (0, 1)]
+        found.append({o.cell.split: (o.row["nmll"], o.row["hparams"]) for o in run_jobs(jobs, workers)})
+    assert found[0] == found[1]

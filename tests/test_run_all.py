@@ -1,0 +1,181 @@
+"""The front door, used as a person uses it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.schema import METRICS
+
+ROOT = Path(__file__).resolve().parent.parent
+TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")
+TIMES = ("tune_seconds", "fit_seconds", "predict_seconds_per_1000", "peak_memory_mib", "finished_at")
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, str(ROOT / "run_all.py"), *map(str, arguments)]
+
+
+@pytest.fixture
+def run_all(tmp_path):
+    """Runs the command in an empty folder, without data and without network."""
+    environment = os.environ | {
+        "BENCH_DATA_DIR": str(tmp_path / "data"),
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "COLUMNS": "200",
+    }
+
+    def run(*arguments: str | Path, **options) -> subprocess.CompletedProcess:
+        settings = {"capture_output": True, "text": True, "cwd": tmp_path, "env": environment} | options
+        return subprocess.run(command(*arguments), **settings)
+
+    run.environment = environment
+    return run
+
+
+def rows(out: Path) -> pd.DataFrame:
+    """All cells without what a clock or a memory meter says."""
+    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
+    return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
+
+
+def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_nothing(run_all, tmp_path):
+    arguments = ("--methods", "map,vifa", "--splits", "0-1", "--out", "r", "--html", "page", *TINY)
+    first = run_all(*arguments)
+    assert first.returncode == 0, first.stderr
+    assert "4 cells" in first.stdout
+    assert str(Path("page/index.html")) in first.stdout
+    assert "diabetes" in (tmp_path / "page/index.html").read_text()
+    for part, suffix in (("cells", "parquet"), ("predictions", "parquet"), ("studies", "jsonl")):
+        assert len(list((tmp_path / "r" / part).rglob(f"*.{suffix}"))) == 4
+    assert not [path for path in (tmp_path / "r").rglob("*") if ".tmp" in path.name or path.suffix == ".running"]
+    cells = rows(tmp_path / "r")
+    assert (cells["status"] == "ok").all()
+    assert cells[list(METRICS)].notna().all().all()
+    assert (cells["preset"] == "quick-modified").all()
+
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "r/cells").rglob("*.parquet")}
+    second = run_all(*arguments)
+    assert second.returncode == 0
+    assert "4 of them finished before" in second.stdout
+    assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "r/cells").rglob("*.parquet")}
+
+    third = run_all(*arguments, "--fresh")
+    assert third.returncode == 0
+    assert len(list((tmp_path / "r/superseded/1/cells").rglob("*.parquet"))) == 4
+    pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
+
+
+def test_killed_in_the_middle_it_resumes_to_the_rows_of_an_undisturbed_run(run_all, tmp_path):
+    arguments = ("--methods", "map,mfvi", "--splits", "0-2", "--workers", "2", *TINY)
+    undisturbed = run_all(*arguments, "--out", "calm")
+    assert undisturbed.returncode == 0, undisturbed.stderr
+
+    process = subprocess.Popen(
+        command(*arguments, "--out", "killed"),
+        cwd=tmp_path,
+        env=run_all.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not list((tmp_path / "killed/cells").rglob("*.parquet")):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    survived = len(list((tmp_path / "killed/cells").rglob("*.parquet")))
+    assert 1 <= survived < 6
+
+    resumed = run_all(*arguments, "--out", "killed")
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"{survived} of them finished before" in resumed.stdout
+    pd.testing.assert_frame_equal(rows(tmp_path / "killed"), rows(tmp_path / "calm"))
+
+
+def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_path):
+    arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-5", "--workers", "2", "--out", "r", *TINY)
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=tmp_path,
+        env=run_all.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not list((tmp_path / "r/cells").rglob("*.parquet")):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert re.search(r"Interrupted: \d+ cells finished", errors)
+    assert "Traceback" not in errors
+    assert (rows(tmp_path / "r")["status"] == "ok").all()
+    assert "index.html" in output
+
+
+def test_without_data_or_network_it_runs_what_it_has_and_names_the_rest(run_all):
+    done = run_all("--methods", "map", "--splits", "0", "--trials", "1", "--folds", "2", "--epochs", "1", "--out", "r")
+    assert done.returncode == 0, done.stderr
+    assert "Without yacht" in done.stderr
+    assert "python -m datasets fetch yacht" in done.stderr
+    assert "Without yacht" in done.stdout
+    page = Path(run_all.environment["BENCH_DATA_DIR"]).parent / "r/html/index.html"
+    assert "python -m datasets fetch" in page.read_text()
+
+
+def test_strict_refuses_before_any_work(run_all, tmp_path):
+    done = run_all("--strict", "--out", "r")
+    assert done.returncode == 2
+    assert "Without boston" in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--suite", "ucci"], "suite 'ucci' is unknown; did you mean 'uci'?"),
+        (["--methods", "viifa"], "method 'viifa' is unknown; did you mean 'vifa'?"),
+        (["--datasets", "diabetis"], "dataset 'diabetis' is unknown; did you mean 'diabetes'?"),
+        (["--preset", "papper"], "preset 'papper' is unknown; did you mean 'paper'?"),
+        (["--datasets", "diabetes", "--splits", "4-2"], "runs backwards"),
+        (["--datasets", "diabetes", "--splits", "25"], "there is no split 25"),
+        (["--folds", "1"], "cross-validation needs at least 2"),
+        (["--trials", "0"], "trials is 0; it must be at least 1"),
+        (["--sampler", "tep"], "must be one of random, tpe"),
+        (["--devices", "gpu"], "write cpu, cuda, or cuda:0,1"),
+        (["--methods", ","], "--methods names nothing"),
+    ],
+)
+def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, complaint):
+    done = run_all(*arguments, "--out", "r")
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_dry_run_shows_the_plan_and_does_nothing(run_all, tmp_path):
+    done = run_all("--dry-run", "--preset", "paper", "--out", "r")
+    assert done.returncode == 0
+    assert "diabetes: 5 methods x 20 splits" in done.stdout
+    assert "30 random trials x 5 folds" in done.stdout
+    assert not (tmp_path / "r").exists()
+
+
+def test_help_and_list_import_no_torch(run_all):
+    for option in ("--help", "--list"):
+        code = f"import sys; sys.argv = ['run_all.py', '{option}']; import run_all\n"
+        code += "try: run_all.app()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
+    listed = run_all("--list").stdout
+    for name in ("yacht", "diabetes", "vifa", "deep-ensemble", "paper", "quick"):
+        assert name in listed

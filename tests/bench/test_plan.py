@@ -1,0 +1,315 @@
+"""What is asked for becomes cells, or a refusal that says what to do."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import datasets
+import methods
+from bench import plan
+from bench.plan import Missing, Refused, Request
+from bench.protocol import Protocol
+from bench.suites import SUITES
+
+UNCHANGED = {"trials": None, "folds": None, "epochs": None, "sampler": None}
+
+
+def request(**changes) -> Request:
+    asked = {"suite": "uci", "preset": "quick", "methods": None, "datasets": None, "splits": None, "changes": UNCHANGED}
+    return Request(**asked | {"seed": 0} | changes)
+
+
+# splits
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0", [0]),
+        ("0-4,7", [0, 1, 2, 3, 4, 7]),
+        ("7, 0-2", [0, 1, 2, 7]),
+        ("3-3", [3]),
+        ("2-4,3-5,4", [2, 3, 4, 5]),
+        (" 1 ,12 ", [1, 12]),
+        ("007", [7]),
+    ],
+)
+def test_splits_are_numbers_and_ranges(text, numbers):
+    assert plan.parse_splits(text) == numbers
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "0--4", "1-2-3", "1.5", "0:4", "1 2", "0 - 4"])
+def test_other_text_is_refused_with_an_example(text):
+    with pytest.raises(Refused, match="0-4,7"):
+        plan.parse_splits(text)
+
+
+def test_the_part_that_cannot_be_read_is_named():
+    with pytest.raises(Refused, match=r"'0-4,x7'.*'x7'"):
+        plan.parse_splits("0-4,x7")
+
+
+def test_a_backward_range_is_refused():
+    with pytest.raises(Refused, match=r"'4-0' runs backwards"):
+        plan.parse_splits("1,4-0")
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=6), st.booleans())
+@settings(deadline=None)
+def test_written_splits_are_read_back(ranges, spaced):
+    text = (", " if spaced else ",").join(f"{first}-{first + more}" if more else str(first) for first, more in ranges)
+    expected = {first + step for first, more in ranges for step in range(more + 1)}
+    assert plan.parse_splits(text) == sorted(expected)
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+def test_the_presets_splits_are_the_first_ones(preset):
+    most = SUITES["uci"].splits[preset] or 1000
+    found = plan.chosen_splits(request(preset=preset), ["yacht", "protein"])
+    assert found == {"yacht": tuple(range(min(most, 20))), "protein": tuple(range(min(most, 5)))}
+
+
+def test_a_set_with_fewer_splits_runs_those_it_has():
+    found = plan.chosen_splits(request(splits=range(10)), ["protein", "yacht"])
+    assert found == {"protein": (0, 1, 2, 3, 4), "yacht": tuple(range(10))}
+
+
+def test_a_set_with_none_of_the_splits_runs_nothing():
+    assert plan.chosen_splits(request(splits=[7]), ["protein", "yacht"]) == {"protein": (), "yacht": (7,)}
+
+
+def test_a_split_that_no_chosen_set_has_is_refused_with_the_range():
+    with pytest.raises(Refused, match=r"no split 5.* 0 to 4"):
+        plan.chosen_splits(request(splits=[0, 5]), ["protein"])
+    with pytest.raises(Refused, match=r"no split 20.* 0 to 19"):
+        plan.chosen_splits(request(splits=[0, 20]), ["protein", "yacht"])
+
+
+def test_without_any_set_there_is_nothing_to_refuse():
+    assert plan.chosen_splits(request(splits=[99]), []) == {}
+
+
+# devices
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Makes torch see that many GPUs."""
+    return lambda count: monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+
+
+def test_cpu_needs_no_gpu(gpus):
+    gpus(0)
+    assert plan.parse_devices("cpu") == ["cpu"]
+
+
+@pytest.mark.parametrize("text", ["cuda", "cuda:0", "cuda:0,1"])
+def test_a_gpu_that_is_not_there_is_refused_with_the_remedy(gpus, text):
+    gpus(0)
+    with pytest.raises(Refused, match=r"finds no CUDA device.*--devices cpu"):
+        plan.parse_devices(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "devices"),
+    [
+        ("cuda", ["cuda:0", "cuda:1", "cuda:2"]),
+        ("cuda:1", ["cuda:1"]),
+        ("cuda:2,0", ["cuda:2", "cuda:0"]),
+        ("cuda:0, cuda:1", ["cuda:0", "cuda:1"]),
+    ],
+)
+def test_gpus_are_chosen_by_number(gpus, text, devices):
+    gpus(3)
+    assert plan.parse_devices(text) == devices
+
+
+def test_a_gpu_beyond_the_last_is_refused(gpus):
+    gpus(2)
+    with pytest.raises(Refused, match=r"no GPU 2; this machine has 2"):
+        plan.parse_devices("cuda:0,2")
+
+
+@pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
+def test_nonsense_is_refused_with_what_may_be_written(gpus, text):
+    gpus(2)
+    with pytest.raises(Refused, match=r"cpu, cuda, or cuda:0,1"):
+        plan.parse_devices(text)
+
+
+# names
+
+
+def test_a_known_name_is_given_back():
+    assert plan.known("fruit", "apple", ["pear", "apple"]) == "apple"
+
+
+def test_a_near_miss_gets_a_suggestion_and_everything_else_the_list():
+    with pytest.raises(Refused, match=r"fruit 'aple' is unknown; did you mean 'apple'\? Allowed: pear, apple"):
+        plan.known("fruit", "aple", ["pear", "apple"])
+    with pytest.raises(Refused) as refusal:
+        plan.known("fruit", "zzz", ["pear", "apple"])
+    assert "did you mean" not in str(refusal.value)
+    assert "Allowed: pear, apple" in str(refusal.value)
+
+
+def test_all_of_the_suite_and_all_methods_unless_told_otherwise():
+    assert plan.chosen_datasets(request()) == SUITES["uci"].datasets()
+    assert plan.chosen_methods(request()) == (methods.names(), {})
+    assert {"yacht", "protein", "diabetes"} <= set(plan.chosen_datasets(request()))
+
+
+def test_the_order_asked_for_is_kept_and_repetition_is_not():
+    assert plan.chosen_datasets(request(datasets=["yacht", "boston", "yacht"])) == ("yacht", "boston")
+    assert plan.chosen_methods(request(methods=["vifa", "map", "vifa"])) == (("vifa", "map"), {})
+
+
+@pytest.mark.parametrize(
+    ("choose", "asked", "message"),
+    [
+        (plan.chosen_datasets, {"datasets": ["yatch"]}, r"dataset 'yatch' is unknown; did you mean 'yacht'\?"),
+        (plan.chosen_methods, {"methods": ["vfia"]}, r"method 'vfia' is unknown; did you mean 'vifa'\?"),
+        (plan.chosen_datasets, {"suite": "uic"}, r"suite 'uic' is unknown; did you mean 'uci'\?"),
+        (plan.protocol_of, {"preset": "quikc"}, r"preset 'quikc' is unknown; did you mean 'quick'\?"),
+        (lambda asked: plan.cells(asked, ["yacht"], ["map"]), {"preset": "quikc"}, r"preset 'quikc' is unknown"),
+    ],
+)
+def test_unknown_names_are_refused(choose, asked, message):
+    with pytest.raises(Refused, match=message):
+        choose(request(**asked))
+
+
+def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
+    names = datasets.names()
+    monkeypatch.setattr(datasets, "names", lambda: (*names, "elsewhere"))
+    monkeypatch.setattr(plan.Suite, "datasets", lambda suite: ("yacht",))
+    with pytest.raises(Refused, match="dataset of the suite uci 'elsewhere' is unknown"):
+        plan.chosen_datasets(request(datasets=["elsewhere"]))
+
+
+@pytest.fixture
+def broken_map(monkeypatch):
+    """As if the method "map" came from a package that cannot be imported."""
+    reasons = {"map": "it cannot be imported"}
+    monkeypatch.setattr(methods, "problem_with", reasons.get)
+    return reasons
+
+
+def test_a_broken_method_that_nobody_named_is_left_out_with_its_reason(broken_map):
+    usable, broken = plan.chosen_methods(request())
+    assert usable == tuple(name for name in methods.names() if name != "map")
+    assert broken == broken_map
+
+
+def test_a_broken_method_asked_for_by_name_is_refused(broken_map):
+    with pytest.raises(Refused, match="it cannot be imported"):
+        plan.chosen_methods(request(methods=["vifa", "map"]))
+    assert plan.chosen_methods(request(methods=["vifa"])) == (("vifa",), {})
+
+
+# protocol and cells
+
+
+@pytest.mark.parametrize("preset", SUITES["uci"].presets)
+def test_an_unchanged_preset_keeps_its_name(preset):
+    assert plan.protocol_of(request(preset=preset)) == (preset, SUITES["uci"].presets[preset])
+
+
+def test_the_papers_preset_is_30_trials_of_random_search_over_5_folds():
+    _, protocol = plan.protocol_of(request(preset="paper"))
+    assert (protocol.trials, protocol.folds, protocol.sampler, protocol.max_minibatches) == (30, 5, "random", None)
+
+
+@pytest.mark.parametrize("change", [{"trials": 2}, {"folds": 4}, {"epochs": 1}, {"sampler": "tpe"}])
+def test_a_changed_preset_says_so(change):
+    name, protocol = plan.protocol_of(request(changes=UNCHANGED | change))
+    assert name == "quick-modified"
+    assert protocol == SUITES["uci"].presets["quick"].changed(**change)
+
+
+def test_a_change_to_the_value_it_has_is_none():
+    original = SUITES["uci"].presets["quick"]
+    assert plan.protocol_of(request(changes={"trials": original.trials})) == ("quick", original)
+
+
+@pytest.mark.parametrize(("name", "value"), [("trials", 0), ("folds", 1), ("epochs", -1), ("sampler", "grid")])
+def test_a_senseless_change_is_refused(name, value):
+    with pytest.raises(Refused, match=rf"{name} is {value!r}"):
+        plan.protocol_of(request(changes=UNCHANGED | {name: value}))
+
+
+def test_cells_are_those_of_the_request():
+    asked = request(splits=[4, 5], changes={"trials": 2}, seed=9)
+    found = plan.cells(asked, ["yacht", "protein"], ["vifa", "map"])
+    identities = {(cell.dataset, cell.method, cell.split) for cell in found}
+    assert len(found) == len(identities)
+    assert identities == {
+        (name, method, split)
+        for name, split in [("protein", 4), ("yacht", 4), ("yacht", 5)]
+        for method in ("vifa", "map")
+    }
+    protocol = SUITES["uci"].presets["quick"].changed(trials=2)
+    assert {(c.suite, c.preset, c.protocol, c.seed) for c in found} == {("uci", "quick-modified", protocol, 9)}
+    assert isinstance(found[0].protocol, Protocol)
+
+
+# what can be had
+
+
+def test_without_files_only_the_set_that_needs_none_is_had(tmp_path):
+    here, missing = plan.have(["yacht", "diabetes"], tmp_path, fetch=False)
+    assert here == ["diabetes"]
+    assert [one.dataset for one in missing] == ["yacht"]
+    assert str(tmp_path) in missing[0].reason
+    assert f"python -m datasets fetch yacht --data-dir {tmp_path}" in missing[0].remedy
+
+
+class Server:
+    """Stands for `datasets.fetch`: gives the sets in `stock`, raises `problem` for the others."""
+
+    def __init__(self, monkeypatch, stock=(), problem=datasets.Unreachable):
+        self.asked, self.stock, self.problem = [], stock, problem
+        monkeypatch.setattr(datasets, "fetch", self)
+
+    def __call__(self, name, data_dir, progress):
+        self.asked.append(name)
+        if name not in self.stock:
+            raise self.problem(name, "it is out of stock", "wait")
+
+
+def test_what_can_be_fetched_is_had(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("yacht", "boston"))
+    assert plan.have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (["yacht", "diabetes", "boston"], [])
+    assert server.asked == ["yacht", "boston"]
+
+
+def test_a_server_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
+    server = Server(monkeypatch)
+    here, missing = plan.have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
+    assert server.asked == ["yacht"]
+    assert here == ["diabetes"]
+    assert [one.dataset for one in missing] == ["yacht", "boston"]
+    assert "it is out of stock" in missing[0].reason
+
+
+def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("boston",), problem=datasets.Unavailable)
+    here, missing = plan.have(["yacht", "boston"], tmp_path, fetch=True)
+    assert server.asked == ["yacht", "boston"]
+    assert here == ["boston"]
+    assert [one.dataset for one in missing] == ["yacht"]
+
+
+def test_nothing_is_fetched_unless_wished(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("yacht",))
+    here, _ = plan.have(["yacht"], tmp_path, fetch=False)
+    assert (here, server.asked) == ([], [])
+
+
+def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("odd",))
+    answer = datasets.Availability("broken", "it cannot be imported", "repair it")
+    monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)
+    assert plan.have(["odd"], tmp_path, fetch=True) == ([], [Missing("odd", "it cannot be imported", "repair it")])
+    assert server.asked == []

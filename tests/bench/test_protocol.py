@@ -1,0 +1,103 @@
+"""A protocol is known by its hash, and refuses what makes no sense."""
+
+import json
+from dataclasses import asdict, fields, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.protocol import Protocol
+
+DIFFERENT = {
+    "epochs": 121,
+    "batch_size": 11,
+    "trials": 31,
+    "folds": 6,
+    "sampler": "tpe",
+    "samples": 101,
+    "validation_samples": 99,
+    "max_minibatches": 7,
+}
+
+counts = st.integers(1, 10_000)
+protocols = st.builds(
+    Protocol,
+    epochs=counts,
+    batch_size=counts,
+    trials=counts,
+    folds=st.integers(2, 20),
+    sampler=st.sampled_from(["random", "tpe"]),
+    samples=counts,
+    validation_samples=counts,
+    max_minibatches=st.none() | counts,
+)
+
+
+def test_every_field_has_a_different_value_to_try():
+    assert set(DIFFERENT) == {field.name for field in fields(Protocol)}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_the_hash_changes_with_every_field(name):
+    assert replace(Protocol(), **{name: DIFFERENT[name]}).hash != Protocol().hash
+
+
+@given(protocols, protocols)
+@settings(deadline=None)
+def test_equal_hashes_mean_equal_protocols(one, other):
+    assert (one.hash == other.hash) == (one == other)
+    assert Protocol(**asdict(one)).hash == one.hash
+
+
+def test_the_hash_of_the_papers_protocol_never_changes():
+    """It names folders of results; computed by `sha256sum` of the JSON below."""
+    text = (
+        '{"batch_size": 10, "epochs": 120, "folds": 5, "max_minibatches": null, "sampler": "random", '
+        '"samples": 100, "trials": 30, "validation_samples": 100}'
+    )
+    assert Protocol().to_json() == text
+    assert Protocol().hash == "e9f65655"
+
+
+@given(protocols)
+@settings(deadline=None)
+def test_json_holds_every_field_and_builds_the_same_protocol(protocol):
+    assert Protocol(**json.loads(protocol.to_json())) == protocol
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[(name, 0) for name in ("epochs", "batch_size", "trials", "samples", "validation_samples")],
+        ("trials", -3),
+        ("folds", 1),
+        ("folds", 0),
+        ("sampler", "grid"),
+        ("sampler", ""),
+    ],
+)
+def test_a_senseless_value_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
+        Protocol(**{name: value})
+    with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
+        Protocol().changed(**{name: value})
+
+
+def test_an_unknown_sampler_is_told_the_known_ones():
+    with pytest.raises(ValueError, match="random, tpe"):
+        Protocol(sampler="grid")
+
+
+@given(protocols)
+@settings(deadline=None)
+def test_changes_that_are_none_keep_what_was(protocol):
+    assert protocol.changed(**dict.fromkeys(DIFFERENT)) == protocol
+    assert protocol.changed() == protocol
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_a_change_changes_that_field_alone(name):
+    changed = Protocol().changed(**{name: DIFFERENT[name]})
+    assert {key for key, value in asdict(changed).items() if value != getattr(Protocol(), key)} == {name}
+    assert getattr(changed, name) == DIFFERENT[name]

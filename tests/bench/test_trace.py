@@ -1,0 +1,159 @@
+"""A replay gives the function's own numbers, without what need not be repeated."""
+
+import torch
+from torch.func import grad, vmap
+from torch.fx import GraphModule
+
+from bench.trace import record
+
+aten = torch.ops.aten
+ROWS, INPUTS, BATCH = 3, 4, 5
+
+
+def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def operations(module: GraphModule) -> list:
+    return [node.target for node in module.graph.nodes if node.op == "call_function"]
+
+
+def descend(log_rate, log_precision, weights, x, y):
+    """One gradient step per row of a stack on a penalised regression with a tanh."""
+
+    def one(log_rate, log_precision, weights, x, y):
+        def loss(weights):
+            residual = torch.tanh(x @ weights) - y
+            return log_precision.exp() * residual.square().mean() + weights.square().sum().sqrt()
+
+        return weights - log_rate.exp() * grad(loss)(weights)
+
+    return [vmap(one)(log_rate, log_precision, weights, x, y)]
+
+
+def by_hand(log_rate, log_precision, weights, x, y):
+    """The same step with the gradient worked out on paper, one row after the other."""
+    rows = []
+    for rate, precision, w, features, target in zip(log_rate.exp(), log_precision.exp(), weights, x, y, strict=True):
+        activation = torch.tanh(features @ w)
+        slope = 2 * (activation - target) * (1 - activation**2) / len(target)
+        rows.append(w - rate * (precision * features.T @ slope + w / w.norm()))
+    return torch.stack(rows)
+
+
+def arguments(seed: int) -> list[torch.Tensor]:
+    """What changes from step to step: weights, x, y."""
+    shapes = [(ROWS, INPUTS), (ROWS, BATCH, INPUTS), (ROWS, BATCH)]
+    return [numbers(*shape, seed=seed + part) for part, shape in enumerate(shapes)]
+
+
+def test_a_replay_gives_the_functions_numbers_on_arguments_it_never_saw():
+    fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
+    step = record(descend, [*fixed, *arguments(100)], n_fixed=2)
+    for seed in (100, 200, 300, 400):
+        (replayed,) = step(*fixed, *arguments(seed))
+        torch.testing.assert_close(replayed, by_hand(*fixed, *arguments(seed)), rtol=1e-12, atol=1e-12)
+
+
+def test_many_replays_in_a_row_are_many_steps_of_the_function():
+    fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
+    weights, x, y = arguments(100)
+    step, expected = record(descend, [*fixed, weights, x, y], n_fixed=2), weights
+    for _ in range(50):
+        (weights,) = step(*fixed, weights, x, y)
+        expected = by_hand(*fixed, expected, x, y)
+    torch.testing.assert_close(weights, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_what_follows_from_fixed_arguments_alone_is_computed_once():
+    def function(fixed, x):
+        return [fixed.exp().cumsum(0).sqrt() * x]
+
+    fixed, x = numbers(3), numbers(3, seed=1)
+    module = record(function, [fixed, x], n_fixed=1)
+    assert operations(module) == [aten.mul.Tensor]
+    changed = numbers(3, seed=2)
+    torch.testing.assert_close(module(fixed, changed)[0], fixed.exp().cumsum(0).sqrt() * changed)
+
+
+def test_nothing_is_taken_for_fixed_that_is_not():
+    def function(first, second, x):
+        return [first.exp() * x, second.exp() * x, second.log1p() + 1]
+
+    first, second, x = numbers(3), numbers(3, seed=1).abs(), numbers(3, seed=2)
+    module = record(function, [first, second, x], n_fixed=1)
+    changed = numbers(3, seed=3).abs()
+    for replayed, expected in zip(module(first, changed, x), function(first, changed, x), strict=True):
+        torch.testing.assert_close(replayed, expected)
+
+
+def test_an_output_that_is_fixed_is_given_back():
+    module = record(lambda fixed, x: [fixed + 1, x * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
+    first, second = module(torch.ones(2), torch.full((2,), 5.0))
+    assert first.tolist() == [2, 2]
+    assert second.tolist() == [10, 10]
+
+
+def test_an_output_may_be_an_argument_itself():
+    module = record(lambda x: [x, x.view(x.shape)], [numbers(3)], n_fixed=0)
+    changed = numbers(3, seed=1)
+    assert all(torch.equal(output, changed) for output in module(changed))
+
+
+def test_a_loss_whose_value_nobody_wants_is_not_computed():
+    def function(weights, x):
+        return [grad(lambda weights: (weights * x).square().sum().log())(weights)]
+
+    weights, x = numbers(4), numbers(4, seed=1)
+    module = record(function, [weights, x], n_fixed=0)
+    assert aten.log.default not in operations(module)
+    torch.testing.assert_close(module(weights, x)[0], 2 * weights * x**2 / (weights * x).square().sum())
+
+
+def test_a_value_that_is_wanted_stays():
+    module = record(lambda x: [x.square().sum().log(), 2 * x], [numbers(3)], n_fixed=0)
+    assert aten.log.default in operations(module)
+
+
+def test_operations_that_change_nothing_are_dropped():
+    def function(x):
+        return [(x.view(2, 3).expand(2, 3).to(torch.float64) ** 1).sin()]
+
+    assert operations(record(function, [numbers(2, 3)], n_fixed=0)) == [aten.sin.default]
+
+
+def test_reshapes_and_casts_that_change_something_stay():
+    def function(x):
+        return [x.view(6).expand(4, 6).to(torch.float32) ** 2]
+
+    x, changed = numbers(2, 3), numbers(2, 3, seed=1)
+    (replayed,) = record(function, [x], n_fixed=0)(changed)
+    assert replayed.dtype == torch.float32
+    assert torch.equal(replayed, (changed.reshape(6).expand(4, 6)).float() ** 2)
+
+
+def test_zeros_and_ones_like_an_argument_are_constants():
+    module = record(lambda x: [torch.zeros_like(x) + torch.ones_like(x) + x], [numbers(3)], n_fixed=0)
+    assert operations(module) == [aten.add.Tensor]
+    assert torch.equal(module(torch.tensor([1.0, 2, 3]))[0], torch.tensor([2.0, 3, 4]))
+
+
+def test_a_function_that_writes_in_place_replays_correctly():
+    def function(fixed, x):
+        moved = x.clone()
+        moved[0] = 0
+        moved.add_(fixed * 2)
+        return [moved]
+
+    fixed = torch.tensor([1.0, 10, 100])
+    module = record(function, [fixed, torch.ones(3)], n_fixed=1)
+    for x in (torch.tensor([5.0, 6, 7]), torch.tensor([8.0, 9, 10])):
+        assert torch.equal(module(fixed, x)[0], torch.stack([fixed[0] * 2, x[1] + 20, x[2] + 200]))
+
+
+def test_recording_and_replaying_leave_the_arguments_alone():
+    fixed, x = numbers(3), numbers(3, seed=1)
+    before = fixed.clone(), x.clone()
+    record(lambda fixed, x: [fixed.exp() * x], [fixed, x], n_fixed=1)(fixed, x)
+    assert torch.equal(fixed, before[0])
+    assert torch.equal(x, before[1])

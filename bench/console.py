@@ -147,7 +147,12 @@ def show_outcome(folder: Path, wanted: Sequence[Cell], results, missing: Sequenc
     import leaderboards
 
     rows = leaderboards.export(folder)
-    chosen = {(cell.suite, cell.dataset, cell.method, cell.preset) for cell in wanted}
+    # A folder that holds several protocols of one preset tells them apart by their hash.
+    chosen = {
+        (cell.suite, cell.dataset, cell.method, preset)
+        for cell in wanted
+        for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
+    }
     rows = rows[(rows["metric"] == "nmll")]
     ran = {cell.method for cell in wanted}
     names = [name for name in methods.names() if name in ran]

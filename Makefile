@@ -1,0 +1,33 @@
+# `make` sets everything up and runs the benchmark; `make test` sets everything up and passes the tests.
+# TORCH chooses the build: `make TORCH=torch==2.13.0`. ARGS goes to run_all.py: `make ARGS="--preset paper"`.
+
+PYTHON ?= python3
+VENV ?= .venv
+TORCH ?= torch
+ARGS ?=
+
+.PHONY: run test slow speed
+
+run: $(VENV)/.run
+	$(VENV)/bin/python run_all.py --suite uci $(ARGS)
+
+test: $(VENV)/.test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/python -m pytest -n auto
+
+slow: $(VENV)/.test
+	$(VENV)/bin/python -m pytest -m slow
+
+speed: $(VENV)/.run
+	$(VENV)/bin/python -m bench.speed
+
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet "$(TORCH)"
+	$(VENV)/bin/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test]"
+	touch $@

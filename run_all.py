@@ -9,6 +9,7 @@ from bench import console
 from bench.plan import (
     Refused,
     Request,
+    broken_datasets,
     cells,
     chosen_datasets,
     chosen_methods,
@@ -69,6 +70,7 @@ def main(
         usable, broken = chosen_methods(request)
         slots = parse_devices(devices)
         here, missing = have(chosen_datasets(request), data_dir, fetch=not dry_run)
+        missing += broken_datasets()
         console.show_missing(missing)
         console.show_broken(broken)
         if missing and strict:

@@ -1,6 +1,6 @@
 """From the mathematics of one model to a function of R models: the same code for all at once, or for one at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,8 +19,8 @@ def one_by_one(function: Callable, shared: tuple[bool, ...]) -> Callable:
     """The same by calling `function` itself on one row after the other, without any transform."""
 
     def lifted(*arguments):
-        own = next(argument for argument, one in zip(arguments, shared, strict=True) if not one)
-        n_rows = len(next(leaf for leaf in tree_leaves(own) if isinstance(leaf, Tensor)))
+        own = [argument for argument, one in zip(arguments, shared, strict=True) if not one]
+        n_rows = len(tree_leaves(own)[0])
         results = [
             function(
                 *(
@@ -35,13 +35,26 @@ def one_by_one(function: Callable, shared: tuple[bool, ...]) -> Callable:
     return lifted
 
 
-def row_of(leaf: Any, number: int = 0) -> Any:
-    """A leaf of a stacked pytree as one row sees it; what is no tensor has no row axis."""
-    return leaf[number] if isinstance(leaf, Tensor) else leaf
+class PerRow:
+    """A leaf that is no tensor, as the state of a foreign library's model is, of each row."""
+
+    def __init__(self, items: Sequence[Any]):
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, which: int | slice) -> Any:
+        return PerRow(self._items[which]) if isinstance(which, slice) else self._items[which]
 
 
-def _stacked(*leaves: Any) -> Any:
+def row_of(leaf: Tensor | PerRow, number: int = 0) -> Any:
+    """A leaf of a stacked pytree as one row sees it."""
+    return leaf[number]
+
+
+def _stacked(*leaves: Any) -> Tensor | PerRow:
     if not isinstance(leaves[0], Tensor):
-        return leaves[0]
+        return PerRow(leaves)
     # One large network is not worth a copy of its weights per step.
     return leaves[0][None] if len(leaves) == 1 else torch.stack(leaves)

@@ -62,6 +62,11 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.datasets))
 
 
+def broken_datasets() -> list[Missing]:
+    """Data sets of installed packages whose own code fails."""
+    return [Missing(problem.name, problem.reason, problem.remedy) for problem in datasets.problems()]
+
+
 def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
     """Names of the methods asked for, and of those of installed packages that cannot be loaded, with the reason.
 

@@ -22,13 +22,16 @@ class Revision(NamedTuple):
 @cache
 def code_revision() -> Revision:
     """The revision of the checkout that this file is part of."""
-    root = Path(__file__).resolve().parent.parent
+    here = Path(__file__).resolve()
+    root = here.parent.parent
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(root), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
+        # Fails where this file is an installed copy below somebody else's checkout.
+        git("ls-files", "--error-unmatch", str(here))
         return Revision(git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no")))
     except (OSError, subprocess.CalledProcessError):
         return Revision("unversioned", None)

@@ -6,6 +6,7 @@ alone, to rounding: nothing a row consumes depends on its neighbours.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -279,7 +280,8 @@ class Stack:
         return gauge.used
 
     def _update_length(self, phase: Any, state: Any, index: Tensor, count: Tensor) -> int:
-        row, index, state = tree_map(row_of, (self._row, index, state))
+        # A copy, because a foreign library's model may change in place.
+        row, index, state = deepcopy(tree_map(row_of, (self._row, index, state)))
         step = Step(count, phase)
         return self._gauge(lambda noise: self._update(row, self.data.x, self.data.y, index, state, noise, step))
 

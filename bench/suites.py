@@ -26,8 +26,10 @@ class Suite:
     presets: Mapping[str, Protocol]
 
     def datasets(self) -> tuple[str, ...]:
-        """Names of all data sets that belong here."""
-        return tuple(name for name in datasets.names() if self.name in datasets.entry(name).suites)
+        """Names of all data sets that belong here and can be asked."""
+        broken = {problem.name for problem in datasets.problems()}
+        usable = (name for name in datasets.names() if name not in broken)
+        return tuple(name for name in usable if self.name in datasets.entry(name).suites)
 
 
 SUITES = {

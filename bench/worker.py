@@ -152,7 +152,7 @@ class _CellRun:
 
     def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray], largest: int) -> np.ndarray:
         """The validation NMLL of each fit at its own validation rows."""
-        limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members)
+        limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
         scores = []
         for first in range(0, len(fits), limit):
             stack = self._train(fits[first : first + limit], largest)
@@ -167,7 +167,7 @@ class _CellRun:
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, self.method.batches_per_update, protocol.max_minibatches
         )
-        return Stack(self.method, self.task, self.data, fits, schedule)
+        return Stack(self.method, self.task, self.data, fits, schedule, stacked=self.method.stackable)
 
     def _now(self) -> float:
         if self.device.type == "cuda":

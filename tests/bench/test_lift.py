@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from bench.lift import lockstep, one_by_one, row_of
+from bench.lift import PerRow, lockstep, one_by_one, row_of
 
 
 class State(NamedTuple):
@@ -70,8 +70,15 @@ def test_one_by_one_runs_code_that_looks_at_values():
     assert one_by_one(function, (False,))(torch.tensor([-1.0, 3.0])).tolist() == [0, 6]
 
 
-def test_the_first_row_of_a_tree_leaves_what_has_no_rows_alone():
+def test_a_row_of_a_leaf_that_is_no_tensor():
     assert row_of(torch.tensor([[1.0, 2], [3, 4]])).tolist() == [1, 2]
     assert row_of(torch.tensor([[1.0, 2], [3, 4]]), 1).tolist() == [3, 4]
-    assert row_of("name") == "name"
-    assert row_of(None) is None
+    objects = PerRow(["a", "b", "c"])
+    assert row_of(objects, 1) == "b"
+    assert row_of(objects[1:], 1) == "c"
+
+
+def test_objects_go_through_a_lifted_function_row_by_row():
+    first = one_by_one(lambda x: {"seen": [x.item()]}, (False,))(torch.tensor([1.0, 2.0]))
+    second = one_by_one(lambda state, x: state["seen"][0] + x, (False, False))(first, torch.tensor([10.0, 20.0]))
+    assert second.tolist() == [11, 22]

@@ -109,9 +109,7 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
     from bench.scheduler import run_jobs
     from bench.worker import Job
 
-    jobs = [
-        Job(cell, results.journal(cell), data_dir, slots[number % len(slots)]) for number, cell in enumerate(todo)
-    ]
+    jobs = [Job(cell, results.journal(cell), data_dir, slots[number % len(slots)]) for number, cell in enumerate(todo)]
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -239,9 +239,7 @@ class Stack:
 
     def _deals(self, n_updates: int) -> Iterator[Tensor]:
         """For each update the row indices (R, L, M) of every row's minibatches."""
-        streams = [
-            RowStream(fit.rows, seed) for (fit, _), seed in zip(self._members, self._seeds("rows"), strict=True)
-        ]
+        streams = [RowStream(fit.rows, seed) for (fit, _), seed in zip(self._members, self._seeds("rows"), strict=True)]
         shape = self.method.batches_per_update, self.schedule.minibatch
         for first in range(0, n_updates, UPDATES_PER_DEAL):
             count = min(UPDATES_PER_DEAL, n_updates - first)

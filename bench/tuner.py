@@ -127,4 +127,3 @@ def _readable_trials(journal: Path) -> list[FrozenTrial]:
 def _study(journal: Path) -> optuna.Study:
     storage = JournalStorage(JournalFileBackend(str(journal)))
     return optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)
-

@@ -84,8 +84,6 @@ class Method:
         """Weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""
         raise NotImplementedError
 
-    def predict(
-        self, problem: Problem, posterior: Any, x: Tensor, hparams, noise: Noise, n_samples: int
-    ) -> Predictive:
+    def predict(self, problem: Problem, posterior: Any, x: Tensor, hparams, noise: Noise, n_samples: int) -> Predictive:
         """The predictive at standardised x (n, P), in original units; by default that of weight samples."""
         return problem.predictive(self.sample(problem, posterior, noise, n_samples), x, hparams)

@@ -6,4 +6,3 @@ from optuna.distributions import FloatDistribution
 def LogUniform(low: float, high: float) -> FloatDistribution:
     """log(value) is uniform on [log(low), log(high)]."""
     return FloatDistribution(low, high, log=True)
-

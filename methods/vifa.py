@@ -89,9 +89,7 @@ class VIFA(Method):
 
         mean_grads = problem.n_train * grad(total_nll)(q.transform(latent, unit))  # (L, D)
         gradient = self._negative_elbo_gradient(q, mean_grads, latent, unit, hparams.prior_precision)
-        clipped = torch.cat(
-            [clip_norm(block, MAX_GRADIENT_NORM) for block in gradient.split([1, self.latent_dim, 1])]
-        )
+        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in gradient.split([1, self.latent_dim, 1])])
         params, optim = state.optim.step(state.params, clipped, self._rates(hparams.lr), t)
         return State(params, optim)
 

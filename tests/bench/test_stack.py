@@ -196,5 +196,3 @@ def test_folds_of_unequal_size_are_predicted_each_at_its_own_rows(data):
     full = predictives(stack)
     for own, part in zip(stack.predict(rows, 4), full, strict=True):
         torch.testing.assert_close(own.mean, part[:, : own.mean.shape[1]])
-
-

@@ -92,9 +92,7 @@ def test_recovers_the_exact_posterior_of_the_synthetic_linear_task():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("k", "published", "stderr"), [(1, 0.0983, 0.0129), (2, 0.1053, 0.0199)], ids=["K=1", "K=2"]
-)
+@pytest.mark.parametrize(("k", "published", "stderr"), [(1, 0.0983, 0.0129), (2, 0.1053, 0.0199)], ids=["K=1", "K=2"])
 def test_table_5_1_of_the_thesis(k, published, stderr):
     """Ten seeds of 5000 updates: the mean relative covariance distance is the published one, within 2 joint errors."""
     distances = []

@@ -151,6 +151,18 @@ def test_a_function_that_writes_in_place_replays_correctly():
         assert torch.equal(module(fixed, x)[0], torch.stack([fixed[0] * 2, x[1] + 20, x[2] + 200]))
 
 
+def test_what_is_written_to_in_place_starts_anew_at_every_replay():
+    """The buffer follows from the fixed argument alone, but must not be kept from one call to the next."""
+
+    def function(fixed, x):
+        return [fixed.exp().add_(x)]
+
+    fixed = numbers(3)
+    module = record(function, [fixed, torch.ones(3)], n_fixed=1)
+    for x in (numbers(3, seed=1), numbers(3, seed=2)):
+        torch.testing.assert_close(module(fixed, x)[0], fixed.exp() + x)
+
+
 def test_recording_and_replaying_leave_the_arguments_alone():
     fixed, x = numbers(3), numbers(3, seed=1)
     before = fixed.clone(), x.clone()

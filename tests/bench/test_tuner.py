@@ -266,6 +266,12 @@ def test_a_study_without_a_usable_trial_says_so_every_time(journal, sampler):
     assert [len(numbers) for numbers in objective.rounds] == ROUNDS[sampler]
 
 
+def test_tpe_with_nothing_to_learn_from_still_never_repeats_a_trial(journal):
+    with pytest.raises(AllTrialsFailed):
+        run(journal, "tpe", Objective(scores=dict.fromkeys(range(TRIALS), math.nan)))
+    assert len({hparams["lr"] for _, hparams, *_ in trials_of(journal)}) == TRIALS
+
+
 def test_all_trials_failing_is_arithmetic():
     """Which is how a worker tells a diverged cell from a broken one."""
     assert issubclass(AllTrialsFailed, ArithmeticError)

@@ -1,6 +1,7 @@
 """From what was asked for to the cells that answer it, or to a refusal before any work."""
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +57,11 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
     suite = suite_of(request)
     if request.datasets is None:
         return suite.datasets()
+    broken = {problem.name: problem for problem in datasets.problems()}
     for name in request.datasets:
         known("dataset", name, datasets.names())
+        if name in broken:
+            raise Refused(str(broken[name]))
         known(f"dataset of the suite {suite.name}", name, suite.datasets())
     return tuple(dict.fromkeys(request.datasets))
 
@@ -133,34 +137,34 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
 
 def parse_splits(text: str) -> list[int]:
     """Split numbers from text such as "0-4,7"."""
-    numbers: list[int] = []
+    numbers: set[int] = set()
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        found = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part.strip())
+        if not found:
             raise Refused(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges: 0-4,7")
-        if dash and int(last) < int(first):
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
             raise Refused(f"splits {text!r}: the range {part.strip()!r} runs backwards")
-        numbers.extend(range(int(first), int(last or first) + 1))
-    return sorted(set(numbers))
+        numbers.update(range(first, last + 1))
+    return sorted(numbers)
 
 
 def parse_devices(text: str) -> list[str]:
     """Torch device names from "cpu", "cuda" (all of them) or "cuda:0,1"."""
     if text == "cpu":
         return ["cpu"]
-    kind, _, numbers = text.partition(":")
-    wanted = [number.strip().removeprefix("cuda:") for number in numbers.split(",")] if numbers else []
-    if kind != "cuda" or not all(number.isdigit() for number in wanted):
+    if not re.fullmatch(r"cuda(:[0-9]{1,3}(, *(cuda:)?[0-9]{1,3})*)?", text):
         raise Refused(f"devices {text!r} cannot be read; write cpu, cuda, or cuda:0,1 for chosen GPUs")
     import torch
 
     count = torch.cuda.device_count()
     if count == 0:
         raise Refused(f"devices {text!r}: torch {torch.__version__} finds no CUDA device here; use --devices cpu")
-    beyond = [number for number in wanted if int(number) >= count]
+    wanted = [int(number) for number in re.findall("[0-9]+", text)] or range(count)
+    beyond = [number for number in wanted if number >= count]
     if beyond:
         raise Refused(f"devices {text!r}: there is no GPU {beyond[0]}; this machine has {count}, numbered from 0")
-    return [f"cuda:{number}" for number in (wanted or range(count))]
+    return [f"cuda:{number}" for number in dict.fromkeys(wanted)]
 
 
 def known(kind: str, name: str, allowed: Sequence[str]) -> str:

@@ -32,11 +32,13 @@ class Protocol:
     max_minibatches: int | None = None
 
     def __post_init__(self):
-        for name in ("epochs", "batch_size", "trials", "samples", "validation_samples"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.folds < 2:
-            raise ValueError(f"folds is {self.folds}; cross-validation needs at least 2")
+        least = dict.fromkeys(("epochs", "batch_size", "trials", "samples", "validation_samples"), 1) | {"folds": 2}
+        if self.max_minibatches is not None:
+            least["max_minibatches"] = 1
+        for name, smallest in least.items():
+            value = getattr(self, name)
+            if type(value) is not int or value < smallest:
+                raise ValueError(f"{name} is {value}; it must be an integer of at least {smallest}")
         if self.sampler not in SAMPLERS:
             raise ValueError(f"sampler is {self.sampler!r}; it must be one of {', '.join(SAMPLERS)}")
 

@@ -24,9 +24,13 @@ RESHAPES = {aten.view.default, aten._unsafe_view.default, aten.expand.default, a
 def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> GraphModule:
     """A replay of `function` (tensors to a sequence of tensors) for arguments of the same shapes and types.
 
-    The first `n_fixed` arguments must be the same tensors, unchanged, at every call.
+    The first `n_fixed` arguments must be the same tensors, unchanged, at every call. Raises RuntimeError where the
+    function draws random numbers, which a replay would repeat.
     """
     module = make_fx(function)(*arguments)
+    drawn = [node for node in module.graph.nodes if _is(node, torch.Tag.nondeterministic_seeded)]
+    if drawn:
+        raise RuntimeError(f"a step draws from torch's global generator ({drawn[0].target}); draw from `noise`")
     module.graph.eliminate_dead_code()
     if not any(_mutates(node) for node in module.graph.nodes):
         values = _Values(module)
@@ -80,9 +84,13 @@ def _drop_idle(module: GraphModule, values: dict[Node, Any]) -> None:
             before, after = values[node.args[0]], values[node]
             idle = before.shape == after.shape and before.dtype == after.dtype and before.device == after.device
         else:
-            idle = node.target is aten.pow.Tensor_Scalar and node.args[1] == 1
+            idle = node.target is aten.pow.Tensor_Scalar and node.args[1] == 1 and values[node].is_floating_point()
         if idle:
             node.replace_all_uses_with(node.args[0])
+
+
+def _is(node: Node, tag: torch.Tag) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and tag in node.target.tags
 
 
 def _mutates(node: Node) -> bool:

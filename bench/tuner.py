@@ -101,6 +101,7 @@ def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
     """The study in `journal` cut back to its complete rounds; a new one if there is none or it cannot be read."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     journal.parent.mkdir(parents=True, exist_ok=True)
+    _tidy(journal)
     trials = _readable_trials(journal)
     finished = sum(trial.state.is_finished() for trial in trials)
     complete = max((end for _, end in _rounds(protocol) if end <= finished), default=0)
@@ -115,12 +116,22 @@ def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
     return _study(journal)
 
 
+def _tidy(journal: Path) -> None:
+    """Take out what a killed process left: its lock, and a half line, which Optuna would append to and so spoil."""
+    Path(f"{journal}.lock").unlink(missing_ok=True)
+    if journal.exists():
+        written = journal.read_bytes()
+        whole = written.rfind(b"\n") + 1
+        if whole < len(written):
+            os.truncate(journal, whole)
+
+
 def _readable_trials(journal: Path) -> list[FrozenTrial]:
     if not journal.exists():
         return []
     try:
         return _study(journal).trials
-    except (ValueError, KeyError):  # a line cut short by a kill
+    except (ValueError, KeyError, AssertionError):  # not a journal, or one with a hole
         return []
 
 

@@ -71,6 +71,9 @@ def test_json_holds_every_field_and_builds_the_same_protocol(protocol):
     [
         *[(name, 0) for name in ("epochs", "batch_size", "trials", "samples", "validation_samples")],
         ("trials", -3),
+        ("max_minibatches", 0),
+        ("epochs", 1.5),
+        ("epochs", True),
         ("folds", 1),
         ("folds", 0),
         ("sampler", "grid"),

@@ -169,3 +169,13 @@ def test_recording_and_replaying_leave_the_arguments_alone():
     record(lambda fixed, x: [fixed.exp() * x], [fixed, x], n_fixed=1)(fixed, x)
     assert torch.equal(fixed, before[0])
     assert torch.equal(x, before[1])
+
+
+def test_a_step_that_draws_random_numbers_is_refused():
+    with pytest.raises(RuntimeError, match="draws from torch's global generator"):
+        record(lambda x: [x + torch.randn(3)], [torch.zeros(3)], 0)
+
+
+def test_a_power_that_changes_the_type_stays():
+    (found,) = record(lambda x: [x**1.0], [torch.arange(3)], 0)(torch.arange(3))
+    assert found.dtype == torch.float32

@@ -1,6 +1,7 @@
 """A study ends the same way, however often it was interrupted."""
 
 import math
+import time
 from itertools import chain
 
 import numpy as np
@@ -296,3 +297,35 @@ def test_one_diverged_fold_spoils_its_own_trial_alone():
     first, second = mean_over_folds(np.array([1.0, math.nan, 3.0, 5.0]), 2)
     assert math.isnan(first)
     assert second == 4
+
+
+@pytest.mark.parametrize("lines", [0, 41])  # the study's own line; the first of TPE's second round
+def test_half_a_line_recovers(undisturbed, journal, lines):
+    run(journal, "tpe")
+    written = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(written[:lines]) + written[lines][: len(written[lines]) // 2])
+    assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
+
+
+def test_the_lock_of_a_killed_process_does_not_hold_up_the_next(undisturbed, journal):
+    lock = journal.with_name(f"{journal.name}.lock")
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    lock.symlink_to(journal)
+    started = time.monotonic()
+    assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
+    assert time.monotonic() - started < 20  # Optuna would wait 30 s for the dead owner
+
+
+@pytest.mark.slow
+@samplers
+def test_a_journal_cut_short_anywhere_recovers(undisturbed, tmp_path, sampler):
+    """Killed before, in the middle of and after the writing of each line."""
+    run(tmp_path / "whole", sampler)
+    written = (tmp_path / "whole").read_bytes()
+    start = 0
+    for line in written.splitlines(keepends=True):
+        for length in (start, start + len(line) // 2, start + len(line) - 1):
+            journal = tmp_path / f"cut-{length}"
+            journal.write_bytes(written[:length])
+            assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler], f"cut after {length} bytes"
+        start += len(line)

@@ -80,13 +80,11 @@ def _replace_by_constant(module: GraphModule, node: Node, values: dict[Node, Any
 def _drop_idle(module: GraphModule, values: dict[Node, Any]) -> None:
     """Take out operations whose result is their first argument."""
     for node in module.graph.nodes:
-        if node.target in RESHAPES and isinstance(node.args[0], Node):
+        power_of_one = node.target is aten.pow.Tensor_Scalar and node.args[1] == 1
+        if (node.target in RESHAPES or power_of_one) and isinstance(node.args[0], Node):
             before, after = values[node.args[0]], values[node]
-            idle = before.shape == after.shape and before.dtype == after.dtype and before.device == after.device
-        else:
-            idle = node.target is aten.pow.Tensor_Scalar and node.args[1] == 1 and values[node].is_floating_point()
-        if idle:
-            node.replace_all_uses_with(node.args[0])
+            if (before.shape, before.dtype, before.device) == (after.shape, after.dtype, after.device):
+                node.replace_all_uses_with(node.args[0])
 
 
 def _is(node: Node, tag: torch.Tag) -> bool:

@@ -1,5 +1,6 @@
 """A replay gives the function's own numbers, without what need not be repeated."""
 
+import pytest
 import torch
 from torch.func import grad, vmap
 from torch.fx import GraphModule

@@ -154,7 +154,8 @@ def show_outcome(folder: Path, wanted: Sequence[Cell], results, missing: Sequenc
     rows = rows[(rows["metric"] == "nmll")]
     ran = {cell.method for cell in wanted}
     names = [name for name in methods.names() if name in ran]
-    table = Table(title="NMLL, mean ± standard error over splits (lower is better)", title_justify="left", box=None)
+    say("NMLL, mean ± standard error over splits (lower is better):")
+    table = Table(box=None)
     table.add_column("data set")
     for name in names:
         table.add_column(escape(name), justify="right", no_wrap=True)

@@ -20,8 +20,13 @@ from bench.plan import (
 )
 
 INTERRUPTED = 130
+WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
 
-app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _names(option: str, text: str | None) -> list[str] | None:
@@ -35,27 +40,52 @@ def _names(option: str, text: str | None) -> list[str] | None:
 
 @app.command()
 def main(
-    suite: Annotated[str, typer.Option(help="What to run; --list shows all suites.")] = "uci",
-    methods: Annotated[str | None, typer.Option(help="Comma-separated names; all by default.")] = None,
-    datasets: Annotated[str | None, typer.Option(help="Comma-separated names; all of the suite by default.")] = None,
-    splits: Annotated[str | None, typer.Option(help="For example 0-4,7; by default the preset's.")] = None,
-    preset: Annotated[str, typer.Option(help="paper: the papers' protocol. quick: a page in minutes.")] = "quick",
-    trials: Annotated[int | None, typer.Option(help="Hyper-parameter settings tried per cell.")] = None,
-    folds: Annotated[int | None, typer.Option(help="Parts of the cross-validation.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the training rows.")] = None,
-    sampler: Annotated[str | None, typer.Option(help="random or tpe.")] = None,
-    seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0)] = 0,
-    devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.")] = "cpu",
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1)] = None,
-    out: Annotated[Path, typer.Option(help="Results folder; running again does what is missing.")] = Path("results"),
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Data folder; by default $BENCH_DATA_DIR or the user's cache.")
+    suite: Annotated[str, typer.Option(help="What to run; --list shows all suites.", rich_help_panel=WHAT)] = "uci",
+    methods: Annotated[
+        str | None, typer.Option(help="Comma-separated names; all by default.", rich_help_panel=WHAT)
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Where the page goes; by default OUT/html.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Show what there is; run nothing.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run; run and fetch nothing.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="A data set that cannot be had is an error.")] = False,
+    datasets: Annotated[
+        str | None, typer.Option(help="Comma-separated names; all of the suite by default.", rich_help_panel=WHAT)
+    ] = None,
+    splits: Annotated[
+        str | None, typer.Option(help="For example 0-4,7; by default the preset's.", rich_help_panel=WHAT)
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="paper: the papers' protocol. quick: a page in minutes.", rich_help_panel=HOW)
+    ] = "quick",
+    trials: Annotated[
+        int | None, typer.Option(help="Hyper-parameter settings tried per cell.", rich_help_panel=HOW)
+    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Parts of the cross-validation.", rich_help_panel=HOW)] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training rows.", rich_help_panel=HOW)] = None,
+    sampler: Annotated[str | None, typer.Option(help="random or tpe.", rich_help_panel=HOW)] = None,
+    seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
+    devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1, rich_help_panel=WHERE)
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
+    ] = Path("results"),
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Data folder; by default $BENCH_DATA_DIR or the user's cache.", rich_help_panel=WHERE),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Where the page goes; by default OUT/html.", rich_help_panel=WHERE)
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Show what there is; run nothing.", rich_help_panel=OTHERWISE)
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would run; run and fetch nothing.", rich_help_panel=OTHERWISE)
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.", rich_help_panel=OTHERWISE)
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A data set that cannot be had is an error.", rich_help_panel=OTHERWISE)
+    ] = False,
 ) -> None:
     """Compare approximate-inference methods for neural networks, and build a leaderboard."""
     if list_:

@@ -21,7 +21,7 @@ MIN_UPDATES, MAX_UPDATES = 64, 256
 WARM_UPDATES = 16
 REPEATS = 3
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()

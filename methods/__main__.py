@@ -6,7 +6,12 @@ import typer
 
 import methods
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Approximate-inference methods.")
+app = typer.Typer(
+    help="Approximate-inference methods: which there are, and whether one keeps the contract.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 
 
 @app.command("list")

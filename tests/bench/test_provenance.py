@@ -1,0 +1,41 @@
+"""Where a number comes from."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from bench import provenance
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    command = ["git", "-C", str(folder), *identity, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def revision_seen_from(folder: Path) -> tuple[str, bool | None]:
+    code = "import json, bench.provenance as p; print(json.dumps(p.code_revision()))"
+    found = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
+    return tuple(json.loads(found.stdout))
+
+
+def test_the_revision_is_that_of_the_checkout_and_edits_make_it_dirty(tmp_path):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/__init__.py").touch()
+    copy = shutil.copy(provenance.__file__, tmp_path / "bench")
+    assert revision_seen_from(tmp_path) == ("unversioned", None)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "somebody else's")
+    assert revision_seen_from(tmp_path) == ("unversioned", None)  # an installed copy below another checkout
+    git(tmp_path, "add", "bench")
+    git(tmp_path, "commit", "-q", "-m", "ours")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    assert revision_seen_from(tmp_path) == (commit, False)
+    Path(copy).write_text(Path(copy).read_text() + "\n")
+    assert revision_seen_from(tmp_path) == (commit, True)
+
+
+def test_versions_name_what_arithmetic_depends_on():
+    assert {"python", "torch", "numpy", "optuna"} <= json.loads(provenance.versions()).keys()

@@ -126,7 +126,7 @@ def main(
     import leaderboards
 
     page = leaderboards.build(out, html or out / "html")
-    console.show_outcome(out, wanted, results, missing, page)
+    console.show_outcome(leaderboards.export(out), wanted, results, missing, page)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if any(status != "ok" for status in results.statuses(wanted).values()):

@@ -140,11 +140,8 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
     return False
 
 
-def show_outcome(folder: Path, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
-    """A table of the headline, what went wrong, and where the page is."""
-    import leaderboards
-
-    rows = leaderboards.export(folder)
+def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
+    """A table of the headline from the exported summary `rows`, what went wrong, and where the page is."""
     # A folder that holds several protocols of one preset tells them apart by their hash.
     chosen = {
         (cell.suite, cell.dataset, cell.method, preset)

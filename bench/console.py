@@ -151,9 +151,9 @@ def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missin
     rows = rows[(rows["metric"] == "nmll")]
     ran = {cell.method for cell in wanted}
     names = [name for name in methods.names() if name in ran]
-    say("NMLL, mean ± standard error over splits (lower is better):")
+    say("NMLL, mean±standard error over splits (lower is better):")
     table = Table(box=None)
-    table.add_column("data set")
+    table.add_column("data set", no_wrap=True)
     for name in names:
         table.add_column(escape(name), justify="right", no_wrap=True)
     cells = {
@@ -177,7 +177,7 @@ def _limit(protocol: Protocol) -> str:
 
 def _figure(row) -> str:
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
-    return f"{row.mean:.2f} ± {row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"
+    return f"{row.mean:.2f}±{row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"
 
 
 def _last(outcome) -> str:

@@ -243,8 +243,9 @@ class Stack:
         shape = self.method.batches_per_update, self.schedule.minibatch
         for first in range(0, n_updates, UPDATES_PER_DEAL):
             count = min(UPDATES_PER_DEAL, n_updates - first)
-            dealt = np.stack([stream.take(count * shape[0] * shape[1]) for stream in streams])
-            yield from torch.tensor(dealt, device=self._device).unflatten(1, (count, *shape)).unbind(1)
+            dealt = [stream.take(count * shape[0] * shape[1]).reshape(count, *shape) for stream in streams]
+            # The row axis goes second, so that every update's indices are contiguous: a compiled step insists on it.
+            yield from torch.tensor(np.stack(dealt, axis=1), device=self._device)
 
     # What one row does, free of the row axis.
 

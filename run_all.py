@@ -13,6 +13,7 @@ from bench.plan import (
     cells,
     chosen_datasets,
     chosen_methods,
+    chosen_splits,
     have,
     parse_devices,
     parse_splits,
@@ -99,13 +100,14 @@ def main(
         protocol_of(request)
         usable, broken = chosen_methods(request)
         slots = parse_devices(devices)
-        here, missing = have(chosen_datasets(request), data_dir, fetch=not dry_run)
+        chosen = chosen_splits(request, chosen_datasets(request))
+        here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         missing += broken_datasets()
         console.show_missing(missing)
         console.show_broken(broken)
         if missing and strict:
             raise Refused(f"--strict: {len(missing)} data set(s) cannot be had")
-        wanted = cells(request, here, usable)
+        wanted = cells(request, {name: chosen[name] for name in here}, usable)
     except Refused as refusal:
         console.show_refusal(str(refusal))
         raise typer.Exit(2) from None

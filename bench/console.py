@@ -63,11 +63,11 @@ def show_lists(data_dir: Path | None) -> None:
     out.print(table)
 
 
-def show_missing(missing: Sequence[Missing]) -> None:
+def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
     """Data sets that cannot be had, each with its reason and remedy."""
     for one in missing:
         why = f"{escape(one.reason)}.\n  To have it: {escape(one.remedy)}."
-        err.print(f"[yellow]Without {one.dataset}:[/] {why}", soft_wrap=True)
+        console.print(f"[yellow]Without {escape(one.dataset)}:[/] {why}", soft_wrap=True)
 
 
 def show_broken(broken: Mapping[str, str]) -> None:
@@ -166,8 +166,7 @@ def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missin
     out.print(table)
     statuses = Counter(results.statuses(wanted).values())
     say("Cells: " + ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status]))
-    for one in missing:
-        say(f"Without {one.dataset}: {one.reason}")
+    show_missing(missing, out)
     out.print(f"Page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,24 +109,27 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
     return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
 
 
-def cells(request: Request, names: Sequence[str], method_names: Sequence[str]) -> list[Cell]:
-    """The cells of the request on the data sets that can be had, longest work first."""
+def cells(request: Request, splits: Mapping[str, Sequence[int]], method_names: Sequence[str]) -> list[Cell]:
+    """The cells of the request, longest work first; `splits` maps each data set that can be had to its splits."""
     preset, protocol = protocol_of(request)
-    splits = chosen_splits(request, names)
-    return cells_of(request.suite, names, method_names, splits, preset, protocol, request.seed)
+    return cells_of(request.suite, tuple(splits), method_names, splits, preset, protocol, request.seed)
 
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
     """Which data sets can be had, after trying to download those that are not here if `fetch`."""
-    here, missing, reachable = [], [], True
+    here, missing, out_of_reach = [], [], set()
     for name in names:
         state, reason, remedy = datasets.availability(name, data_dir, deep=True)
-        if state in ("missing", "damaged") and fetch and reachable:
+        if state in ("missing", "damaged") and fetch:
+            server = datasets.entry(name).base_url
             try:
+                if server in out_of_reach:
+                    raise datasets.Unreachable(name, "its server was out of reach a moment ago", remedy)
                 datasets.fetch(name, data_dir, progress=True)
                 state = "ready"
             except datasets.Unavailable as problem:
-                reachable = not isinstance(problem, datasets.Unreachable)
+                if isinstance(problem, datasets.Unreachable):
+                    out_of_reach.add(server)
                 reason = f"{reason}; {problem.reason}"
         if state == "ready":
             here.append(name)

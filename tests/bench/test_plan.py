@@ -172,7 +172,7 @@ def test_the_order_asked_for_is_kept_and_repetition_is_not():
         (plan.chosen_methods, {"methods": ["vfia"]}, r"method 'vfia' is unknown; did you mean 'vifa'\?"),
         (plan.chosen_datasets, {"suite": "uic"}, r"suite 'uic' is unknown; did you mean 'uci'\?"),
         (plan.protocol_of, {"preset": "quikc"}, r"preset 'quikc' is unknown; did you mean 'quick'\?"),
-        (lambda asked: plan.cells(asked, ["yacht"], ["map"]), {"preset": "quikc"}, r"preset 'quikc' is unknown"),
+        (lambda asked: plan.cells(asked, {"yacht": [0]}, ["map"]), {"preset": "quikc"}, r"preset 'quikc' is unknown"),
     ],
 )
 def test_unknown_names_are_refused(choose, asked, message):
@@ -241,7 +241,7 @@ def test_a_senseless_change_is_refused(name, value):
 
 def test_cells_are_those_of_the_request():
     asked = request(splits=[4, 5], changes={"trials": 2}, seed=9)
-    found = plan.cells(asked, ["yacht", "protein"], ["vifa", "map"])
+    found = plan.cells(asked, plan.chosen_splits(asked, ["yacht", "protein"]), ["vifa", "map"])
     identities = {(cell.dataset, cell.method, cell.split) for cell in found}
     assert len(found) == len(identities)
     assert identities == {

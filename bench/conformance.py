@@ -18,7 +18,8 @@ from optuna.samplers import RandomSampler
 
 from bench import conjugate, metrics, speed
 from bench.minibatches import Schedule
-from bench.stack import Data, Fit, Stack
+from bench.row import Data, Fit
+from bench.stack import Stack
 from methods.base import Method, Paper
 from methods.likelihoods import Gaussian, Predictive
 from methods.networks import MLP

@@ -75,7 +75,8 @@ def microseconds(method, n_rows: int, execution: str, device: str, stacked: bool
     from optuna.samplers import RandomSampler
 
     from bench.minibatches import Schedule
-    from bench.stack import Data, Fit, Stack
+    from bench.row import Data, Fit
+    from bench.stack import Stack
     from methods.likelihoods import Gaussian
     from methods.networks import MLP
     from methods.problem import Task

@@ -20,9 +20,10 @@ from bench.cells import Cell
 from bench.minibatches import Schedule
 from bench.process import settle
 from bench.provenance import code_revision, host, versions
+from bench.row import Data, Fit
 from bench.schema import SCHEMA_VERSION, predictions_schema
 from bench.seeds import seed_of
-from bench.stack import Data, Fit, Stack
+from bench.stack import Stack
 from bench.suites import SUITES
 from bench.tuner import Tuned, mean_over_folds, tune
 from datasets import Standardisation, folds

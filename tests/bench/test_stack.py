@@ -7,7 +7,8 @@ from sklearn.linear_model import SGDRegressor
 
 import methods
 from bench.minibatches import Schedule
-from bench.stack import Data, Fit, Stack
+from bench.row import Data, Fit
+from bench.stack import Stack
 from methods.base import Method
 from methods.likelihoods import Gaussian
 from methods.map import MAP

@@ -1,0 +1,115 @@
+"""What one row of a stack is and does: one model, its own training rows, its own units. No row axis in here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from datasets import Standardisation
+from methods.base import Method
+from methods.likelihoods import Predictive
+from methods.noise import Noise
+from methods.problem import Batch, Problem, Step, Task
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set on a device, held once and shared by all rows of a stack.
+
+    Attributes:
+        x: (N, P), features in original units, float64.
+        y: (N,), targets in original units, float64.
+    """
+
+    x: Tensor
+    y: Tensor
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu") -> "Data":
+        return cls(torch.tensor(x, device=device), torch.tensor(y, device=device))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One training run to be made.
+
+    Attributes:
+        rows: indices of its training rows.
+        hparams: name -> value.
+        seed: fixes initial weights, noise and the order of minibatches.
+    """
+
+    rows: np.ndarray
+    hparams: Mapping[str, float]
+    seed: int
+
+
+class Row(NamedTuple):
+    """What tells one row of a stack from another; `rows_of` gives every tensor a leading row axis."""
+
+    n_train: Tensor  # ()
+    x_mean: Tensor  # (P,), float64
+    x_scale: Tensor  # (P,), float64
+    y_mean: Tensor  # (), float64
+    y_scale: Tensor  # (), float64
+    hparams: dict[str, Tensor]  # () each
+
+
+def rows_of(fits: Sequence[Fit], data: Data, standardise: bool, dtype: torch.dtype) -> Row:
+    """The fits as one stacked `Row`, each standardised by the statistics of its own training rows."""
+    x, y = data.x.cpu().numpy(), data.y.cpu().numpy()
+    identity = np.zeros(x.shape[1]), np.ones(x.shape[1]), 0.0, 1.0
+    scalings = [
+        (*Standardisation.of(x, fit.rows), *Standardisation.of(y, fit.rows)) if standardise else identity
+        for fit in fits
+    ]
+    numbers = {"dtype": dtype, "device": data.x.device}
+    return Row(
+        torch.tensor([len(fit.rows) for fit in fits], **numbers),
+        *(torch.tensor(np.stack(column), device=data.x.device) for column in zip(*scalings, strict=True)),
+        {name: torch.tensor([fit.hparams[name] for fit in fits], **numbers) for name in fits[0].hparams},
+    )
+
+
+class Model:
+    """A method on a task, as functions of one row; `bench.lift` takes them to all rows.
+
+    Args:
+        method: whose mathematics it is.
+        task: what it is applied to.
+        dtype: of weights and arithmetic.
+    """
+
+    def __init__(self, method: Method, task: Task, dtype: torch.dtype):
+        self.method, self.likelihood, self.network = method, task.likelihood, method.network(task)
+        self.dtype = dtype
+
+    def init(self, row: Row, noise: Noise) -> Any:
+        """The state before training."""
+        return self.method.init(self._problem(row), SimpleNamespace(**row.hparams), noise)
+
+    def update(self, row: Row, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
+        """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units."""
+        targets = ((y[index] - row.y_mean) / row.y_scale).to(self.dtype)
+        batch = Batch(self._standardised(row, x[index]), targets)
+        return self.method.update(self._problem(row), state, batch, SimpleNamespace(**row.hparams), noise, t)
+
+    def finish(self, row: Row, state: Any) -> Any:
+        """The posterior."""
+        return self.method.finish(self._problem(row), state, SimpleNamespace(**row.hparams))
+
+    def predict(self, row: Row, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+        """The predictive at x (n, P) in original units."""
+        x, hparams = self._standardised(row, x), SimpleNamespace(**row.hparams)
+        return self.method.predict(self._problem(row), posterior, x, hparams, noise, n_samples)
+
+    def _standardised(self, row: Row, x: Tensor) -> Tensor:
+        return ((x - row.x_mean) / row.x_scale).to(self.dtype)
+
+    def _problem(self, row: Row) -> Problem:
+        y_mean, y_scale = row.y_mean.to(self.dtype), row.y_scale.to(self.dtype)
+        return Problem(self.network, self.likelihood, row.n_train, y_mean, y_scale)

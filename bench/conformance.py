@@ -68,6 +68,7 @@ def check(method: Method) -> Iterator[Finding]:
 
 
 def declares_itself(method: Method) -> str:
+    """Name, title, paper and search space are there and of the right kind."""
     for attribute in ("name", "title"):
         value = getattr(method, attribute, None)
         _require(isinstance(value, str) and value, f"`{attribute}` is {value!r}; it must be a non-empty string")
@@ -82,11 +83,13 @@ def declares_itself(method: Method) -> str:
 
 
 def state_keeps_its_shape(method: Method) -> str:
+    """`update` returns a state like the one it got; `Stack` refuses anything else."""
     stack = _stack(method, seeds=(1, 2))  # raises when a state changes its structure
     return f"{stack.n_parameters} numbers in the posterior of {stack.n_weights} weights"
 
 
 def stack_equals_alone(method: Method) -> str:
+    """Three fits in a stack give what each gives alone, without vmap, from the same seed; float64."""
     if not method.stackable:
         return "declares that it does not stack"
     seeds = (11, 12, 13)
@@ -104,6 +107,7 @@ def stack_equals_alone(method: Method) -> str:
 
 
 def is_deterministic(method: Method) -> str:
+    """The same seed gives the same bits whatever the global generators hold; another seed gives others."""
     torch.manual_seed(1)
     np.random.seed(1)  # noqa: NPY002 (it is the legacy global state that must not matter)
     first = _predictives(_stack(method, (5,)))[0]
@@ -120,6 +124,7 @@ def is_deterministic(method: Method) -> str:
 
 
 def survives_its_search_space(method: Method) -> str:
+    """60 updates leave finite predictions at the corners and at random points of the search space."""
     points = list(_search_points(method))
     data, task = _data(), _task()
     fits = [Fit(np.arange(30), point, seed) for seed, point in enumerate(points)]
@@ -131,6 +136,7 @@ def survives_its_search_space(method: Method) -> str:
 
 
 def predictive_is_a_density(method: Method) -> str:
+    """Shapes agree, variances are positive, and the density at each test point integrates to one."""
     (predictive,) = _predictives(_stack(method, (3,)))
     n_points = len(TEST_ROWS)
     for name, part in zip(Predictive._fields, predictive, strict=True):
@@ -151,6 +157,7 @@ def predictive_is_a_density(method: Method) -> str:
 
 
 def posterior_can_be_saved(method: Method) -> str:
+    """A posterior that went through `torch.save` and `torch.load` predicts the same bits."""
     stack = _stack(method, (4,))
     before = _predictives(stack)[0]
     file = io.BytesIO()
@@ -163,6 +170,7 @@ def posterior_can_be_saved(method: Method) -> str:
 
 
 def finds_the_conjugate_posterior(method: Method) -> str:
+    """On a linear model with orthogonal inputs the posterior mean, and the spread if `gaussian`, are the exact ones."""
     problem = conjugate.orthogonal(0)
     exact = problem.posterior()
     exact_sd = np.sqrt(np.diag(exact.covariance))
@@ -193,6 +201,7 @@ def finds_the_conjugate_posterior(method: Method) -> str:
 
 
 def cost_is_told(method: Method) -> str:
+    """Measures, and does not judge, the time of an update alone and in a stack of 30."""
     alone = speed.microseconds(method, 1, "eager", "cpu", stacked=False)
     stacked = speed.microseconds(method, 30, "traced", "cpu")
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"

@@ -6,8 +6,9 @@ folds of the validation NMLL. Only training rows are ever seen here.
 
 import math
 import os
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,30 +17,38 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
 from bench.protocol import Protocol
 from bench.seeds import seed_of
 
 TPE_STARTUP, TPE_ROUND = 10, 5
+SECONDS = "seconds of the round from trial "  # user attributes of a study
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
 
 # (trial number, hyper-parameters) of a round's trials -> the mean validation NMLL of each
 Objective = Callable[[list[tuple[int, dict[str, float]]]], list[float]]
 
 
-class AllTrialsFailed(ArithmeticError):
-    """No trial of a study gave a usable validation score."""
+class Diverged(ArithmeticError):
+    """Training left the numbers that mean anything."""
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The outcome of a study: the best trial's hyper-parameters and validation NMLL, and how many trials failed."""
+    """The outcome of a study.
+
+    Attributes:
+        hparams, validation_nmll: of the best trial.
+        n_trials, n_failed: trials in all, and those without a usable score.
+        seconds: wall-clock time of all rounds, those before an interruption included.
+    """
 
     hparams: dict[str, float]
     validation_nmll: float
     n_trials: int
     n_failed: int
+    seconds: float = field(compare=False)
 
 
 def tune(
@@ -52,17 +61,19 @@ def tune(
     not finite, or absurd, is told as failed.
 
     Raises:
-        AllTrialsFailed: when there is no best trial.
+        Diverged: when all trials failed.
     """
     study = _opened(journal, protocol)
     for start, end in _rounds(protocol):
         if len(study.trials) >= end:
             continue
-        asked = []
+        started, asked = time.perf_counter(), []
         for number in range(start, end):
             study.sampler = _sampler(protocol.sampler, seed_of(seed, "trial", number))
             asked.append(study.ask(space))
         scores = objective([(trial.number, trial.params) for trial in asked])
+        # Before the telling, which is what makes a round complete.
+        study.set_user_attr(f"{SECONDS}{start}", time.perf_counter() - started)
         for trial, score in zip(asked, scores, strict=True):
             if math.isfinite(score) and score < ABSURD_NMLL:
                 study.tell(trial, score)
@@ -70,8 +81,9 @@ def tune(
                 study.tell(trial, state=TrialState.FAIL)
     failed = sum(trial.state == TrialState.FAIL for trial in study.trials)
     if failed == len(study.trials):
-        raise AllTrialsFailed(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
-    return Tuned(study.best_params, study.best_value, len(study.trials), failed)
+        raise Diverged(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
+    seconds = sum(value for name, value in study.user_attrs.items() if name.startswith(SECONDS))
+    return Tuned(study.best_params, study.best_value, len(study.trials), failed, seconds)
 
 
 def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
@@ -102,16 +114,20 @@ def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     journal.parent.mkdir(parents=True, exist_ok=True)
     _tidy(journal)
-    trials = _readable_trials(journal)
+    found = _readable(journal)
+    trials = found.trials if found else []
     finished = sum(trial.state.is_finished() for trial in trials)
     complete = max((end for _, end in _rounds(protocol) if end <= finished), default=0)
-    if complete and complete == len(trials):
-        return _study(journal)
+    if found and complete == len(trials):
+        return found
     if journal.exists():
         # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
         fresh = journal.with_suffix(".new")
         fresh.unlink(missing_ok=True)
-        _study(fresh).add_trials(trials[:complete])
+        copy = _study(fresh)
+        copy.add_trials(trials[:complete])
+        for name, value in (found.user_attrs if found else {}).items():
+            copy.set_user_attr(name, value)
         os.replace(fresh, journal)
     return _study(journal)
 
@@ -126,13 +142,11 @@ def _tidy(journal: Path) -> None:
             os.truncate(journal, whole)
 
 
-def _readable_trials(journal: Path) -> list[FrozenTrial]:
-    if not journal.exists():
-        return []
+def _readable(journal: Path) -> optuna.Study | None:
     try:
-        return _study(journal).trials
+        return _study(journal) if journal.exists() else None
     except (ValueError, KeyError, AssertionError):  # not a journal, or one with a hole
-        return []
+        return None
 
 
 def _study(journal: Path) -> optuna.Study:

@@ -25,7 +25,7 @@ from bench.schema import SCHEMA_VERSION, predictions_schema
 from bench.seeds import seed_of
 from bench.stack import Stack
 from bench.suites import SUITES
-from bench.tuner import Tuned, mean_over_folds, tune
+from bench.tuner import Diverged, Tuned, mean_over_folds, tune
 from datasets import Standardisation, folds
 from methods.likelihoods import Gaussian, Predictive
 from methods.networks import MLP
@@ -70,7 +70,7 @@ def run(job: Job) -> Outcome:
     try:
         predictions = _CellRun(job, device, found).go()
         status, error = "ok", None
-    except ArithmeticError as problem:
+    except Diverged as problem:
         status, error = "diverged", str(problem)
     except Exception:
         status, error = "failed", traceback.format_exc(limit=-6)
@@ -87,34 +87,33 @@ class _CellRun:
     """The steps of one cell; what each finds out goes into `found` at once, so that a later failure keeps it."""
 
     def __init__(self, job: Job, device: torch.device, found: dict[str, Any]):
-        self.job, self.cell, self.device, self.found = job, job.cell, device, found
+        self.cell, self.journal, self.device, self.found = job.cell, job.journal, device, found
+        self.dataset = datasets.load(job.cell.dataset, job.data_dir)
+        self.split = self.dataset.splits[job.cell.split]
+        found |= {
+            "n_train": len(self.split.train),
+            "n_test": len(self.split.test),
+            "data_sha256": self.dataset.data_sha256,
+            "split_sha256": self.dataset.split_sha256[job.cell.split],
+        }
+        self.method = methods.get(job.cell.method)
+        self.task = task_of(job.cell.suite, job.cell.dataset, self.dataset.x.shape[1])
+        self.data = Data.of(self.dataset.x, self.dataset.y, device)
 
     def go(self) -> pa.Table:
-        cell, protocol = self.cell, self.cell.protocol
-        dataset = datasets.load(cell.dataset, self.job.data_dir)
-        split = dataset.splits[cell.split]
+        """Tune, fit, predict, score; returns the predictions."""
+        tuned = self._tune()
         self.found |= {
-            "n_train": len(split.train),
-            "n_test": len(split.test),
-            "data_sha256": dataset.data_sha256,
-            "split_sha256": dataset.split_sha256[cell.split],
-        }
-        self.method = methods.get(cell.method)
-        self.task = task_of(cell.suite, cell.dataset, dataset.x.shape[1])
-        self.data = Data.of(dataset.x, dataset.y, self.device)
-
-        started = self._now()
-        tuned = self._tune(split.train)
-        self.found |= {
-            "tune_seconds": self._now() - started,
+            "tune_seconds": tuned.seconds,
             "hparams": json.dumps(tuned.hparams),
             "validation_nmll": tuned.validation_nmll,
             "n_trials": tuned.n_trials,
             "n_trials_failed": tuned.n_failed,
         }
 
+        train, test = self.split.train, self.split.test
         started = self._now()
-        stack = self._train([Fit(split.train, tuned.hparams, seed_of(cell.fit_seed, "final"))], len(split.train))
+        stack = self._train([Fit(train, tuned.hparams, seed_of(self.cell.fit_seed, "final"))], len(train))
         self.found |= {
             "fit_seconds": self._now() - started,
             "n_weights": stack.n_weights,
@@ -122,19 +121,19 @@ class _CellRun:
         }
 
         started = self._now()
-        predictive = next(stack.predict([split.test], protocol.samples))
-        self.found["predict_seconds_per_1000"] = (self._now() - started) / len(split.test) * 1000
+        predictive = next(stack.predict([test], self.cell.protocol.samples))
+        self.found["predict_seconds_per_1000"] = (self._now() - started) / len(test) * 1000
 
         predictive = Predictive(*(part.cpu() for part in predictive))
-        y = torch.tensor(dataset.y[split.test])
         if not all(part.isfinite().all() for part in predictive):
-            raise ArithmeticError("the final fit predicts numbers that are not finite")
-        y_scale = float(Standardisation.of(dataset.y, split.train).scale)
+            raise Diverged("the final fit predicts numbers that are not finite")
+        y = torch.tensor(self.dataset.y[test])
+        y_scale = float(Standardisation.of(self.dataset.y, train).scale)
         self.found |= metrics.evaluate(predictive, y, y_scale)
-        return _predictions(predictive, split.test, y)
+        return _predictions(predictive, test, y)
 
-    def _tune(self, train: np.ndarray) -> Tuned:
-        cell, protocol = self.cell, self.cell.protocol
+    def _tune(self) -> Tuned:
+        cell, protocol, train = self.cell, self.cell.protocol, self.split.train
         validation = [train[part] for part in folds(len(train), protocol.folds, cell.fold_seed)]
         training = [np.setdiff1d(train, part) for part in validation]
         largest = max(map(len, training))
@@ -149,7 +148,7 @@ class _CellRun:
             return mean_over_folds(scores, protocol.folds)
 
         space = self.method.search_space(self.task)
-        return tune(self.job.journal, space, protocol, cell.fit_seed, objective)
+        return tune(self.journal, space, protocol, cell.fit_seed, objective)
 
     def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray], largest: int) -> np.ndarray:
         """The validation NMLL of each fit at its own validation rows."""

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 
 from bench import tuner
 from bench.protocol import Protocol
-from bench.tuner import ABSURD_NMLL, AllTrialsFailed, Tuned, mean_over_folds, tune
+from bench.tuner import ABSURD_NMLL, Diverged, Tuned, mean_over_folds, tune
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 TRIALS = 17  # for TPE rounds of 10, 5 and 2
@@ -262,20 +262,20 @@ def test_a_bad_score_short_of_absurd_counts(journal):
 def test_a_study_without_a_usable_trial_says_so_every_time(journal, sampler):
     objective = Objective(scores=dict.fromkeys(range(TRIALS), math.nan))
     for _ in range(2):
-        with pytest.raises(AllTrialsFailed, match=f"all {TRIALS} trials"):
+        with pytest.raises(Diverged, match=f"all {TRIALS} trials"):
             run(journal, sampler, objective)
     assert [len(numbers) for numbers in objective.rounds] == ROUNDS[sampler]
 
 
 def test_tpe_with_nothing_to_learn_from_still_never_repeats_a_trial(journal):
-    with pytest.raises(AllTrialsFailed):
+    with pytest.raises(Diverged):
         run(journal, "tpe", Objective(scores=dict.fromkeys(range(TRIALS), math.nan)))
     assert len({hparams["lr"] for _, hparams, *_ in trials_of(journal)}) == TRIALS
 
 
 def test_all_trials_failing_is_arithmetic():
     """Which is how a worker tells a diverged cell from a broken one."""
-    assert issubclass(AllTrialsFailed, ArithmeticError)
+    assert issubclass(Diverged, ArithmeticError)
 
 
 def test_an_interrupted_study_keeps_its_failures(journal):
@@ -299,7 +299,7 @@ def test_one_diverged_fold_spoils_its_own_trial_alone():
     assert second == 4
 
 
-@pytest.mark.parametrize("lines", [0, 41])  # the study's own line; the first of TPE's second round
+@pytest.mark.parametrize("lines", [0, 42])  # the study's own line; the first of TPE's second round
 def test_half_a_line_recovers(undisturbed, journal, lines):
     run(journal, "tpe")
     written = journal.read_bytes().splitlines(keepends=True)
@@ -329,3 +329,9 @@ def test_a_journal_cut_short_anywhere_recovers(undisturbed, tmp_path, sampler):
             journal.write_bytes(written[:length])
             assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler], f"cut after {length} bytes"
         start += len(line)
+
+
+@samplers
+def test_the_time_of_a_study_outlives_an_interruption(journal, sampler):
+    first = run(journal, sampler).seconds
+    assert 0 < first == run(journal, sampler).seconds

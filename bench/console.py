@@ -1,13 +1,14 @@
 """What a person sees while `run_all.py` works."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Event, Thread
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 import datasets
@@ -19,6 +20,7 @@ from bench.schema import STATUSES
 from bench.suites import SUITES
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
+POLL_SECONDS = 0.5
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
 
 out = Console(highlight=False)
@@ -118,26 +120,52 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False),
     )
-    total = sum(cell.work for cell in todo)
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
-        bar = progress.add_task("starting", total=total, done=0, cells=len(todo))
-        done = 0
+        bar = progress.add_task("starting", total=sum(cell.work for cell in todo), done=0, cells=len(todo))
+        running = {job.cell: job for job in jobs}
         try:
-            with closing(run_jobs(jobs, workers)) as outcomes:
+            with closing(run_jobs(jobs, workers)) as outcomes, _polling(progress, bar, running):
                 for outcome in outcomes:
                     results.write(outcome.cell, outcome.row, outcome.predictions)
-                    done += 1
-                    progress.update(bar, advance=outcome.cell.work, done=done, description=_last(outcome))
-                    if outcome.row["status"] != "ok":
-                        last_line = escape(outcome.row["error"].strip().splitlines()[-1])
-                        progress.console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {last_line}")
-                    elif not err.is_terminal:
-                        progress.console.print(f"{outcome.cell.key}: NMLL {outcome.row['nmll']:.3f}")
+                    del running[outcome.cell]
+                    progress.update(bar, done=len(todo) - len(running), description=_name(outcome.cell))
+                    _show_finished(progress.console, outcome)
         except KeyboardInterrupt:
-            said = f"{done} cells finished; the same command goes on from here."
+            said = f"{len(todo) - len(running)} cells finished; the same command goes on from here."
             progress.console.print(f"[yellow]Interrupted:[/] {said}")
             return True
     return False
+
+
+@contextmanager
+def _polling(progress: Progress, bar: TaskID, running: dict) -> Iterator[None]:
+    """Keeps the bar at the work of all cells less what is left of those in `running`, cells under way included."""
+    from bench.scheduler import fraction_done
+
+    total, stop = progress.tasks[bar].total, Event()
+
+    def poll() -> None:
+        while not stop.wait(POLL_SECONDS):
+            left = sum(cell.work * (1 - fraction_done(job)) for cell, job in list(running.items()))
+            progress.update(bar, completed=total - left)
+
+    thread = Thread(target=poll, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        progress.update(bar, completed=total - sum(cell.work for cell in running))
+
+
+def _show_finished(console: Console, outcome) -> None:
+    """A line about a cell that went wrong; about every cell where no bar can be seen."""
+    if outcome.row["status"] != "ok":
+        last_line = escape(outcome.row["error"].strip().splitlines()[-1])
+        console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {last_line}")
+    elif not console.is_terminal:
+        console.print(f"{outcome.cell.key}: NMLL {outcome.row['nmll']:.3f}")
 
 
 def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
@@ -179,6 +207,5 @@ def _figure(row) -> str:
     return f"{row.mean:.2f}±{row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"
 
 
-def _last(outcome) -> str:
-    cell = outcome.cell
+def _name(cell: Cell) -> str:
     return f"{cell.dataset} {cell.method} split {cell.split}"

@@ -12,25 +12,45 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench.worker import Job, Outcome, failed_row, run
 
+MAX_SILENT_DEATHS = 3
+
 
 @dataclass(frozen=True)
 class Marked:
-    """A job with the file that exists while it runs, which tells a dead worker's cell from those still waiting."""
+    """A job with the file that exists while it runs, which tells a dead worker's cell from those still waiting.
+
+    The file holds the fraction that is done.
+    """
 
     job: Job
     driver: int
 
     @property
     def marker(self) -> Path:
-        return self.job.journal.with_suffix(".running")
+        return marker_of(self.job)
+
+
+def marker_of(job: Job) -> Path:
+    """The file that exists while the job runs."""
+    return job.journal.with_suffix(".running")
+
+
+def fraction_done(job: Job) -> float:
+    """What a running job last told of its progress; 0 for one that does not run or has not told yet."""
+    try:
+        return float(marker_of(job).read_text())
+    except (OSError, ValueError):  # not there, or half written
+        return 0.0
 
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
     """Run every job, on `workers` processes, and yield outcomes as they come.
 
     When a worker dies (killed, out of memory) the cells that were running are each tried once more, alone; one that
-    dies again is yielded as failed. Everything else goes on. Closing the iterator stops the workers.
+    dies again is yielded as failed. Everything else goes on. Closing the iterator stops the workers. Where workers die
+    again and again before they reach a cell, joblib's TerminatedWorkerError is raised.
     """
+    silent_deaths = 0
     waiting = {job.cell: Marked(job, os.getpid()) for job in jobs}
     for marked in waiting.values():
         marked.marker.unlink(missing_ok=True)
@@ -41,7 +61,11 @@ def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
                     del waiting[outcome.cell]
                     yield outcome
             except TerminatedWorkerError:
-                for marked in [marked for marked in waiting.values() if marked.marker.exists()]:
+                suspects = [marked for marked in waiting.values() if marked.marker.exists()]
+                silent_deaths = 0 if suspects else silent_deaths + 1
+                if silent_deaths == MAX_SILENT_DEATHS:
+                    raise
+                for marked in suspects:
                     del waiting[marked.job.cell]
                     yield _second_try(marked)
     finally:
@@ -72,6 +96,6 @@ def _run_marked(marked: Marked) -> Outcome:
     marked.marker.parent.mkdir(parents=True, exist_ok=True)
     marked.marker.touch()
     try:
-        return run(marked.job)
+        return run(marked.job, tell=lambda fraction: marked.marker.write_text(f"{fraction:.4f}"))
     finally:
         marked.marker.unlink(missing_ok=True)

@@ -64,7 +64,7 @@ def tune(
         Diverged: when all trials failed.
     """
     study = _opened(journal, protocol)
-    for start, end in _rounds(protocol):
+    for start, end in rounds(protocol):
         if len(study.trials) >= end:
             continue
         started, asked = time.perf_counter(), []
@@ -91,7 +91,7 @@ def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
     return scores.reshape(-1, n_folds).mean(axis=1).tolist()
 
 
-def _rounds(protocol: Protocol) -> Iterator[tuple[int, int]]:
+def rounds(protocol: Protocol) -> Iterator[tuple[int, int]]:
     """First and one-past-last trial number of each round."""
     if protocol.sampler == "random":
         yield 0, protocol.trials
@@ -117,7 +117,7 @@ def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
     found = _readable(journal)
     trials = found.trials if found else []
     finished = sum(trial.state.is_finished() for trial in trials)
-    complete = max((end for _, end in _rounds(protocol) if end <= finished), default=0)
+    complete = max((end for _, end in rounds(protocol) if end <= finished), default=0)
     if found and complete == len(trials):
         return found
     if journal.exists():

@@ -3,9 +3,10 @@
 import json
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,13 @@ from bench.schema import SCHEMA_VERSION, predictions_schema
 from bench.seeds import seed_of
 from bench.stack import Stack
 from bench.suites import SUITES
-from bench.tuner import Diverged, Tuned, mean_over_folds, tune
+from bench.tuner import Diverged, Tuned, mean_over_folds, rounds, tune
 from datasets import Standardisation, folds
 from methods.likelihoods import Gaussian, Predictive
 from methods.networks import MLP
 from methods.problem import Task
 
+TELL_SECONDS = 1.0
 MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # more rows gain nothing on a CPU core
 
 
@@ -60,15 +62,18 @@ class Outcome:
     predictions: pa.Table | None
 
 
-def run(job: Job) -> Outcome:
-    """Run one cell. Whatever goes wrong inside becomes the row's status and error; nothing is raised."""
+def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> Outcome:
+    """Run one cell. Whatever goes wrong inside becomes the row's status and error; nothing is raised.
+
+    `tell` is called now and then with the fraction of the cell's updates that are done.
+    """
     settle()
     device = torch.device(job.device)
     memory.reset_peak(device)
     found: dict[str, Any] = {}
     predictions = None
     try:
-        predictions = _CellRun(job, device, found).go()
+        predictions = _CellRun(job, device, found, tell).go()
         status, error = "ok", None
     except Diverged as problem:
         status, error = "diverged", str(problem)
@@ -86,7 +91,7 @@ def failed_row(job: Job, error: str) -> dict[str, Any]:
 class _CellRun:
     """The steps of one cell; what each finds out goes into `found` at once, so that a later failure keeps it."""
 
-    def __init__(self, job: Job, device: torch.device, found: dict[str, Any]):
+    def __init__(self, job: Job, device: torch.device, found: dict[str, Any], tell: Callable[[float], None]):
         self.cell, self.journal, self.device, self.found = job.cell, job.journal, device, found
         self.dataset = datasets.load(job.cell.dataset, job.data_dir)
         self.split = self.dataset.splits[job.cell.split]
@@ -99,6 +104,10 @@ class _CellRun:
         self.method = methods.get(job.cell.method)
         self.task = task_of(job.cell.suite, job.cell.dataset, self.dataset.x.shape[1])
         self.data = Data.of(self.dataset.x, self.dataset.y, device)
+        self.limit = max(1, MAX_STACK_ROWS[device.type] // self.method.members) if self.method.stackable else 1
+        protocol = job.cell.protocol
+        stacks = sum(ceil((end - start) * protocol.folds / self.limit) for start, end in rounds(protocol)) + 1
+        self.progress = _Progress(stacks, tell)
 
     def go(self) -> pa.Table:
         """Tune, fit, predict, score; returns the predictions."""
@@ -152,11 +161,10 @@ class _CellRun:
 
     def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray], largest: int) -> np.ndarray:
         """The validation NMLL of each fit at its own validation rows."""
-        limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
         scores = []
-        for first in range(0, len(fits), limit):
-            stack = self._train(fits[first : first + limit], largest)
-            rows = validation[first : first + limit]
+        for first in range(0, len(fits), self.limit):
+            stack = self._train(fits[first : first + self.limit], largest)
+            rows = validation[first : first + self.limit]
             predictives = stack.predict(rows, self.cell.protocol.validation_samples)
             for own, predictive in zip(rows, predictives, strict=True):
                 scores.append(metrics.nmll(predictive, self.data.y[own]))
@@ -167,12 +175,34 @@ class _CellRun:
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, self.method.batches_per_update, protocol.max_minibatches
         )
-        return Stack(self.method, self.task, self.data, fits, schedule, stacked=self.method.stackable)
+        watch = self.progress.next_stack(schedule.plan.n_updates)
+        return Stack(self.method, self.task, self.data, fits, schedule, stacked=self.method.stackable, watch=watch)
 
     def _now(self) -> float:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
+
+
+class _Progress:
+    """Tells at most once a second what part of a cell's stacks, each counted alike, is trained."""
+
+    def __init__(self, n_stacks: int, tell: Callable[[float], None]):
+        self._n_stacks, self._tell = n_stacks, tell
+        self._begun, self._told = 0, time.monotonic()
+
+    def next_stack(self, n_updates: int) -> Callable[[int], None]:
+        """What the next stack is to call after each of its updates."""
+        before = self._begun
+        self._begun += 1
+
+        def watch(update: int) -> None:
+            now = time.monotonic()
+            if now - self._told >= TELL_SECONDS:
+                self._told = now
+                self._tell((before + update / n_updates) / self._n_stacks)
+
+        return watch
 
 
 def task_of(suite: str, dataset: str, n_features: int) -> Task:

@@ -6,7 +6,7 @@ import pytest
 
 from bench.cells import Cell
 from bench.protocol import Protocol
-from bench.scheduler import run_jobs
+from bench.scheduler import fraction_done, marker_of, run_jobs
 from bench.worker import Job
 from methods import registry
 
@@ -81,3 +81,12 @@ def test_one_worker_and_two_give_the_same_rows(tmp_path):
         jobs = [job("map", split, folder) for split in (0, 1)]
         found.append({o.cell.split: (o.row["nmll"], o.row["hparams"]) for o in run_jobs(jobs, workers)})
     assert found[0] == found[1]
+
+
+def test_a_half_written_or_absent_progress_counts_as_none(tmp_path):
+    one = job("map", 0, tmp_path)
+    assert fraction_done(one) == 0
+    marker_of(one).write_text("")
+    assert fraction_done(one) == 0
+    marker_of(one).write_text("0.2500")
+    assert fraction_done(one) == 0.25

@@ -115,3 +115,13 @@ def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
     row = run(Job(cell, tmp_path / "y.jsonl", Path(tmp_path / "nothing"), "cpu")).row
     assert row["status"] == "failed"
     assert "python -m datasets fetch yacht" in row["error"]
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampler):
+    monkeypatch.setattr("bench.worker.TELL_SECONDS", 0.0)
+    told = []
+    run(job("deep-ensemble", sampler=sampler, trials=12), tell=told.append)
+    assert told == sorted(told)
+    assert told[0] > 0
+    assert told[-1] == 1

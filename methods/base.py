@@ -9,6 +9,7 @@ The engine runs thousands of such fits in lockstep under `torch.func.vmap`, so a
 `python -m methods check NAME` says whether an adapter keeps to this.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
@@ -34,7 +35,7 @@ class Plan(NamedTuple):
     updates_per_epoch: float
 
 
-class Method:
+class Method(ABC):
     """Base of every method. Hyper-parameters arrive as attributes of `hparams`, each a tensor ().
 
     Attributes:
@@ -56,9 +57,9 @@ class Method:
     stackable: bool = True
     gaussian: bool = False
 
+    @abstractmethod
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         """What the tuner may choose: name -> Optuna distribution."""
-        raise NotImplementedError
 
     def network(self, task: Task) -> Network:
         """The network to train; by default the task's."""
@@ -68,21 +69,21 @@ class Method:
         """A hashable that `update` may branch on as `t.phase`, for update number 1 to `plan.n_updates`."""
         return None
 
+    @abstractmethod
     def init(self, problem: Problem, hparams, noise: Noise) -> Any:
         """The state before the first update: a pytree of tensors, best a NamedTuple."""
-        raise NotImplementedError
 
+    @abstractmethod
     def update(self, problem: Problem, state: Any, batch: Batch, hparams, noise: Noise, t: Step) -> Any:
         """The state after one more update on `batch`, which holds `batches_per_update` minibatches."""
-        raise NotImplementedError
 
     def finish(self, problem: Problem, state: Any, hparams) -> Any:
-        """The posterior: what of the last state prediction needs, a pytree of tensors."""
-        raise NotImplementedError
+        """The posterior: what of the last state prediction needs, a pytree of tensors; by default all of it."""
+        return state
 
     def sample(self, problem: Problem, posterior: Any, noise: Noise, n_samples: int) -> Tensor:
         """Weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must override `sample`, or `predict` itself")
 
     def predict(self, problem: Problem, posterior: Any, x: Tensor, hparams, noise: Noise, n_samples: int) -> Predictive:
         """The predictive at standardised x (n, P), in original units; by default that of weight samples."""

@@ -96,6 +96,9 @@ class Recorder(Method):
     name, title = "recorder", "Recorder"
     batches_per_update = 2
 
+    def search_space(self, task):
+        return {}
+
     def phase(self, update, plan):
         return "late" if update > plan.n_updates // 2 else "early"
 
@@ -105,9 +108,6 @@ class Recorder(Method):
 
     def update(self, problem, state, batch, hparams, noise, t):
         return state | {"x": batch.x, "y": batch.y, "late": state["late"] + (1 if t.phase == "late" else 0)}
-
-    def finish(self, problem, state, hparams):
-        return state
 
 
 def test_rows_see_their_own_training_rows_standardised_by_themselves(data):
@@ -159,14 +159,14 @@ class ForeignLibrary(Method):
 
     name, title, stackable = "foreign", "Foreign", False
 
+    def search_space(self, task):
+        return {}
+
     def init(self, problem, hparams, noise):
         return SGDRegressor(learning_rate="constant", eta0=hparams.lr.item(), random_state=0)
 
     def update(self, problem, state, batch, hparams, noise, t):
         return state.partial_fit(batch.x[0].numpy(), batch.y[0].numpy())
-
-    def finish(self, problem, state, hparams):
-        return state
 
     def predict(self, problem, posterior, x, hparams, noise, n_samples):
         outputs = torch.tensor(posterior.predict(x.numpy()))[None, :, None]

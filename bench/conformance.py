@@ -202,8 +202,8 @@ def finds_the_conjugate_posterior(method: Method) -> str:
 
 def cost_is_told(method: Method) -> str:
     """Measures, and does not judge, the time of an update alone and in a stack of 30."""
-    alone = speed.microseconds(method, 1, "eager", "cpu", stacked=False)
-    stacked = speed.microseconds(method, 30, "traced", "cpu")
+    alone = speed.microseconds(method, 1, "eager", stacked=False)
+    stacked = speed.microseconds(method, 30, "traced")
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 

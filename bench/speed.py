@@ -9,9 +9,13 @@ import csv
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
 import methods
 
@@ -47,7 +51,15 @@ def speed(
 
     settle(threads)
     execution = "compiled" if compiled else "traced"
-    rows = [row for method in chosen for row in _measure(method, sizes, execution, device)]
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
+
+        def measured(*arguments, **options) -> float:
+            found = microseconds(*arguments, device=device, **options)
+            progress.advance(bar)
+            return found
+
+        rows = [row for method in chosen for row in _measure(method, sizes, execution, measured)]
     if output == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(["method", "stack", "alone_us", "stacked_us", "ratio"])
@@ -57,17 +69,19 @@ def speed(
         _print_table(rows, sizes, execution, threads, device)
 
 
-def _measure(method, sizes: list[int], execution: str, device: str) -> list[tuple[str, int, float, float]]:
-    """(method, stack, alone, stacked) for each size, microseconds per model-step, medians of repeats."""
+def _measure(
+    method, sizes: list[int], execution: str, measured: Callable[..., float]
+) -> list[tuple[str, int, float, float]]:
+    """(method, stack, alone, stacked) for each size, microseconds per model-step, medians of interleaved repeats."""
     alone, stacked = [], {size: [] for size in sizes}
     for _ in range(REPEATS):
-        alone.append(microseconds(method, 1, "eager", device, stacked=False))
+        alone.append(measured(method, 1, "eager", stacked=False))
         for size in sizes:
-            stacked[size].append(microseconds(method, size, execution, device))
+            stacked[size].append(measured(method, size, execution))
     return [(method.name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
 
 
-def microseconds(method, n_rows: int, execution: str, device: str, stacked: bool = True) -> float:
+def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stacked: bool = True) -> float:
     """Time per model-step from the end of the first updates, which set up and trace, to the end of the last."""
     import numpy as np
     import optuna
@@ -105,9 +119,6 @@ def microseconds(method, n_rows: int, execution: str, device: str, stacked: bool
 
 
 def _print_table(rows, sizes: list[int], execution: str, threads: int, device: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     title = f"Microseconds per model-step ({device}, {threads} thread(s), {execution}); in brackets alone / stacked"
     table = Table(title=title)
     for heading in ("method", "alone", *(f"stack of {size}" for size in sizes)):

@@ -27,6 +27,8 @@ class TapeRecorder:
 
     def __next__(self) -> Tensor:
         if self._next == self._block.shape[1]:
+            # New memory, because a method may keep a piece of a tape in its state.
+            self._block = torch.empty_like(self._block)
             if self._block.shape[2]:
                 for row, generator in zip(self._block, self._generators, strict=True):
                     torch.randn(row.shape, generator=generator, dtype=row.dtype, device=row.device, out=row)

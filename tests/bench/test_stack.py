@@ -134,6 +134,33 @@ def test_data_in_original_units_when_told_so(data):
     assert all((data.x == seen).all(1).any() for seen in stack.posterior["x"][0].flatten(0, 1))
 
 
+class KeepsItsNoise(Method):
+    """Its state is the very first tape it was dealt."""
+
+    name, title = "keeper", "Keeper"
+
+    def search_space(self, task):
+        return {}
+
+    def phase(self, update, plan):
+        return "first" if update == 1 else "later"
+
+    def init(self, problem, hparams, noise):
+        return noise.normal(3)
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        new = noise.normal(3)
+        return new if t.phase == "first" else state
+
+
+@pytest.mark.parametrize("execution", ["traced", "eager"])
+def test_noise_that_a_state_keeps_is_not_overwritten(data, execution):
+    short, long = (
+        train(data, fits(), KeepsItsNoise(), updates=updates, execution=execution).posterior for updates in (1, 50)
+    )
+    assert torch.equal(short, long)
+
+
 class ChangesItsState(MAP):
     def update(self, problem, state, batch, hparams, noise, t):
         return {"weights": state.weights}

@@ -128,7 +128,7 @@ def survives_its_search_space(method: Method) -> str:
     points = list(_search_points(method))
     data, task = _data(), _task()
     fits = [Fit(np.arange(30), point, seed) for seed, point in enumerate(points)]
-    stack = Stack(method, task, data, fits, _schedule(method, 60))
+    stack = Stack(method, task, data, fits, _schedule(method, 60), stacked=method.stackable)
     for point, predictive in zip(points, stack.predict([TEST_ROWS] * len(fits), N_SAMPLES), strict=True):
         finite = all(part.isfinite().all() for part in predictive)
         _require(finite, f"not finite after 60 updates at {point}")
@@ -242,7 +242,8 @@ def _stack(method: Method, seeds: tuple[int, ...], positions: tuple[int, ...] | 
         Fit(np.roll(np.arange(30), position)[position:], {name: _middle(one) for name, one in space.items()}, seed)
         for position, seed in zip(positions or range(len(seeds)), seeds, strict=True)
     ]
-    return Stack(method, _task(), _data(), fits, _schedule(method, UPDATES), dtype=torch.float64, **options)
+    options = {"stacked": method.stackable, "dtype": torch.float64} | options
+    return Stack(method, _task(), _data(), fits, _schedule(method, UPDATES), **options)
 
 
 def _predictives(stack: Stack) -> list[Predictive]:

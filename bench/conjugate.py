@@ -64,6 +64,7 @@ class LinearProblem(NamedTuple):
             standardise=False,
             execution=execution,
             dtype=torch.float64,
+            stacked=method.stackable,
         )
 
     def weight_samples(self, stack: Stack, n_samples: int) -> np.ndarray:

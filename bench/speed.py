@@ -114,6 +114,7 @@ def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stack
                 torch.cuda.synchronize()
             clock.append(time.perf_counter())
 
+    stacked = stacked and method.stackable
     Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
     return (clock[1] - clock[0]) / (timed * n_fits * method.members) * 1e6
 

@@ -24,6 +24,10 @@ def test_good_adapters_pass(method, monkeypatch):
     assert failures(method, monkeypatch) == {}
 
 
+def test_a_wrapper_round_a_foreign_library_passes(foreign_library, monkeypatch):
+    assert failures(foreign_library, monkeypatch) == {}
+
+
 class TwiceTheNoise(MeanFieldVI):
     """Trains as if the noise were twice as large as it is."""
 

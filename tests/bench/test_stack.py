@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import SGDRegressor
 
 import methods
 from bench.minibatches import Schedule
@@ -181,30 +180,11 @@ def test_a_row_that_diverges_leaves_its_neighbours_alone(data):
     torch.testing.assert_close(together[2], calm[1], rtol=1e-9, atol=1e-9)
 
 
-class ForeignLibrary(Method):
-    """Wraps scikit-learn's SGD regression, whose state is an object and not a tensor."""
-
-    name, title, stackable = "foreign", "Foreign", False
-
-    def search_space(self, task):
-        return {}
-
-    def init(self, problem, hparams, noise):
-        return SGDRegressor(learning_rate="constant", eta0=hparams.lr.item(), random_state=0)
-
-    def update(self, problem, state, batch, hparams, noise, t):
-        return state.partial_fit(batch.x[0].numpy(), batch.y[0].numpy())
-
-    def predict(self, problem, posterior, x, hparams, noise, n_samples):
-        outputs = torch.tensor(posterior.predict(x.numpy()))[None, :, None]
-        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
-
-
-def test_a_foreign_library_runs_one_by_one_behind_the_same_contract(data):
-    together = predictives(train(data, fits(), ForeignLibrary(), stacked=False))
+def test_a_foreign_library_runs_one_by_one_behind_the_same_contract(data, foreign_library):
+    together = predictives(train(data, fits(), foreign_library, stacked=False))
     assert len({tuple(one.flatten().tolist()) for one in together}) == 4
     for number, fit in enumerate(fits()):
-        (alone,) = predictives(train(data, [fit], ForeignLibrary(), stacked=False))
+        (alone,) = predictives(train(data, [fit], foreign_library, stacked=False))
         assert torch.equal(together[number], alone)
 
 

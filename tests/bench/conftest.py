@@ -1,0 +1,33 @@
+"""Adapters that several tests need."""
+
+import pytest
+import torch
+from sklearn.linear_model import SGDRegressor
+
+from methods.base import Method, Paper
+from methods.spaces import LogUniform
+
+
+class ForeignLibrary(Method):
+    """Wraps scikit-learn's SGD regression, whose state is an object and not a tensor."""
+
+    name, title, paper = "foreign", "Foreign", Paper("Somebody 2000", "A Library")
+    stackable = False
+
+    def search_space(self, task):
+        return {"lr": LogUniform(1e-3, 1e-2), **task.likelihood.search_space()}
+
+    def init(self, problem, hparams, noise):
+        return SGDRegressor(learning_rate="constant", eta0=hparams.lr.item(), random_state=0)
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        return state.partial_fit(batch.x[0].numpy(), batch.y[0].numpy())
+
+    def predict(self, problem, posterior, x, hparams, noise, n_samples):
+        outputs = torch.tensor(posterior.predict(x.numpy()))[None, :, None]
+        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+
+
+@pytest.fixture
+def foreign_library() -> Method:
+    return ForeignLibrary()

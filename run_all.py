@@ -117,6 +117,9 @@ def main(
     results = Results(out)
     if fresh and not dry_run and (aside := results.put_aside()):
         console.say(f"Old results moved to {aside}")
+    if not dry_run:
+        for path in results.put_aside_unreadable(wanted):
+            console.say(f"{path} is no result file; its cell runs again")
     todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
     n_workers = workers or console.default_workers(slots)
     console.show_plan(protocol_of(request), wanted, todo, slots, n_workers)

@@ -59,6 +59,18 @@ class Results:
             if (path := self._path("cells", cell)).exists()
         }
 
+    def put_aside_unreadable(self, cells: Sequence[Cell]) -> list[Path]:
+        """Rename those of the cells' files that are no Parquet, so that they run again; returns the new names."""
+        renamed = []
+        for path in (self._path("cells", cell) for cell in cells):
+            try:
+                if path.exists():
+                    pq.read_metadata(path)
+            except pa.ArrowInvalid:
+                # Readers of the folder as one data set pass over names that begin with an underscore.
+                renamed.append(path.rename(path.with_name(f"_{path.name}.unreadable")))
+        return renamed
+
     def put_aside(self) -> Path | None:
         """Move everything to a numbered folder under OUT/superseded, so that the next run starts over."""
         present = [self.out / part for part in PARTS if (self.out / part).exists()]

@@ -66,6 +66,13 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     assert "4 of them finished before" in second.stdout
     assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "r/cells").rglob("*.parquet")}
 
+    cut = min(stamps)
+    cut.write_bytes(cut.read_bytes()[:100])
+    mended = run_all(*arguments)
+    assert mended.returncode == 0
+    assert f"_{cut.name}.unreadable is no result file" in mended.stdout
+    pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
+
     third = run_all(*arguments, "--fresh")
     assert third.returncode == 0
     assert len(list((tmp_path / "r/superseded/1/cells").rglob("*.parquet"))) == 4

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -116,6 +117,8 @@ def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_pa
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not list((tmp_path / "r/cells").rglob("*.parquet")):

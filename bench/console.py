@@ -121,7 +121,7 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
         TimeRemainingColumn(elapsed_when_finished=False),
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
-        bar = progress.add_task("starting", total=sum(cell.work for cell in todo), done=0, cells=len(todo))
+        bar = progress.add_task("running", total=sum(cell.work for cell in todo), done=0, cells=len(todo))
         running = {job.cell: job for job in jobs}
         try:
             with closing(run_jobs(jobs, workers)) as outcomes, _polling(progress, bar, running):

@@ -13,6 +13,7 @@ from methods.likelihoods import Gaussian
 from methods.map import MAP
 from methods.networks import MLP
 from methods.problem import Task
+from methods.vifa import VIFA
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(6,)))
 TEST = np.arange(50, 60)
@@ -194,6 +195,18 @@ def test_predictions_do_not_depend_on_how_points_are_cut(data, monkeypatch):
     monkeypatch.setattr("bench.stack.PREDICTIVE_NUMBERS", 12)
     for ours, theirs in zip(predictives(stack), whole, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-9)
+
+
+class TwoVIFAs(VIFA):
+    members = 2
+
+
+def test_members_share_the_samples_that_are_asked_for(data):
+    stack = train(data, fits(), TwoVIFAs())
+    assert [len(one.mean) for one in stack.predict([TEST] * 4, 6)] == [6] * 4
+    assert [len(one.mean) for one in stack.predict([TEST] * 4, 5)] == [6] * 4  # rounded up to whole members
+    alone = train(data, fits()[1:2], TwoVIFAs())
+    torch.testing.assert_close(predictives(stack)[1], predictives(alone)[0], rtol=1e-9, atol=1e-9)
 
 
 def test_folds_of_unequal_size_are_predicted_each_at_its_own_rows(data):

@@ -86,6 +86,27 @@ def test_nothing_chosen_looks_at_the_test_part(job, monkeypatch):
     assert row["nmll"] > 1e6  # the poison was really there
 
 
+def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):
+    seen = []
+
+    def scores(self, fits, validation, largest):
+        seen.extend(zip(fits, validation, strict=True))
+        assert largest == max(len(fit.rows) for fit in fits)
+        return np.arange(1.0, len(fits) + 1)
+
+    monkeypatch.setattr("bench.worker._CellRun._scores", scores)
+    run(job("map"))
+    train = datasets.load("diabetes").splits[0].train
+    assert len(seen) == 3 * 3
+    for fit, validation in seen:
+        np.testing.assert_array_equal(np.sort(np.concatenate([fit.rows, validation])), np.sort(train))
+    for trial in range(3):
+        folds = seen[3 * trial : 3 * trial + 3]
+        np.testing.assert_array_equal(np.sort(np.concatenate([part for _, part in folds])), np.sort(train))
+        assert len({tuple(fit.hparams.items()) for fit, _ in folds}) == 1
+    assert len({fit.seed for fit, _ in seen}) == 9
+
+
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
     first = run(job())
     monkeypatch.setattr("bench.worker._CellRun._scores", lambda *_: pytest.fail("tuned again"))

@@ -28,9 +28,13 @@ def negative_elbo(params, problem, batch, hparams, latent, unit):
     return -entropy - prior + sum(data) / len(data)
 
 
+@pytest.mark.parametrize(("noise_precision", "clipped"), [(0.3, [True] * 3), (0.001, [False] * 3)])
 @pytest.mark.parametrize("k", [1, 3])
-def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(problem, hparams, batches, k):
+def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(
+    problem, hparams, batches, k, noise_precision, clipped
+):
     n_samples = 4
+    hparams.noise_precision = torch.tensor(noise_precision, dtype=torch.float64)
     method = VIFA(latent_dim=k, mc_samples=n_samples, optimizer=SGD, factor_lr_ratio=0.1)
     generator = torch.Generator().manual_seed(0)
     params = 0.5 * torch.randn(k + 2, problem.dim, generator=generator, dtype=torch.float64)
@@ -43,6 +47,7 @@ def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(proble
     unit = tape[n_samples * k :].reshape(n_samples, problem.dim)
     gradient = grad(negative_elbo)(params, problem, batch, hparams, latent, unit)
     blocks = [gradient[:1], gradient[1:-1], gradient[-1:]]
+    assert [bool(block.norm() > MAX_GRADIENT_NORM) for block in blocks] == clipped
     expected = [
         before - hparams.lr * ratio * block * min(1, MAX_GRADIENT_NORM / block.norm())
         for before, block, ratio in zip((params[:1], params[1:-1], params[-1:]), blocks, (1, 0.1, 1), strict=True)

@@ -3,6 +3,7 @@
 import textwrap
 
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench.cells import Cell
 from bench.protocol import Protocol
@@ -81,6 +82,16 @@ def test_one_worker_and_two_give_the_same_rows(tmp_path):
         jobs = [job("map", split, folder) for split in (0, 1)]
         found.append({o.cell.split: (o.row["nmll"], o.row["hparams"]) for o in run_jobs(jobs, workers)})
     assert found[0] == found[1]
+
+
+def test_workers_that_die_before_any_cell_end_the_run(tmp_path, monkeypatch):
+    def dies(jobs, workers):
+        raise TerminatedWorkerError("no memory for a worker")
+        yield
+
+    monkeypatch.setattr("bench.scheduler._on_processes", dies)
+    with pytest.raises(TerminatedWorkerError, match="no memory for a worker"):
+        next(run_jobs([job("map", 0, tmp_path)], workers=2))
 
 
 def test_a_half_written_or_absent_progress_counts_as_none(tmp_path):

@@ -10,11 +10,16 @@ import pytest
 import torch
 
 import datasets
+import methods
 from bench import metrics
 from bench.cells import Cell
+from bench.minibatches import Schedule
 from bench.protocol import Protocol
+from bench.row import Data, Fit
 from bench.schema import CELLS, COSTS, METRICS
-from bench.worker import Job, run
+from bench.seeds import seed_of
+from bench.stack import Stack
+from bench.worker import Job, run, task_of
 from methods.likelihoods import Predictive
 
 TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
@@ -84,6 +89,50 @@ def test_nothing_chosen_looks_at_the_test_part(job, monkeypatch):
     for chosen in ("hparams", "validation_nmll", "n_trials", "n_trials_failed"):
         assert row[chosen] == clean.row[chosen]
     assert row["nmll"] > 1e6  # the poison was really there
+
+
+def test_the_final_fit_never_saw_a_test_target(job, monkeypatch):
+    clean = run(job("mfvi"))
+    original = datasets.load("diabetes")
+    y = original.y.copy()
+    y[original.splits[0].test] = -1e9
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: dataclasses.replace(original, y=y))
+    again = job("mfvi")
+    again = dataclasses.replace(again, journal=again.journal.with_name("poisoned.jsonl"))
+    outcome = run(again)
+    assert outcome.predictions["mean"] == clean.predictions["mean"]
+    assert outcome.row["nmll"] > 1e6  # the poison was really there
+
+
+def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
+    one = job("mfvi")
+    outcome = run(one)
+    dataset = datasets.load("diabetes")
+    train, test = dataset.splits[0].train, dataset.splits[0].test
+    fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cell.fit_seed, "final"))
+    stack = Stack(
+        methods.get("mfvi"),
+        task_of("uci", "diabetes", 10),
+        Data.of(dataset.x, dataset.y),
+        [fit],
+        Schedule(len(train), TINY.batch_size, TINY.epochs, 1),
+    )
+    (wanted,) = stack.predict([test], TINY.samples)
+    found = np.stack(outcome.predictions["mean"].to_numpy()).T
+    np.testing.assert_allclose(found, wanted.mean.numpy(), rtol=1e-6)
+
+
+def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
+    seen = {}
+
+    def scores(self, fits, validation, largest):
+        seen[self.cell.method] = [tuple(part) for part in validation]
+        return np.ones(len(fits))
+
+    monkeypatch.setattr("bench.worker._CellRun._scores", scores)
+    run(job("map"))
+    run(job("mfvi"))
+    assert seen["map"] == seen["mfvi"]
 
 
 def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):

@@ -63,10 +63,10 @@ def rows_of(fits: Sequence[Fit], data: Data, standardise: bool, dtype: torch.dty
     """The fits as one stacked `Row`, each standardised by the statistics of its own training rows."""
     x, y = data.x.cpu().numpy(), data.y.cpu().numpy()
     identity = np.zeros(x.shape[1]), np.ones(x.shape[1]), 0.0, 1.0
-    scalings = [
-        (*Standardisation.of(x, fit.rows), *Standardisation.of(y, fit.rows)) if standardise else identity
-        for fit in fits
-    ]
+    # Trials and members share their fold's index array, so a fold's statistics are computed once.
+    folds = {id(fit.rows): fit.rows for fit in fits} if standardise else {}
+    known = {key: (*Standardisation.of(x, rows), *Standardisation.of(y, rows)) for key, rows in folds.items()}
+    scalings = [known.get(id(fit.rows), identity) for fit in fits]
     numbers = {"dtype": dtype, "device": data.x.device}
     return Row(
         torch.tensor([len(fit.rows) for fit in fits], **numbers),

@@ -33,7 +33,7 @@ from methods.networks import MLP
 from methods.problem import Task
 
 TELL_SECONDS = 1.0
-MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # more rows gain nothing on a CPU core
+MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # on a CPU core larger stacks gain little and cost memory
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from bench.minibatches import Schedule
 from bench.row import Data, Fit
 from bench.stack import Stack
 from methods.base import Method, Paper
-from methods.likelihoods import Gaussian, Predictive
+from methods.likelihoods import Gaussian
 from methods.networks import MLP
+from methods.predictive import Normals, Predictive
 from methods.problem import Task
 
 N_ROWS, N_FEATURES, HIDDEN = 40, 3, (8,)
@@ -139,7 +140,7 @@ def predictive_is_a_density(method: Method) -> str:
     """Shapes agree, variances are positive, and the density at each test point integrates to one."""
     (predictive,) = _predictives(_stack(method, (3,)))
     n_points = len(TEST_ROWS)
-    for name, part in zip(Predictive._fields, predictive, strict=True):
+    for name, part in predictive._asdict().items():
         shape = tuple(part.shape)
         _require(
             len(shape) == 2 and shape[1] == n_points and shape == tuple(predictive.mean.shape),
@@ -150,7 +151,7 @@ def predictive_is_a_density(method: Method) -> str:
     grid = torch.linspace(float(predictive.mean.min() - 12 * sd), float(predictive.mean.max() + 12 * sd), 20001)
     grid = grid.double()
     for point in range(n_points):
-        here = Predictive(*(part[:, point : point + 1].expand(-1, len(grid)) for part in predictive))
+        here = Normals(*(part[:, point : point + 1].expand(-1, len(grid)) for part in predictive))
         mass = torch.trapezoid(metrics.log_density(here, grid).exp(), grid).item()
         _require(abs(mass - 1) < 1e-3, f"the density at a test point integrates to {mass:.4f}, not 1")
     return f"{len(predictive.mean)} samples, each density integrates to 1"

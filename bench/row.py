@@ -11,9 +11,9 @@ from torch import Tensor
 
 from datasets import Standardisation
 from methods.base import Method
-from methods.likelihoods import Predictive
 from methods.noise import Noise
-from methods.problem import Batch, Problem, Step, Task
+from methods.predictive import Predictive
+from methods.problem import Batch, Problem, Step, Sweep, Task
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Data:
 
     Attributes:
         x: (N, P), features in original units, float64.
-        y: (N,), targets in original units, float64.
+        y: (N,), targets in original units, or class numbers; float64.
     """
 
     x: Tensor
@@ -59,14 +59,20 @@ class Row(NamedTuple):
     hparams: dict[str, Tensor]  # () each
 
 
-def rows_of(fits: Sequence[Fit], data: Data, standardise: bool, dtype: torch.dtype) -> Row:
+def rows_of(fits: Sequence[Fit], data: Data, dtype: torch.dtype, *, standardise_x: bool, standardise_y: bool) -> Row:
     """The fits as one stacked `Row`, each standardised by the statistics of its own training rows."""
     x, y = data.x.cpu().numpy(), data.y.cpu().numpy()
-    identity = np.zeros(x.shape[1]), np.ones(x.shape[1]), 0.0, 1.0
+    x_identity, y_identity = (np.zeros(x.shape[1]), np.ones(x.shape[1])), (0.0, 1.0)
     # Trials and members share their fold's index array, so a fold's statistics are computed once.
-    folds = {id(fit.rows): fit.rows for fit in fits} if standardise else {}
-    known = {key: (*Standardisation.of(x, rows), *Standardisation.of(y, rows)) for key, rows in folds.items()}
-    scalings = [known.get(id(fit.rows), identity) for fit in fits]
+    folds = {id(fit.rows): fit.rows for fit in fits}
+    known = {
+        key: (
+            *(Standardisation.of(x, rows) if standardise_x else x_identity),
+            *(Standardisation.of(y, rows) if standardise_y else y_identity),
+        )
+        for key, rows in folds.items()
+    }
+    scalings = [known[id(fit.rows)] for fit in fits]
     numbers = {"dtype": dtype, "device": data.x.device}
     return Row(
         torch.tensor([len(fit.rows) for fit in fits], **numbers),
@@ -85,7 +91,7 @@ class Model:
     """
 
     def __init__(self, method: Method, task: Task, dtype: torch.dtype):
-        self.method, self.likelihood, self.network = method, task.likelihood, method.network(task)
+        self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
         self.dtype = dtype
 
     def init(self, row: Row, noise: Noise) -> Any:
@@ -94,13 +100,21 @@ class Model:
 
     def update(self, row: Row, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
         """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units."""
-        targets = ((y[index] - row.y_mean) / row.y_scale).to(self.dtype)
-        batch = Batch(self._standardised(row, x[index]), targets)
+        batch = Batch(self._standardised(row, x[index]), self._targets(row, y[index]))
         return self.method.update(self._problem(row), state, batch, SimpleNamespace(**row.hparams), noise, t)
+
+    def sweep(self, row: Row, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
+        """The state after those of the rows `index` (M,) of x (N, P) and y (N,) that are `present` (M,)."""
+        rows = Sweep(self._standardised(row, x[index]), self._targets(row, y[index]), present)
+        return self.method.sweep(self._problem(row), state, rows, SimpleNamespace(**row.hparams))
 
     def finish(self, row: Row, state: Any) -> Any:
         """The posterior."""
         return self.method.finish(self._problem(row), state, SimpleNamespace(**row.hparams))
+
+    def diagnostics(self, row: Row, posterior: Any) -> dict[str, Tensor]:
+        """What the method reports of a fit."""
+        return self.method.diagnostics(self._problem(row), posterior, SimpleNamespace(**row.hparams))
 
     def predict(self, row: Row, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         """The predictive at x (n, P) in original units."""
@@ -109,6 +123,9 @@ class Model:
 
     def _standardised(self, row: Row, x: Tensor) -> Tensor:
         return ((x - row.x_mean) / row.x_scale).to(self.dtype)
+
+    def _targets(self, row: Row, y: Tensor) -> Tensor:
+        return ((y - row.y_mean) / row.y_scale).to(self.dtype)
 
     def _problem(self, row: Row) -> Problem:
         y_mean, y_scale = row.y_mean.to(self.dtype), row.y_scale.to(self.dtype)

@@ -23,14 +23,15 @@ from bench.seeds import seed_of
 from bench.tapes import TapeRecorder
 from bench.trace import record
 from methods.base import Method
-from methods.likelihoods import Predictive
 from methods.noise import Noise, NoiseGauge
+from methods.predictive import Predictive
 from methods.problem import Step, Task
 
 Execution = Literal["traced", "eager", "compiled"]
 
 UPDATES_PER_DEAL = 64
 PREDICTIVE_NUMBERS = 1 << 17  # samples x points x rows evaluated at once, to stay in the caches
+SWEEP_NUMBERS = 1 << 15  # training rows x rows of the stack swept at once
 
 
 class Stack:
@@ -72,9 +73,17 @@ class Stack:
         self._lift = lockstep if stacked else one_by_one
         self._execution = execution if stacked else "eager"
         self._members = [(fit, member) for fit in fits for member in range(method.members)]
-        self._row = rows_of([fit for fit, _ in self._members], data, standardise, dtype)
+        self._row = rows_of(
+            [fit for fit, _ in self._members],
+            data,
+            dtype,
+            standardise_x=standardise,
+            standardise_y=standardise and self._model.likelihood.standardises,
+        )
         with torch.no_grad():
             state = self._train(watch)
+            if method.sweeps:
+                state = self._sweep(state)
             self.posterior = self._lift(self._model.finish, (False, False))(self._row, state)
 
     @property
@@ -115,10 +124,33 @@ class Stack:
             chosen = itemgetter(slice(first * members, (first + group) * members))
             row, posterior, tape = tree_map(chosen, (self._row, self.posterior, tapes))
             pieces = [predict(row, posterior, piece, tape) for piece in index.split(points, dim=1)]
-            joined = tree_map(lambda *parts: torch.cat(parts, dim=-1), *pieces)
+            joined = tree_map(lambda *parts: torch.cat(parts, dim=2), *pieces)
             pooled = tree_map(lambda part: part.unflatten(0, (-1, members)).flatten(1, 2), joined)
             for offset, own in enumerate(here):
-                yield Predictive(*(part[offset, :, : len(own)] for part in pooled))
+                yield tree_map(lambda part: part[offset, :, : len(own)], pooled)  # noqa: B023 (called at once)
+
+    @torch.no_grad()
+    def diagnostics(self) -> list[dict[str, float]]:
+        """What the method reports of each fit, averaged over its members."""
+        found = self._lift(self._model.diagnostics, (False, False))(self._row, self.posterior)
+        means = {name: value.unflatten(0, (-1, self.method.members)).mean(1).tolist() for name, value in found.items()}
+        return [{name: values[number] for name, values in means.items()} for number in range(len(self.fits))]
+
+    def _sweep(self, state: Any) -> Any:
+        rows = [fit.rows for fit, _ in self._members]
+        longest = max(map(len, rows))
+        index = self._index(_padded(rows, longest))
+        lengths = torch.tensor([[len(own)] for own in rows], device=index.device)
+        present = (torch.arange(longest, device=index.device) < lengths).to(self._model.dtype)
+
+        def sweep_one(row, index, present, state):
+            return self._model.sweep(row, self.data.x, self.data.y, index, present, state)
+
+        sweep = self._lift(sweep_one, (False, False, False, False))
+        at_once = max(1, SWEEP_NUMBERS // len(rows))
+        for places in torch.arange(longest, device=index.device).split(at_once):
+            state = sweep(self._row, index[:, places], present[:, places], state)
+        return state
 
     def _train(self, watch: Callable[[int], None]) -> Any:
         plan = self.schedule.plan

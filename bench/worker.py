@@ -28,8 +28,9 @@ from bench.stack import Stack
 from bench.suites import SUITES
 from bench.tuner import Diverged, Tuned, mean_over_folds, rounds, tune
 from datasets import Standardisation, folds
-from methods.likelihoods import Gaussian, Predictive
+from methods.likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from methods.networks import MLP
+from methods.predictive import Normals, Predictive
 from methods.problem import Task
 
 TELL_SECONDS = 1.0
@@ -96,14 +97,18 @@ class _CellRun:
         self.dataset = datasets.load(job.cell.dataset, job.data_dir)
         self.split = self.dataset.splits[job.cell.split]
         found |= {
+            "task": datasets.entry(job.cell.dataset).task,
             "n_train": len(self.split.train),
             "n_test": len(self.split.test),
+            "n_ood": len(self.dataset.ood),
             "data_sha256": self.dataset.data_sha256,
             "split_sha256": self.dataset.split_sha256[job.cell.split],
         }
         self.method = methods.get(job.cell.method)
-        self.task = task_of(job.cell.suite, job.cell.dataset, self.dataset.x.shape[1])
-        self.data = Data.of(self.dataset.x, self.dataset.y, device)
+        self.task = task_of(job.cell.suite, job.cell.dataset)
+        x = np.concatenate([self.dataset.x, self.dataset.ood])
+        y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])  # the latter are never looked at
+        self.data = Data.of(x, y, device)
         self.limit = max(1, MAX_STACK_ROWS[device.type] // self.method.members) if self.method.stackable else 1
         protocol = job.cell.protocol
         stacks = sum(ceil((end - start) * protocol.folds / self.limit) for start, end in rounds(protocol)) + 1
@@ -127,19 +132,29 @@ class _CellRun:
             "fit_seconds": self._now() - started,
             "n_weights": stack.n_weights,
             "n_parameters": stack.n_parameters,
+            "diagnostics": json.dumps(stack.diagnostics()[0]),
         }
 
         started = self._now()
-        predictive = next(stack.predict([test], self.cell.protocol.samples))
+        predictive = self._predictive(stack, test)
         self.found["predict_seconds_per_1000"] = (self._now() - started) / len(test) * 1000
 
-        predictive = Predictive(*(part.cpu() for part in predictive))
-        if not all(part.isfinite().all() for part in predictive):
-            raise Diverged("the final fit predicts numbers that are not finite")
+        ood = (
+            self._predictive(stack, len(self.dataset.x) + np.arange(n_ood))
+            if (n_ood := len(self.dataset.ood))
+            else None
+        )
         y = torch.tensor(self.dataset.y[test])
         y_scale = float(Standardisation.of(self.dataset.y, train).scale)
-        self.found |= metrics.evaluate(predictive, y, y_scale)
-        return _predictions(predictive, test, y)
+        self.found |= metrics.evaluate(predictive, y, y_scale, ood)
+        return predictions_table(predictive, test, y, ood)
+
+    def _predictive(self, stack: Stack, rows: np.ndarray) -> Predictive:
+        """The only fit's predictive, on the CPU."""
+        found = next(stack.predict([rows], self.cell.protocol.samples))
+        if not all(part.isfinite().all() for part in found):
+            raise Diverged("the final fit predicts numbers that are not finite")
+        return type(found)(*(part.cpu() for part in found))
 
     def _tune(self) -> Tuned:
         cell, protocol, train = self.cell, self.cell.protocol, self.split.train
@@ -205,28 +220,45 @@ class _Progress:
         return watch
 
 
-def task_of(suite: str, dataset: str, n_features: int) -> Task:
+def task_of(suite: str, dataset: str) -> Task:
     """The task that a suite makes of a data set."""
-    likelihood = Gaussian(datasets.entry(dataset).noise_precisions)
-    return Task(dataset, likelihood, MLP(n_features, SUITES[suite].hidden))
+    source = datasets.entry(dataset)
+    likelihood = _likelihood(source)
+    return Task(dataset, likelihood, MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs))
 
 
-def _predictions(predictive: Predictive, rows: np.ndarray, y: torch.Tensor) -> pa.Table:
-    n_samples = len(predictive.mean)
-    schema = predictions_schema(n_samples)
+def _likelihood(source: datasets.Source) -> Likelihood:
+    if source.task == "regression":
+        return Gaussian(source.noise_precisions)
+    return Bernoulli() if source.task == "binary" else Categorical(source.n_classes)
 
-    def per_point(samples: torch.Tensor) -> pa.Array:
-        flat = pa.array(samples.T.float().reshape(-1).numpy())
-        return pa.FixedSizeListArray.from_arrays(flat, n_samples)
 
-    columns = [
-        pa.array(rows),
-        pa.array(y.numpy()),
-        per_point(predictive.mean),
-        per_point(predictive.variance),
-        pa.array(-metrics.log_density(predictive, y).numpy()),
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+def predictions_table(
+    predictive: Predictive, rows: np.ndarray, y: torch.Tensor, ood: Predictive | None = None
+) -> pa.Table:
+    """The predictives at test points `rows` (n,) with targets y (n,), and at all OOD points, as a table to keep."""
+    n_samples = len(predictive[0])
+    n_ood = 0 if ood is None else ood[0].shape[1]
+    n_classes = None if isinstance(predictive, Normals) else predictive.log_probs.shape[2]
+    schema = predictions_schema(n_samples, n_classes)
+
+    def per_point(*parts: torch.Tensor) -> pa.Array:
+        """(S, n) or (S, n, C) to a list of S or S C numbers per point."""
+        points = torch.cat([part.transpose(0, 1).flatten(1).float() for part in parts])
+        return pa.FixedSizeListArray.from_arrays(pa.array(points.reshape(-1).numpy()), points.shape[1])
+
+    absent = pa.nulls(n_ood, pa.float64())
+    samples = {
+        name: per_point(part, *([] if ood is None else [getattr(ood, name)]))
+        for name, part in predictive._asdict().items()
+    }
+    columns = samples | {
+        "row": pa.array(np.concatenate([rows, np.arange(n_ood)])),
+        "ood": pa.array(np.arange(len(rows) + n_ood) >= len(rows)),
+        "y": pa.concat_arrays([pa.array(y.numpy()), absent]),
+        "nll": pa.concat_arrays([pa.array(-metrics.log_density(predictive, y).numpy()), absent]),
+    }
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def _identity(cell: Cell, device: torch.device) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.likelihoods import Predictive
+from methods.likelihoods import KINDS, Likelihood
 from methods.networks import Network
 from methods.noise import Noise
-from methods.problem import Batch, Problem, Step, Task
+from methods.predictive import Predictive
+from methods.problem import Batch, Problem, Step, Sweep, Task
+from methods.spaces import widened
 
 
 class Paper(NamedTuple):
@@ -44,6 +46,8 @@ class Method(ABC):
         paper: reference.
         batches_per_update: L, minibatches that one update consumes; an epoch has L times fewer updates.
         members: independent fits (own seed, own order of minibatches) whose predictive samples are pooled.
+        likelihoods: kinds (`methods.likelihoods.KINDS`) that it can be used with.
+        sweeps: whether `sweep` is to be called after the last update.
         stackable: False for a wrapper round a foreign library, whose fits then run one by one.
         gaussian: whether its posteriors include every factorised Gaussian; `check` then holds its spread to the exact
             posterior of a linear model, and its mean in any case.
@@ -54,16 +58,31 @@ class Method(ABC):
     paper: Paper
     batches_per_update: int = 1
     members: int = 1
+    likelihoods: tuple[str, ...] = KINDS
+    sweeps: bool = False
     stackable: bool = True
     gaussian: bool = False
 
     @abstractmethod
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """What the tuner may choose: name -> Optuna distribution."""
+        """What the tuner may choose, in the ranges of the method's paper: name -> Optuna distribution."""
+
+    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
+        """The same hyper-parameters in ranges wide enough for a fair comparison on any data set."""
+        return widened(self.search_space(task))
+
+    def likelihood(self, task: Task) -> Likelihood:
+        """The likelihood to use; by default the task's."""
+        return task.likelihood
 
     def network(self, task: Task) -> Network:
         """The network to train; by default the task's."""
         return task.network
+
+    def excludes(self, task: Task) -> str | None:
+        """Why the method cannot be used on a task, in a few words, or None if it can."""
+        kind = task.likelihood.kind
+        return None if kind in self.likelihoods else f"no {kind} likelihood"
 
     def phase(self, update: int, plan: Plan) -> Any:
         """A hashable that `update` may branch on as `t.phase`, for update number 1 to `plan.n_updates`."""
@@ -77,9 +96,17 @@ class Method(ABC):
     def update(self, problem: Problem, state: Any, batch: Batch, hparams, noise: Noise, t: Step) -> Any:
         """The state after one more update on `batch`, which holds `batches_per_update` minibatches."""
 
+    def sweep(self, problem: Problem, state: Any, rows: Sweep, hparams) -> Any:
+        """The state after a part of the training rows of one exact pass; called for each part if `sweeps`."""
+        raise NotImplementedError(f"{type(self).__name__} declares `sweeps` and must override `sweep`")
+
     def finish(self, problem: Problem, state: Any, hparams) -> Any:
         """The posterior: what of the last state prediction needs, a pytree of tensors; by default all of it."""
         return state
+
+    def diagnostics(self, problem: Problem, posterior: Any, hparams) -> dict[str, Tensor]:
+        """What to record of the final fit besides its predictions, such as its ELBO: name -> tensor ()."""
+        return {}
 
     def sample(self, problem: Problem, posterior: Any, noise: Noise, n_samples: int) -> Tensor:
         """Weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""

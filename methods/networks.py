@@ -1,7 +1,10 @@
-"""Networks as functions of one flat weight vector."""
+"""Networks as functions of one flat weight vector.
 
-import math
-from collections.abc import Callable
+A network is a chain of `methods.layers` with fixed nonlinearities between them. Networks are frozen dataclasses with
+fields `n_outputs` and `activation`, so a method gets the variant it wants by `dataclasses.replace`.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
@@ -9,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from methods.layers import Conv2d, Dense, Layer, Pieces, initial_scale
 from methods.noise import Noise
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -17,24 +21,65 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
 }
 
+# (number of the layer, the layer, its inputs) -> its outputs
+Apply = Callable[[int, Layer, Tensor], Tensor]
+
 
 class Network(Protocol):
     """What a method may ask of a network."""
 
-    dim: int  # D, the number of weights
+    n_outputs: int
+    activation: str
+
+    @property
+    def dim(self) -> int:
+        """D, the number of weights."""
+
+    @property
+    def layers(self) -> Sequence[Layer]:
+        """In the order of application and of the flat weight vector."""
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
         """Outputs (M, O) at inputs x (M, P) for weights (D,)."""
+
+    def forward(self, x: Tensor, apply: Apply) -> Tensor:
+        """The same chain with `apply` in the place of each layer; what it returns for the last layer is returned."""
+
+    def split(self, weights: Tensor) -> list[Pieces]:
+        """The pieces of each layer, from one flat vector (D,)."""
+
+    def linear(self) -> "Network":
+        """A linear model of the same inputs and outputs."""
 
     def initial_weights(self, noise: Noise) -> Tensor:
         """Weights (D,) to start training from."""
 
 
-@dataclass(frozen=True)
-class MLP:
-    """A fully connected network with biases; without hidden layers it is a linear model.
+class Chain:
+    """What networks have in common: everything but `layers` and `forward`."""
 
-    The flat weight vector holds, layer by layer, the matrix (fan_in, fan_out) in row-major order and then the bias.
+    @property
+    def dim(self) -> int:
+        return sum(sum(layer.sizes) for layer in self.layers)
+
+    def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
+        pieces = self.split(weights)
+        return self.forward(x, lambda number, layer, inputs: layer(pieces[number], inputs))
+
+    def split(self, weights: Tensor) -> list[Pieces]:
+        # One split for all layers, because its gradient is one concatenation.
+        pieces = iter(weights.split([size for layer in self.layers for size in layer.sizes]))
+        return [tuple(next(pieces) for _ in layer.sizes) for layer in self.layers]
+
+    def initial_weights(self, noise: Noise) -> Tensor:
+        """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases, the default of `torch.nn`."""
+        scales = [(2 * noise.uniform(sum(layer.sizes)) - 1) * initial_scale(layer) for layer in self.layers]
+        return torch.cat(scales)
+
+
+@dataclass(frozen=True)
+class MLP(Chain):
+    """A fully connected network with biases; without hidden layers it is a linear model.
 
     Attributes:
         n_inputs: P, number of features.
@@ -51,41 +96,64 @@ class MLP:
     bias: bool = True
 
     @property
-    def layers(self) -> list[tuple[int, int]]:
-        """(fan_in, fan_out) of each layer."""
+    def layers(self) -> list[Dense]:
         widths = (self.n_inputs, *self.hidden, self.n_outputs)
-        return list(pairwise(widths))
+        return [Dense(fan_in, fan_out, self.bias) for fan_in, fan_out in pairwise(widths)]
 
-    @property
-    def dim(self) -> int:
-        return sum(self._sizes)
-
-    @property
-    def _sizes(self) -> list[int]:
-        """Numbers in each matrix and bias, in the order of the flat weight vector."""
-        own = [[fan_in * fan_out] + [fan_out] * self.bias for fan_in, fan_out in self.layers]
-        return [size for layer in own for size in layer]
-
-    def linear(self) -> "MLP":
-        """The same inputs and outputs without hidden layers."""
-        return replace(self, hidden=())
-
-    def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, apply: Apply) -> Tensor:
         activate = ACTIVATIONS[self.activation]
-        # One split, because its gradient is one concatenation.
-        pieces = iter(weights.split(self._sizes))
-        for depth, (fan_in, fan_out) in enumerate(self.layers):
-            x = x @ next(pieces).reshape(fan_in, fan_out)
-            if self.bias:
-                x = x + next(pieces)
-            if depth < len(self.hidden):
+        for number, layer in enumerate(self.layers):
+            x = apply(number, layer, x)
+            if number < len(self.hidden):
                 x = activate(x)
         return x
 
-    def initial_weights(self, noise: Noise) -> Tensor:
-        """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for matrices and biases, the default of `torch.nn.Linear`."""
-        layers = []
-        for fan_in, fan_out in self.layers:
-            unit = noise.uniform((fan_in + self.bias) * fan_out)
-            layers.append((2 * unit - 1) / math.sqrt(fan_in))
-        return torch.cat(layers)
+    def linear(self) -> "MLP":
+        return replace(self, hidden=())
+
+
+@dataclass(frozen=True)
+class ConvNet(Chain):
+    """Convolutions of stride 2, each halving the image, and a linear layer on what is left.
+
+    Attributes:
+        image: (channels, height, width) of one input, which arrives flat (M, channels height width).
+        channels: of each convolution.
+        n_outputs: O, number of outputs; they are not activated.
+        activation: a key of `ACTIVATIONS`, applied after every convolution.
+        bias: whether layers have biases.
+    """
+
+    image: tuple[int, int, int]
+    channels: tuple[int, ...] = (8, 16)
+    n_outputs: int = 1
+    activation: str = "relu"
+    bias: bool = True
+
+    @property
+    def layers(self) -> list[Layer]:
+        channels, height, width = self.image
+        layers: list[Layer] = []
+        for after in self.channels:
+            layers.append(Conv2d(channels, after, stride=2, bias=self.bias))
+            channels, height, width = after, -(-height // 2), -(-width // 2)
+        return [*layers, Dense(channels * height * width, self.n_outputs, self.bias)]
+
+    def forward(self, x: Tensor, apply: Apply) -> Tensor:
+        activate = ACTIVATIONS[self.activation]
+        x = x.reshape(-1, *self.image)
+        for number, layer in enumerate(self.layers):
+            last = number == len(self.channels)
+            x = apply(number, layer, x.flatten(1) if last else x)
+            if not last:
+                x = activate(x)
+        return x
+
+    def linear(self) -> "ConvNet":
+        return replace(self, channels=())
+
+
+def features(network: Network, weights: Tensor, x: Tensor) -> Tensor:
+    """Inputs of the last layer (M, H) at x (M, P)."""
+    pieces, last = network.split(weights), len(network.layers) - 1
+    return network.forward(x, lambda number, layer, h: h if number == last else layer(pieces[number], h))

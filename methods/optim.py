@@ -8,6 +8,7 @@ from torch import Tensor
 
 from methods.problem import Step
 
+MOMENTUM = 0.9
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -21,6 +22,25 @@ class SGD(NamedTuple):
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, t: Step) -> tuple[Tensor, "SGD"]:
         """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         return params - lr * gradient, self
+
+
+class Momentum(NamedTuple):
+    """Heavy-ball gradient descent: velocity <- 0.9 velocity + gradient; params - lr * velocity.
+
+    Attributes:
+        velocity: of the parameters' shape.
+    """
+
+    velocity: Tensor
+
+    @classmethod
+    def init(cls, params: Tensor) -> "Momentum":
+        return cls(torch.zeros_like(params))
+
+    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, t: Step) -> tuple[Tensor, "Momentum"]:
+        """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
+        velocity = MOMENTUM * self.velocity + gradient
+        return params - lr * velocity, Momentum(velocity)
 
 
 class Adam(NamedTuple):

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from torch import Tensor
 from torch.func import vmap
 
-from methods.likelihoods import Gaussian, Predictive
+from methods.likelihoods import Likelihood
 from methods.networks import Network
 from methods.noise import Noise
+from methods.predictive import Predictive
 
 
 @dataclass(frozen=True)
@@ -17,20 +18,28 @@ class Task:
 
     Attributes:
         name: of the data set.
-        likelihood: of the targets given the network's outputs.
+        likelihood: of the targets given the network's outputs; a method may use another (`Method.likelihood`).
         network: the task's own; a method may train another (`Method.network`).
     """
 
     name: str
-    likelihood: Gaussian
+    likelihood: Likelihood
     network: Network
 
 
 class Batch(NamedTuple):
-    """L minibatches of M training examples each, standardised."""
+    """L minibatches of M training examples each; x standardised, y too where it is a real number."""
 
     x: Tensor  # (L, M, P)
     y: Tensor  # (L, M)
+
+
+class Sweep(NamedTuple):
+    """A part of the training rows, each of which is dealt exactly once; some places may be empty."""
+
+    x: Tensor  # (M, P)
+    y: Tensor  # (M,)
+    present: Tensor  # (M,), 1 for a row and 0 for an empty place, whose x and y mean nothing
 
 
 class Step(NamedTuple):
@@ -44,19 +53,19 @@ class Step(NamedTuple):
 class Problem:
     """One network to be fitted to one training set.
 
-    x and y are standardised with the mean and scale of this fit's own training rows, so weights live in standardised
-    units, while `noise_precision` and every `Predictive` are in original target units.
+    x, and real-valued y, are standardised with the mean and scale of this fit's own training rows, so weights live in
+    standardised units, while `noise_precision` and every `Predictive` are in original target units.
 
     Attributes:
         network: maps weights (D,) and x (M, P) to outputs (M, O).
         likelihood: of y given the outputs.
         n_train: (), N, the number of training rows.
-        y_mean: (), subtracted from targets.
-        y_scale: (), divides targets.
+        y_mean: (), subtracted from targets; 0 where they are classes.
+        y_scale: (), divides targets; 1 where they are classes.
     """
 
     network: Network
-    likelihood: Gaussian
+    likelihood: Likelihood
     n_train: Tensor
     y_mean: Tensor
     y_scale: Tensor
@@ -71,12 +80,20 @@ class Problem:
         return self.network.initial_weights(noise)
 
     def mean_nll(self, weights: Tensor, batch: Batch, hparams) -> Tensor:
-        """1/|B| sum over the batch of -log p(y | x, weights): (), nats per example, standardised units.
+        """1/|B| sum over the batch of -log p(y | x, weights): (), nats per example, y in the units it is dealt in.
 
         `batch.x` may have any number of leading axes before (M, P): all examples count alike.
         """
         x = batch.x.flatten(0, batch.y.ndim - 1)
         return self.likelihood.nll(self.network(weights, x), batch.y.flatten(), hparams, self.y_scale).mean()
+
+    def scale(self, hparams) -> Tensor:
+        """(), the curvature of the NLL in the outputs where that is a constant of the fit, else 1.
+
+        Dividing an objective by it gives it the units of a squared error of standardised targets, in which one range
+        of plain SGD's learning rate serves every data set and every noise precision.
+        """
+        return self.likelihood.scale(hparams, self.y_scale)
 
     def predictive(self, weights: Tensor, x: Tensor, hparams) -> Predictive:
         """The predictive at standardised x (n, P) of S weight samples (S, D)."""

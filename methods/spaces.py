@@ -1,8 +1,33 @@
-"""A shorthand for the distribution of a search space."""
+"""Shorthands for the distributions of a search space."""
 
-from optuna.distributions import FloatDistribution
+from collections.abc import Mapping
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 
 
 def LogUniform(low: float, high: float) -> FloatDistribution:
     """log(value) is uniform on [log(low), log(high)]."""
     return FloatDistribution(low, high, log=True)
+
+
+def Uniform(low: float, high: float) -> FloatDistribution:
+    """Uniform on [low, high]."""
+    return FloatDistribution(low, high)
+
+
+def OneOf(*values: float) -> CategoricalDistribution:
+    """One of the values, each as likely."""
+    return CategoricalDistribution(values)
+
+
+WIDE: Mapping[str, FloatDistribution] = {"lr": LogUniform(1e-4, 1e-1), "prior_precision": LogUniform(1e-3, 1e3)}
+NOISE_PRECISION_MARGINS = 10.0, 100.0  # of a wide range below and above the usual one: good models have little noise
+
+
+def widened(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
+    """The space with the usual hyper-parameters' ranges made as wide as any data set needs; others as they are."""
+    wide = {name: WIDE.get(name, distribution) for name, distribution in space.items()}
+    if usual := space.get("noise_precision"):
+        below, above = NOISE_PRECISION_MARGINS
+        wide["noise_precision"] = LogUniform(usual.low / below, usual.high * above)
+    return wide

@@ -20,7 +20,7 @@ from bench.schema import CELLS, COSTS, METRICS
 from bench.seeds import seed_of
 from bench.stack import Stack
 from bench.worker import Job, run, task_of
-from methods.likelihoods import Predictive
+from methods.predictive import Normals
 
 TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
 
@@ -59,7 +59,7 @@ def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
     samples = [torch.tensor(np.stack(table[name].to_numpy())).T for name in ("mean", "variance")]
     assert samples[0].shape == (20, outcome.row["n_test"])
     scale = dataset.y[dataset.splits[0].train].std()
-    again = metrics.evaluate(Predictive(*samples), torch.tensor(table["y"].to_numpy()), scale)
+    again = metrics.evaluate(Normals(*samples), torch.tensor(table["y"].to_numpy()), scale)
     assert again == pytest.approx({name: outcome.row[name] for name in METRICS}, rel=1e-5)
     assert table["nll"].to_numpy().mean() == pytest.approx(outcome.row["nmll"])
 
@@ -112,7 +112,7 @@ def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
     fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cell.fit_seed, "final"))
     stack = Stack(
         methods.get("mfvi"),
-        task_of("uci", "diabetes", 10),
+        task_of("uci", "diabetes"),
         Data.of(dataset.x, dataset.y),
         [fit],
         Schedule(len(train), TINY.batch_size, TINY.epochs, 1),

@@ -1,18 +1,21 @@
 """The result schema: what one finished cell leaves behind. Readers of results need this module alone.
 
 A cell is one row, whatever became of it: `status` is "ok", "diverged" (a fit or all trials left the finite
-numbers) or "failed" (an exception, told in `error`). Metrics of a cell that is not "ok" are null.
+numbers) or "failed" (an exception, told in `error`). Metrics of a cell that is not "ok" are null, and so are those that
+do not apply to its task or are undefined on its test part.
+
+Version 2 added classification, OOD points, `task` and `diagnostics`.
 """
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 STATUSES = ("ok", "diverged", "failed")
+TASKS = ("regression", "binary", "multiclass")
 
-METRICS = {
-    "nmll": "negative log of the per-point mixture predictive density, mean over test points; nats, original units",
-    "nmll_moment": "the same of one Gaussian with the mixture's mean and variance; nats, original units",
+REGRESSION = {
+    "nmll_moment": "nmll of one Gaussian with the mixture's mean and variance; nats, original units",
     "nmll_standardised": "nmll with targets in units of the train part's standard deviation; nats",
     "nmll_moment_standardised": "nmll_moment in the same standardised units; nats",
     "rmse": "root mean squared error of the mean prediction; original units",
@@ -22,6 +25,45 @@ METRICS = {
     "coverage_80": "fraction of test points inside the central 80 % predictive interval",
     "coverage_90": "fraction of test points inside the central 90 % predictive interval",
     "coverage_95": "fraction of test points inside the central 95 % predictive interval",
+}
+
+CLASSIFICATION = {
+    "accuracy": "fraction of test points whose most probable class is theirs",
+    "brier": "squared error of the probabilities, summed over all classes (0 to 2), mean over test points",
+    "ece": "expected calibration error: 15 bins of equal width in the largest probability",
+    "ece_low": "lower end of the 95 % bootstrap interval of ece over test points",
+    "ece_high": "upper end of the 95 % bootstrap interval of ece over test points",
+    "ece_equal_mass": "expected calibration error: 15 bins with equally many points",
+    "ece_20": "calibration error of the DirectUQ paper: unweighted mean over 20 bins with equally many points",
+    "auroc": "area under the ROC curve of class 1, binary tasks only",
+    "entropy": "entropy of the mean probabilities, mean over test points; nats",
+    "mutual_information": "entropy less the samples' mean entropy, mean over test points; nats",
+    "disagreement": "variance of the probabilities over samples, summed over classes, mean over test points",
+}
+
+OOD_SCORES = {
+    "": "1 - the largest probability",
+    "_entropy": "predictive entropy",
+    "_disagreement": "disagreement of the samples",
+    "_mutual_information": "mutual information",
+}
+
+OOD = {
+    f"ood_{name}{suffix}": f"{meaning}; score: {score}"
+    for suffix, score in OOD_SCORES.items()
+    for name, meaning in {
+        "auroc": "area under the ROC curve of telling OOD points (positive) from test points",
+        "aupr": "average precision of telling OOD points (positive) from test points",
+        "fpr95": "fraction of test points taken for OOD where 95 % of OOD points are found",
+    }.items()
+}
+
+METRICS = {
+    "nmll": "negative log of the per-point mixture predictive density (original units) or class probability, mean over "
+    "test points; nats",
+    **REGRESSION,
+    **CLASSIFICATION,
+    **OOD,
 }
 
 COSTS = {
@@ -38,6 +80,7 @@ CELLS = pa.schema(
         pa.field("schema_version", pa.int32(), nullable=False),
         pa.field("suite", pa.string(), nullable=False),
         pa.field("dataset", pa.string(), nullable=False),
+        pa.field("task", pa.string()),  # one of TASKS; null where the worker did not live to find out
         pa.field("method", pa.string(), nullable=False),
         pa.field("split", pa.int32(), nullable=False),
         pa.field("preset", pa.string(), nullable=False),
@@ -52,8 +95,10 @@ CELLS = pa.schema(
         pa.field("n_trials", pa.int32()),
         pa.field("n_trials_failed", pa.int32()),
         pa.field("hparams", pa.string()),  # chosen, as JSON
+        pa.field("diagnostics", pa.string()),  # what the method says of its own final fit, as a JSON object
         pa.field("n_train", pa.int64()),
         pa.field("n_test", pa.int64()),
+        pa.field("n_ood", pa.int64()),
         pa.field("code_revision", pa.string(), nullable=False),
         pa.field("code_dirty", pa.bool_()),
         pa.field("data_sha256", pa.string()),
@@ -66,15 +111,33 @@ CELLS = pa.schema(
 )
 
 
-def predictions_schema(n_samples: int) -> pa.Schema:
-    """One row per test point: the S samples of the likelihood's parameters, in original target units."""
-    samples = pa.list_(pa.float32(), n_samples)
+def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schema:
+    """One row per test point and per OOD point, with the predictive's S = `n_samples` samples.
+
+    Columns:
+        row: index into the data set; of an OOD point, into the data set's OOD rows.
+        ood: whether it is an OOD point.
+        y: target in original units or class number; null for OOD points.
+        mean, variance: of regression (`n_classes` None), S numbers each, in original target units.
+        log_probs: of classification into C = `n_classes` classes, S C numbers: the C of the first sample, then those
+            of the second, and so on.
+        nll: -log of the mixture's density or probability at y, nats; null for OOD points.
+    """
+
+    def samples(length: int) -> pa.DataType:
+        return pa.list_(pa.float32(), length)
+
+    parameters = (
+        [("mean", samples(n_samples)), ("variance", samples(n_samples))]
+        if n_classes is None
+        else [("log_probs", samples(n_samples * n_classes))]
+    )
     return pa.schema(
         [
-            pa.field("row", pa.int64(), nullable=False),  # index into the data set
-            pa.field("y", pa.float64(), nullable=False),
-            pa.field("mean", samples, nullable=False),
-            pa.field("variance", samples, nullable=False),
-            pa.field("nll", pa.float64(), nullable=False),  # -log of the mixture density at y
+            pa.field("row", pa.int64(), nullable=False),
+            pa.field("ood", pa.bool_(), nullable=False),
+            pa.field("y", pa.float64()),
+            *[pa.field(name, kind, nullable=False) for name, kind in parameters],
+            pa.field("nll", pa.float64()),
         ]
     )

@@ -35,18 +35,19 @@ def list_(
     from rich.text import Text
 
     table = Table(box=None, header_style="bold")
-    for heading in ("name", "title"):
-        table.add_column(heading, no_wrap=heading == "name")
-    for heading in ("rows", "features", "splits"):
+    for heading in ("name", "title", "task"):
+        table.add_column(heading, no_wrap=heading != "title")
+    for heading in ("rows", "features", "OOD rows", "splits"):
         table.add_column(heading, justify="right")
     table.add_column("state", no_wrap=True)
     for name in datasets.names():
         state = _state(name, datasets.availability(name, data_dir))
         try:
             source = datasets.entry(name)
-            cells = (source.title, source.n_rows, source.n_features, source.n_splits)
+            sizes = (source.n_rows, source.n_features, source.n_ood or "", source.n_splits)
+            cells = (source.title, _task(source), *sizes)
         except BrokenDataset:
-            cells = ("", "", "", "")
+            cells = ("",) * 6
         # Text, not str: a stranger's title may hold what rich takes for markup.
         table.add_row(name, *(Text(str(cell)) for cell in cells), Text(state, STYLES[state]))
     Console().print(table)
@@ -74,7 +75,7 @@ def fetch(
             arrived = datasets.fetch(name, data_dir, progress=True)
         except Unreachable as problem:
             typer.echo(str(problem), err=True)
-            # The other sets come from the same place: one wait for a timeout is enough.
+            # The other sets come from the same host: one wait for a timeout is enough.
             raise typer.Exit(1) from None
         except Unavailable as problem:
             typer.echo(str(problem), err=True)
@@ -111,6 +112,10 @@ def _state(name: str, found: datasets.Availability) -> str:
     if found.state == "ready" and not datasets.entry(name).needs_download:
         return "built in"
     return found.state
+
+
+def _task(source: datasets.Source) -> str:
+    return f"{source.n_classes} classes" if source.task == "multiclass" else source.task
 
 
 def _show_notes(name: str) -> None:

@@ -43,9 +43,23 @@ def _check(dataset: Dataset, source: Source) -> None:
         raise ValueError(f"y should be {(source.n_rows,)}, got {dataset.y.shape}")
     if not (np.isfinite(dataset.x).all() and np.isfinite(dataset.y).all()):
         raise ValueError("x and y should be finite")
+    if dataset.ood.shape != (source.n_ood, source.n_features):
+        raise ValueError(f"ood should be {(source.n_ood, source.n_features)}, got {dataset.ood.shape}")
+    if not np.isfinite(dataset.ood).all():
+        raise ValueError("ood should be finite")
+    if source.n_classes is not None:
+        _check_classes(dataset.y, source.n_classes)
     if len(dataset.splits) != source.n_splits:
         raise ValueError(f"there should be {source.n_splits} splits, got {len(dataset.splits)}")
     for number, split in enumerate(dataset.splits):
         used = np.bincount(np.concatenate([split.train, split.test]), minlength=source.n_rows)
         if len(used) != source.n_rows or used.max() > 1 or not (split.train.size and split.test.size):
             raise ValueError(f"split {number} should use every row at most once, in both parts, got something else")
+
+
+def _check_classes(y: np.ndarray, n_classes: int) -> None:
+    found = np.unique(y)
+    if not np.array_equal(found, np.arange(n_classes)):
+        some = ", ".join(f"{value:g}" for value in found[: n_classes + 1])
+        more = ", ..." if len(found) > n_classes + 1 else ""
+        raise ValueError(f"y should hold the class numbers 0 to {n_classes - 1}, each of them, got {some}{more}")

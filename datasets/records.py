@@ -36,22 +36,33 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A loaded set: x float64 (N, P) and y float64 (N,) in original units, read-only, with its fixed splits."""
+    """A loaded set: arrays in original units, read-only, with its fixed splits.
+
+    name: its key in the registry.
+    x: features, float64 (N, P).
+    y: float64 (N,): targets of a regression, else class numbers 0 to C - 1.
+    splits: the fixed splits of the N rows.
+    ood: features of out-of-distribution rows, float64 (n_ood, P), never trained on; they have no y, and (0, P) is what
+        a set without any gets when it passes None.
+    """
 
     name: str
     x: np.ndarray
     y: np.ndarray
     splits: tuple[Split, ...]
+    ood: np.ndarray | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "x", _frozen(self.x, np.float64))
         object.__setattr__(self, "y", _frozen(self.y, np.float64))
         object.__setattr__(self, "splits", tuple(self.splits))
+        ood = np.empty((0, *self.x.shape[1:])) if self.ood is None else self.ood
+        object.__setattr__(self, "ood", _frozen(ood, np.float64))
 
     @cached_property
     def data_sha256(self) -> str:
-        """Hex digest of the values of x and y, the same on every machine."""
-        return digest(self.x, self.y)
+        """Hex digest of the values of x, y and, where there are any, the OOD rows; the same on every machine."""
+        return digest(self.x, self.y, self.ood) if len(self.ood) else digest(self.x, self.y)
 
     @property
     def split_sha256(self) -> tuple[str, ...]:
@@ -59,21 +70,27 @@ class Dataset:
         return tuple(split.sha256 for split in self.splits)
 
 
-Reader = Callable[[Mapping[str, bytes]], tuple[np.ndarray, np.ndarray, tuple[Split, ...]]]
+TASKS = ("regression", "binary", "multiclass")
+Arrays = tuple[np.ndarray, np.ndarray, tuple[Split, ...]]  # x, y, splits
+ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # x, y, splits, ood
+Reader = Callable[[Mapping[str, bytes]], Arrays | ArraysWithOOD]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """What is known about a set before it is loaded.
+    """What is known about a set before it is loaded; ValueError where its task and its classes contradict each other.
 
     name: key in the registry; lower-case.
     title: name for people.
     n_rows, n_features, n_splits: what loading must give; checked.
     origin: who collected the data, and where it was published.
     licence: as stated by the publisher.
-    read: the verified contents of `files`, keyed by `File.path`, to (x (N, P), y (N,), splits); a pure function.
+    read: the verified contents of `files`, keyed by `File.path`, to (x (N, P), y (N,), splits), followed by
+        ood (n_ood, P) where there are such rows; a pure function. See `Dataset`.
     notes: short sentences on facts that bite whoever reads the results.
-    task: kind of problem.
+    task: "regression", "binary" or "multiclass".
+    n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass one, None for a regression.
+    n_ood: number of out-of-distribution rows; checked.
     suites: the suites that run it.
     noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
         searches it log-uniformly.
@@ -92,11 +109,25 @@ class Source:
     read: Reader = field(repr=False)
     notes: tuple[str, ...] = ()
     task: str = "regression"
+    n_classes: int | None = None
+    n_ood: int = 0
     suites: tuple[str, ...] = ()
     noise_precisions: tuple[float, float] = (0.01, 1.0)
     files: tuple[File, ...] = field(default=(), repr=False)
     folder: str = ""
     base_url: str = ""
+
+    def __post_init__(self):
+        if self.task not in TASKS:
+            known = f"{', '.join(map(repr, TASKS[:-1]))} or {TASKS[-1]!r}"
+            raise ValueError(f"dataset {self.name!r}: task should be {known}, got {self.task!r}")
+        wanted = {"regression": "None", "binary": "2", "multiclass": "an integer from 3 on"}[self.task]
+        if not _may_be_n_classes(self.n_classes, self.task):
+            raise ValueError(
+                f"dataset {self.name!r}: n_classes of a {self.task} task should be {wanted}, got {self.n_classes!r}"
+            )
+        if not isinstance(self.n_ood, int) or self.n_ood < 0:
+            raise ValueError(f"dataset {self.name!r}: n_ood should be an integer from 0 on, got {self.n_ood!r}")
 
     @property
     def needs_download(self) -> bool:
@@ -112,6 +143,12 @@ def digest(*arrays: np.ndarray) -> str:
         state.update(f"{little_endian.dtype.str}{little_endian.shape}".encode())
         state.update(little_endian.tobytes())
     return state.hexdigest()
+
+
+def _may_be_n_classes(n_classes: object, task: str) -> bool:
+    if task == "regression":
+        return n_classes is None
+    return isinstance(n_classes, int) and (n_classes == 2 if task == "binary" else n_classes > 2)
 
 
 def _frozen(values, dtype) -> np.ndarray:

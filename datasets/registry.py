@@ -9,7 +9,7 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` wh
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from datasets import diabetes, uci
+from datasets import diabetes, sklearn_classification, uci, uci_classification
 from datasets.errors import BrokenDataset, UnknownDataset
 from datasets.records import Source
 
@@ -18,7 +18,9 @@ GROUP = "lockstep_bench.datasets"
 
 @cache
 def _built_in() -> dict[str, Source]:
-    return {source.name: source for source in (*uci.sources(), diabetes.SOURCE)}
+    regression = (*uci.sources(), diabetes.SOURCE)
+    classification = (*uci_classification.sources(), *sklearn_classification.SOURCES)
+    return {source.name: source for source in (*regression, *classification)}
 
 
 @cache

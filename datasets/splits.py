@@ -11,18 +11,18 @@ import numpy as np
 
 from datasets.records import Split
 
-TEST_FRACTION = 0.1
-
-
 def permutation(n_rows: int, seed: int | Sequence[int]) -> np.ndarray:
     """The seeded permutation of range(n_rows): int64 (n_rows,)."""
     draws = np.random.PCG64(np.random.SeedSequence(seed)).random_raw(n_rows)
     return np.argsort(draws, kind="stable").astype(np.int64)
 
 
-def fixed_splits(n_rows: int, n_splits: int, seed: int) -> tuple[Split, ...]:
-    """Random 90/10 splits: split k tests on the last round(N / 10) rows of the permutation seeded by [seed, k]."""
-    n_train = n_rows - round(n_rows * TEST_FRACTION)
+def fixed_splits(n_rows: int, n_splits: int, seed: int, test_fraction: float = 0.1) -> tuple[Split, ...]:
+    """Random splits: split k tests on the last round(N * test_fraction) rows of the permutation seeded by [seed, k].
+
+    The number of test rows is rounded as Python does, a half to the even number.
+    """
+    n_train = n_rows - round(n_rows * test_fraction)
     orders = (permutation(n_rows, [seed, split]) for split in range(n_splits))
     return tuple(Split(order[:n_train], order[n_train:]) for order in orders)
 

@@ -1,4 +1,7 @@
-"""What a method predicts: S samples of the likelihood's parameters at n points; the predictive is their equal mixture."""
+"""What a method predicts: S samples of the likelihood's parameters at n points.
+
+The predictive is their equal mixture.
+"""
 
 from typing import NamedTuple
 
@@ -13,7 +16,8 @@ class Normals(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Classification into C classes, two for a binary task; component s at point i gives class c exp(log_probs[s, i, c]).
+    """Classification into C classes, two for a binary task: component s gives class c at point i the probability
+    exp(log_probs[s, i, c]).
 
     Logarithms, because a probability below 1e-45 would be zero in single precision and its NLL infinite.
     """

@@ -40,8 +40,17 @@ def test_every_point_has_all_samples():
     for name in ("mean", "variance"):
         assert schema.field(name).type == pa.list_(pa.float32(), 3)
     assert schema.field("y").type == schema.field("nll").type == pa.float64()
-    assert not any(field.nullable for field in schema)
-    row = {"row": 7, "y": 0.5, "mean": [1, 2, 3], "variance": [1, 1, 1], "nll": 0.1}
+    assert [field.name for field in schema if field.nullable] == ["y", "nll"]
+    row = {"row": 7, "ood": False, "y": 0.5, "mean": [1, 2, 3], "variance": [1, 1, 1], "nll": 0.1}
     assert pa.Table.from_pylist([row], schema=schema).to_pylist() == [row]
     with pytest.raises(pa.ArrowInvalid):
         pa.Table.from_pylist([row | {"mean": [1, 2]}], schema=schema)
+
+
+def test_predicted_classes_are_kept_sample_by_sample():
+    schema = predictions_schema(2, n_classes=3)
+    row = {"row": 7, "ood": False, "y": 1.0, "log_probs": [-1, -2, -3, -4, -5, -6], "nll": 0.1}
+    unlabelled = row | {"ood": True, "y": None, "nll": None}
+    assert pa.Table.from_pylist([row, unlabelled], schema=schema).to_pylist() == [row, unlabelled]
+    with pytest.raises(pa.ArrowInvalid):
+        pa.Table.from_pylist([row | {"log_probs": [-1, -2, -3]}], schema=schema)

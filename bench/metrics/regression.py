@@ -1,40 +1,30 @@
-"""Every metric of a regression cell, from one `Predictive`.
-
-The predictive at a point is the equal mixture (1/S) sum_s N(m_s, v_s) in original target units. All arithmetic is
-float64.
-"""
+"""Metrics of regression: the predictive at a point is the mixture (1/S) sum_s N(m_s, v_s) in original target units."""
 
 import math
 
 import torch
 from torch import Tensor
 
-from methods.likelihoods import Predictive
+from methods.predictive import Normals
 
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
-def log_density(predictive: Predictive, y: Tensor) -> Tensor:
+def log_density(predictive: Normals, y: Tensor) -> Tensor:
     """log (1/S) sum_s N(y; m_s, v_s) at each of the n points, (n,), nats."""
     mean, variance = _float64(predictive)
     components = -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
     return torch.logsumexp(components, dim=0) - math.log(len(mean))
 
 
-def nmll(predictive: Predictive, y: Tensor) -> float:
-    """The mean over points of -log p(y), nats: the benchmark's headline and the tuner's objective."""
-    return -log_density(predictive, y).mean().item()
-
-
-def evaluate(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, float]:
-    """All metrics of `bench.schema.METRICS` for targets y (n,) and the train part's target scale."""
+def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]:
+    """`bench.schema.REGRESSION` for targets y (n,) and the train part's target scale."""
     moments = _moments(predictive)
-    headline = nmll(predictive, y)
-    moment = nmll(Predictive(*(part[None] for part in moments)), y)
+    headline = -log_density(predictive, y).mean().item()
+    moment = -log_density(Normals(*(part[None] for part in moments)), y).mean().item()
     rmse = (moments.mean - y).square().mean().sqrt().item()
     pit = cdf(predictive, y)
     return {
-        "nmll": headline,
         "nmll_moment": moment,
         "nmll_standardised": headline - math.log(y_scale),
         "nmll_moment_standardised": moment - math.log(y_scale),
@@ -45,13 +35,13 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float) -> dict[str, flo
     }
 
 
-def cdf(predictive: Predictive, y: Tensor) -> Tensor:
+def cdf(predictive: Normals, y: Tensor) -> Tensor:
     """P(Y <= y) under the mixture at each point, (n,): the probability integral transform of y."""
     mean, variance = _float64(predictive)
     return torch.special.ndtr((y - mean) / variance.sqrt()).mean(0)
 
 
-def crps(predictive: Predictive, y: Tensor) -> Tensor:
+def crps(predictive: Normals, y: Tensor) -> Tensor:
     """Continuous ranked probability score of the mixture at each point, (n,), original units.
 
     E|Y - y| - E|Y - Y'| / 2 in closed form for a mixture of normals (Grimit et al. 2006, eq. 4): with
@@ -77,11 +67,11 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
     return mean * (2 * torch.special.ndtr(z) - 1) + 2 * sd * density
 
 
-def _moments(predictive: Predictive) -> Predictive:
+def _moments(predictive: Normals) -> Normals:
     """Mean and variance of the mixture at each point, (n,) both."""
     mean, variance = _float64(predictive)
-    return Predictive(mean.mean(0), variance.mean(0) + mean.var(0, correction=0))
+    return Normals(mean.mean(0), variance.mean(0) + mean.var(0, correction=0))
 
 
-def _float64(predictive: Predictive) -> Predictive:
-    return Predictive(*(part.double() for part in predictive))
+def _float64(predictive: Normals) -> Normals:
+    return Normals(*(part.double() for part in predictive))

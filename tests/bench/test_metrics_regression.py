@@ -1,4 +1,4 @@
-"""Metrics against scipy, numerical integration and exact decimal arithmetic."""
+"""Metrics of regression against scipy, numerical integration and exact decimal arithmetic."""
 
 import math
 from decimal import Context, Decimal, localcontext
@@ -11,19 +11,20 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from bench import metrics
-from bench.schema import METRICS
-from methods.likelihoods import Predictive
+from bench.metrics.regression import INTERVALS, cdf, crps
+from bench.schema import REGRESSION
+from methods.predictive import Normals
 
 CASES = [(1, 1, 0), (1, 6, 1), (2, 6, 2), (7, 6, 3)]  # S, n, seed
 
 
-def random_case(n_samples: int, n_points: int, seed: int) -> tuple[Predictive, torch.Tensor]:
+def random_case(n_samples: int, n_points: int, seed: int) -> tuple[Normals, torch.Tensor]:
     """A mixture at each point with components that overlap in part, and targets in the bulk and in the tails."""
     generator = np.random.default_rng(seed)
     mean = generator.normal(3, 2, (n_samples, n_points))
     variance = generator.uniform(0.1, 4, (n_samples, n_points))
     y = generator.normal(3, 4, n_points)
-    return Predictive(torch.tensor(mean), torch.tensor(variance)), torch.tensor(y)
+    return Normals(torch.tensor(mean), torch.tensor(variance)), torch.tensor(y)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"S={case[0]},n={case[1]}")
@@ -31,13 +32,13 @@ def case(request):
     return random_case(*request.param)
 
 
-def numpy_parts(predictive: Predictive) -> tuple[np.ndarray, np.ndarray]:
+def numpy_parts(predictive: Normals) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations, (S, n)."""
     return predictive.mean.numpy(), np.sqrt(predictive.variance.numpy())
 
 
-def test_evaluate_gives_the_metrics_of_the_schema_and_no_others(case):
-    assert set(metrics.evaluate(*case, y_scale=2.0)) == set(METRICS)
+def test_evaluate_gives_the_metrics_of_regression_and_no_others(case):
+    assert set(metrics.evaluate(*case, y_scale=2.0)) == {"nmll", *REGRESSION}
 
 
 def test_every_metric_is_a_finite_python_float(case):
@@ -64,7 +65,7 @@ def test_nmll_is_exact_where_the_density_underflows(y):
         ) / len(mean)
         exact = float(-density.ln())
     assert float(density) == 0
-    predictive = Predictive(torch.tensor(mean)[:, None], torch.tensor(variance)[:, None])
+    predictive = Normals(torch.tensor(mean)[:, None], torch.tensor(variance)[:, None])
     assert metrics.nmll(predictive, torch.tensor([y])) == pytest.approx(exact, rel=1e-12)
 
 
@@ -74,7 +75,7 @@ def test_single_precision_samples_are_scored_in_double_precision():
     variance = torch.full_like(mean, 1e-2)
     y = mean[0].double()
     exact = norm.pdf(y.numpy(), mean.double().numpy(), np.sqrt(variance.double().numpy())).mean(axis=0)
-    assert metrics.nmll(Predictive(mean, variance), y) == pytest.approx(-np.log(exact).mean(), rel=1e-12)
+    assert metrics.nmll(Normals(mean, variance), y) == pytest.approx(-np.log(exact).mean(), rel=1e-12)
 
 
 def test_nmll_moment_is_that_of_one_gaussian_with_the_mixtures_first_two_moments(case):
@@ -94,12 +95,12 @@ def test_of_a_single_gaussian_the_mixture_is_its_own_moment_match():
 @pytest.mark.parametrize("scale", [0.0147, 1.0, 37.5])
 def test_standardised_metrics_are_those_of_everything_divided_by_the_scale(case, scale):
     predictive, y = case
-    smaller = Predictive(predictive.mean / scale, predictive.variance / scale**2)
+    smaller = Normals(predictive.mean / scale, predictive.variance / scale**2)
     found, expected = metrics.evaluate(predictive, y, scale), metrics.evaluate(smaller, y / scale, 1.0)
     for name in ("nmll", "nmll_moment", "rmse"):
         assert found[f"{name}_standardised"] == pytest.approx(expected[name], rel=1e-9, abs=1e-9)
     assert found["crps"] == pytest.approx(expected["crps"] * scale, rel=1e-9)
-    for level in metrics.INTERVALS:
+    for level in INTERVALS:
         assert found[f"coverage_{level}"] == expected[f"coverage_{level}"]
 
 
@@ -117,7 +118,7 @@ def test_cdf_is_the_integral_of_the_density():
         peaks = [m for m in mean[:, i] if lowest < m < upper]
         mixture = mean[:, i], sd[:, i]
         exact, _ = quad(lambda x, m, s: norm.pdf(x, m, s).mean(), lowest, upper, mixture, points=peaks, epsabs=1e-11)
-        assert metrics.cdf(predictive, y)[i].item() == pytest.approx(exact, abs=1e-9)
+        assert cdf(predictive, y)[i].item() == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize(("n_samples", "seed"), [(1, 6), (2, 7), (5, 8)])
@@ -130,7 +131,7 @@ def test_crps_is_the_integral_of_the_squared_distance_of_the_distributions(n_sam
         below, above = min(target, (m - 12 * s).min()), max(target, (m + 12 * s).max())
         left, _ = quad(lambda x, m, s: norm.cdf(x, m, s).mean() ** 2, below, target, mixture, epsabs=1e-10)
         right, _ = quad(lambda x, m, s: norm.sf(x, m, s).mean() ** 2, target, above, mixture, epsabs=1e-10)
-        assert metrics.crps(predictive, y)[i].item() == pytest.approx(left + right, abs=1e-8)
+        assert crps(predictive, y)[i].item() == pytest.approx(left + right, abs=1e-8)
 
 
 def test_crps_of_one_gaussian_is_the_closed_form():
@@ -139,14 +140,14 @@ def test_crps_of_one_gaussian_is_the_closed_form():
     (mean,), (sd,) = numpy_parts(predictive)
     z = (y.numpy() - mean) / sd
     expected = sd * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi))
-    np.testing.assert_allclose(metrics.crps(predictive, y), expected, rtol=1e-10)
-    np.testing.assert_allclose(metrics.crps(Predictive(*(part.expand(4, 50) for part in predictive)), y), expected)
+    np.testing.assert_allclose(crps(predictive, y), expected, rtol=1e-10)
+    np.testing.assert_allclose(crps(Normals(*(part.expand(4, 50) for part in predictive)), y), expected)
 
 
 def test_crps_of_point_masses_is_that_of_the_ensemble():
     """With vanishing variances it is the mean of |m_s - y| less half the mean of |m_s - m_t| over all pairs."""
     mean = torch.tensor([[0.0], [1.0], [4.0]], dtype=torch.float64)
-    found = metrics.crps(Predictive(mean, torch.full_like(mean, 1e-18)), torch.tensor([2.0], dtype=torch.float64))
+    found = crps(Normals(mean, torch.full_like(mean, 1e-18)), torch.tensor([2.0], dtype=torch.float64))
     assert found.item() == pytest.approx((2 + 1 + 2) / 3 - 0.5 * 2 * (1 + 3 + 4) / 9, abs=1e-8)
 
 
@@ -154,7 +155,7 @@ def test_coverage_counts_targets_between_the_quantiles_of_the_mixture():
     predictive, y = random_case(3, 40, 10)
     mean, sd = numpy_parts(predictive)
     found = metrics.evaluate(predictive, y, 1.0)
-    for level in metrics.INTERVALS:
+    for level in INTERVALS:
         inside = 0
         for m, s, target in zip(mean.T, sd.T, y.tolist(), strict=True):
             low, high = (
@@ -171,7 +172,7 @@ def test_coverage_of_a_calibrated_predictive_is_nominal():
     generator = np.random.default_rng(11)
     n, mean = 20_000, np.array([[-2.0], [0.5], [3.0]])
     y = generator.normal(mean[generator.integers(3, size=n), 0], 0.7)
-    predictive = Predictive(torch.tensor(mean).expand(3, n), torch.full((3, n), 0.49, dtype=torch.float64))
+    predictive = Normals(torch.tensor(mean).expand(3, n), torch.full((3, n), 0.49, dtype=torch.float64))
     found = metrics.evaluate(predictive, torch.tensor(y), 1.0)
     for level in (50, 80, 90, 95):
         p = level / 100
@@ -180,5 +181,5 @@ def test_coverage_of_a_calibrated_predictive_is_nominal():
 
 def test_no_metric_depends_on_the_order_of_samples_or_points():
     predictive, y = random_case(5, 8, 12)
-    shuffled = Predictive(*(part.roll((2, 3), (0, 1)) for part in predictive))
+    shuffled = Normals(*(part.roll((2, 3), (0, 1)) for part in predictive))
     assert metrics.evaluate(shuffled, y.roll(3), 2.0) == pytest.approx(metrics.evaluate(predictive, y, 2.0), rel=1e-12)

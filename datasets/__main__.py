@@ -34,10 +34,10 @@ def list_(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="bold")
+    table = Table(box=None, header_style="bold", collapse_padding=True, pad_edge=False)
     for heading in ("name", "title", "task"):
         table.add_column(heading, no_wrap=heading != "title")
-    for heading in ("rows", "features", "OOD rows", "splits"):
+    for heading in ("rows", "features", "OOD", "splits"):
         table.add_column(heading, justify="right")
     table.add_column("state", no_wrap=True)
     for name in datasets.names():

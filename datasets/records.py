@@ -42,8 +42,8 @@ class Dataset:
     x: features, float64 (N, P).
     y: float64 (N,): targets of a regression, else class numbers 0 to C - 1.
     splits: the fixed splits of the N rows.
-    ood: features of out-of-distribution rows, float64 (n_ood, P), never trained on; they have no y, and (0, P) is what
-        a set without any gets when it passes None.
+    ood: features of out-of-distribution rows, float64 (n_ood, P), never trained on; (0, P) where there are none, which
+        None becomes.
     """
 
     name: str
@@ -70,7 +70,12 @@ class Dataset:
         return tuple(split.sha256 for split in self.splits)
 
 
-TASKS = ("regression", "binary", "multiclass")
+# Each kind of task, what its number of classes has to be, and whether one is that.
+TASKS = {
+    "regression": ("None", lambda n: n is None),
+    "binary": ("2", lambda n: n == 2),
+    "multiclass": ("3 or more", lambda n: isinstance(n, int) and n >= 3),
+}
 Arrays = tuple[np.ndarray, np.ndarray, tuple[Split, ...]]  # x, y, splits
 ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # x, y, splits, ood
 Reader = Callable[[Mapping[str, bytes]], Arrays | ArraysWithOOD]
@@ -119,15 +124,13 @@ class Source:
 
     def __post_init__(self):
         if self.task not in TASKS:
-            known = f"{', '.join(map(repr, TASKS[:-1]))} or {TASKS[-1]!r}"
-            raise ValueError(f"dataset {self.name!r}: task should be {known}, got {self.task!r}")
-        wanted = {"regression": "None", "binary": "2", "multiclass": "an integer from 3 on"}[self.task]
-        if not _may_be_n_classes(self.n_classes, self.task):
-            raise ValueError(
-                f"dataset {self.name!r}: n_classes of a {self.task} task should be {wanted}, got {self.n_classes!r}"
-            )
+            raise ValueError(f"dataset {self.name!r}: task should be one of {', '.join(TASKS)}, got {self.task!r}")
+        wanted, fits = TASKS[self.task]
+        if not fits(self.n_classes):
+            what = f"n_classes of a {self.task} task"
+            raise ValueError(f"dataset {self.name!r}: {what} should be {wanted}, got {self.n_classes!r}")
         if not isinstance(self.n_ood, int) or self.n_ood < 0:
-            raise ValueError(f"dataset {self.name!r}: n_ood should be an integer from 0 on, got {self.n_ood!r}")
+            raise ValueError(f"dataset {self.name!r}: n_ood should be 0 or more, got {self.n_ood!r}")
 
     @property
     def needs_download(self) -> bool:
@@ -143,12 +146,6 @@ def digest(*arrays: np.ndarray) -> str:
         state.update(f"{little_endian.dtype.str}{little_endian.shape}".encode())
         state.update(little_endian.tobytes())
     return state.hexdigest()
-
-
-def _may_be_n_classes(n_classes: object, task: str) -> bool:
-    if task == "regression":
-        return n_classes is None
-    return isinstance(n_classes, int) and (n_classes == 2 if task == "binary" else n_classes > 2)
 
 
 def _frozen(values, dtype) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from datasets.records import Split
 
+
 def permutation(n_rows: int, seed: int | Sequence[int]) -> np.ndarray:
     """The seeded permutation of range(n_rows): int64 (n_rows,)."""
     draws = np.random.PCG64(np.random.SeedSequence(seed)).random_raw(n_rows)

@@ -1,0 +1,149 @@
+"""The four binary classification sets of the SLANG and VIFA papers, with this project's own half/half splits.
+
+Three are the .mat files of github.com/aaronpmishkin/SLANG (Mishkin et al. 2018), which took them from the LIBSVM
+collection; the fourth is made of the USPS digits. `uci_classification.tsv` pins the files' sizes and digests.
+
+The papers' own splits are permutations of MATLAB's generator and cannot be made again. Here split k is that of
+`fixed_splits` with half of the rows in its test part.
+"""
+
+import io
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from datasets.records import File, Source, Split
+from datasets.splits import fixed_splits
+
+N_SPLITS = 20
+SEED = 2018  # the year of the SLANG paper; any fixed number would do
+TEST_FRACTION = 0.5
+
+RAW = "https://raw.githubusercontent.com"
+SLANG_URL = f"{RAW}/aaronpmishkin/SLANG/2563276dedf4d18c77f3195e8645d3133be8d14c/code/matlab/datasets/"
+USPS_URL = f"{RAW}/niuers/Learning-From-Data-A-Short-Course/879a698b960e5867f7c2b11f8938fa89c3d21839/data/"
+LICENCE = "none stated, neither for the set nor by the repository of the file"
+OWN_SPLITS = "Its 20 half/half splits are this project's own, so no published table of test scores compares with them."
+
+
+def read_mat(
+    path: str, n_features: int, positive: int, contents: Mapping[str, bytes]
+) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """x (N, P), y (N,) and the splits from the sparse X and the labels y of a .mat file.
+
+    path: key of the file in `contents`.
+    n_features: P; the file may store fewer columns, because a sparse format loses those that are 0 at the end.
+    positive: the label that becomes class 1; every other one becomes class 0.
+    """
+    from scipy.io import loadmat
+
+    matrices = loadmat(io.BytesIO(contents[path]))
+    stored = matrices["X"].toarray()
+    x = np.pad(stored, ((0, 0), (0, n_features - stored.shape[1])))
+    return x, matrices["y"].ravel() == positive, _splits(len(x))
+
+
+def read_usps3v5(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """x (N, 256), y (N,) and the splits of the digits 3 (class 0) and 5 (class 1), the part `train` before `test`."""
+    import h5py
+
+    with h5py.File(io.BytesIO(contents["usps.h5"])) as parts:
+        x, digits = (np.concatenate([parts[part][key][:] for part in ("train", "test")]) for key in ("data", "target"))
+    chosen = np.isin(digits, (3, 5))
+    return x[chosen], digits[chosen] == 5, _splits(chosen.sum())
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    """The four sources, in the order of the SLANG paper's table."""
+    files = _files()
+
+    def source(name, title, shape, path, read, origin, *notes, base_url=SLANG_URL) -> Source:
+        return Source(
+            name=name,
+            title=title,
+            n_rows=shape[0],
+            n_features=shape[1],
+            n_splits=N_SPLITS,
+            origin=origin,
+            licence=LICENCE,
+            read=read,
+            task="binary",
+            n_classes=2,
+            suites=("uci",),
+            notes=(*notes, OWN_SPLITS),
+            files=(files[path],),
+            folder="uci_classification",
+            base_url=base_url,
+        )
+
+    def from_mat(name, title, shape, path, positive, origin, *notes) -> Source:
+        return source(name, title, shape, path, partial(read_mat, path, shape[1], positive), origin, *notes)
+
+    return (
+        from_mat(
+            "australian",
+            "Australian credit approval",
+            (690, 14),
+            "australian_scale.mat",
+            1,
+            "Quinlan 1987, Simplifying decision trees; the version of the Statlog project, each feature scaled to "
+            "[-1, 1] by LIBSVM",
+            "8 of the 14 features are categories coded as numbers, in no meaningful order.",
+            "Missing values were replaced by the Statlog project, before any split.",
+        ),
+        from_mat(
+            "breast-cancer",
+            "Breast cancer Wisconsin (original)",
+            (683, 10),
+            "breast_cancer_scale.mat",
+            4,
+            "Wolberg and Mangasarian 1990, Multisurface method of pattern separation for medical diagnosis applied to "
+            "breast cytology; each feature scaled to [-1, 1] by LIBSVM",
+            "Class 1 is malignant.",
+            "Feature 0 looks like the scaled number of the sample and not like a measurement (629 values in 683 rows); "
+            "it stays because SLANG and VIFA keep it.",
+            "8 rows repeat another row: 1.1 % of test rows have an identical twin in train; but for feature 0 it is "
+            "234 rows and 36 %.",
+        ),
+        from_mat(
+            "a1a",
+            "Adult income, 1605 rows (a1a)",
+            (1605, 123),
+            "a1a.mat",
+            1,
+            "Kohavi 1996, Scaling up the accuracy of naive-Bayes classifiers (Adult); as 123 binary features by Platt "
+            "1998, Fast training of support vector machines; the sample a1a of LIBSVM",
+            "Class 1 is an income above 50,000 dollars: 25 % of rows.",
+            "Only the 1605 rows of the published train part are used, the rows of VIFA's posterior experiments; a "
+            "split trains on half of them. The published test part (30956 rows) is left out: one fixed split could "
+            "not tell methods apart from chance.",
+            "The features describe people by, among others, race, sex and country of birth.",
+            "10 features are constant, 4 of them padding for the last columns of the published test part; in the train "
+            "part of a split it is 14 to 19.",
+            "33 rows repeat another row: 2.1 % of test rows have an identical twin in train; 33 rows have a twin of "
+            "the other class.",
+        ),
+        source(
+            "usps3v5",
+            "USPS digits, 3 versus 5",
+            (1540, 256),
+            "usps.h5",
+            read_usps3v5,
+            "Hull 1994, A database for handwritten text recognition research; Le Cun et al. 1990 (16 x 16 images)",
+            "Both parts of the published split are pooled: 824 images of a 3 (class 0) and 716 of a 5 (class 1).",
+            base_url=USPS_URL,
+        ),
+    )
+
+
+def _splits(n_rows: int) -> tuple[Split, ...]:
+    return fixed_splits(n_rows, N_SPLITS, SEED, TEST_FRACTION)
+
+
+def _files() -> dict[str, File]:
+    """The pinned files by their path."""
+    rows = Path(__file__).with_name("uci_classification.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return {path: File(path, int(size), sha256) for path, size, sha256 in (row.split("\t") for row in rows)}

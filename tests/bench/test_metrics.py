@@ -1,0 +1,55 @@
+"""The front of the metrics: which ones a predictive gets."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from bench import metrics
+from bench.schema import CLASSIFICATION, METRICS, OOD, REGRESSION
+from methods.predictive import Classes, Normals
+
+
+def normals(n: int) -> Normals:
+    return Normals(torch.randn(3, n), torch.rand(3, n) + 0.1)
+
+
+def classes(n: int, n_classes: int) -> Classes:
+    return Classes(torch.randn(3, n, n_classes).log_softmax(-1))
+
+
+def labels(n: int, n_classes: int) -> torch.Tensor:
+    return torch.arange(n).double() % n_classes
+
+
+CASES = {
+    "regression": (normals(20), torch.randn(20), None, {*REGRESSION}),
+    "binary": (classes(20, 2), labels(20, 2), None, {*CLASSIFICATION}),
+    "multiclass": (classes(20, 4), labels(20, 4), None, {*CLASSIFICATION} - {"auroc"}),
+    "one class": (classes(20, 2), labels(20, 1), None, {*CLASSIFICATION} - {"auroc"}),
+    "ood": (classes(20, 4), labels(20, 4), classes(9, 4), {*CLASSIFICATION, *OOD} - {"auroc"}),
+    "no ood points": (classes(20, 4), labels(20, 4), classes(0, 4), {*CLASSIFICATION} - {"auroc"}),
+    "regression, ood": (normals(20), torch.randn(20), normals(5), {*REGRESSION}),
+    "one point": (classes(1, 3), labels(1, 3), classes(1, 3), {*CLASSIFICATION, *OOD} - {"auroc"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
+    predictive, y, ood, expected = case
+    found = metrics.evaluate(predictive, y, 2.0, ood)
+    assert set(found) == {"nmll"} | expected
+    assert all(type(value) is float and math.isfinite(value) for value in found.values())
+    assert found["nmll"] == metrics.nmll(predictive, y) == -metrics.log_density(predictive, y).mean().item()
+
+
+def test_the_schema_lists_every_metric_once():
+    assert set(METRICS) == {"nmll", *REGRESSION, *CLASSIFICATION, *OOD}
+    assert len(METRICS) == 1 + len(REGRESSION) + len(CLASSIFICATION) + len(OOD)
+
+
+def test_sklearn_is_loaded_where_it_is_needed_and_not_before():
+    code = "import sys, bench.metrics; print('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,0 +1,105 @@
+"""Calibration errors against counts by hand, a plain loop over bins, and theory."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bench.metrics.calibration import ece, ece_20, ece_equal_mass, ece_interval
+
+CONFIDENCE = np.array([0.55, 0.65, 0.62, 0.95, 0.91])
+CORRECT = np.array([True, False, True, True, False])
+
+
+def random_points(n: int, seed: int, bias: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Points that are right with probability confidence - bias."""
+    generator = np.random.default_rng(seed)
+    confidence = generator.uniform(0.5, 1, n)
+    return confidence, generator.uniform(size=n) < confidence - bias
+
+
+def plain_ece(confidence, correct, n_bins):
+    total = 0.0
+    for b in range(n_bins):
+        inside = [i for i, c in enumerate(confidence) if b / n_bins < c <= (b + 1) / n_bins]
+        if inside:
+            total += len(inside) / len(confidence) * abs(correct[inside].mean() - confidence[inside].mean())
+    return total
+
+
+def test_ece_by_hand():
+    """Ten bins: (0.5, 0.6] has 0.55, right; (0.6, 0.7] has mean 0.635, half right; (0.9, 1] mean 0.93, half right."""
+    assert ece(CONFIDENCE, CORRECT, 10) == pytest.approx((1 * 0.45 + 2 * 0.135 + 2 * 0.43) / 5)
+
+
+@pytest.mark.parametrize("n_bins", [1, 7, 15])
+def test_ece_is_that_of_a_plain_loop(n_bins):
+    points = random_points(300, 0, bias=0.1)
+    assert ece(*points, n_bins) == pytest.approx(plain_ece(*points, n_bins), rel=1e-12)
+
+
+def test_a_bin_holds_its_upper_edge():
+    confidence, correct = np.array([0.5, 0.6, 1.0]), np.array([0, 1, 1])
+    assert ece(confidence, correct, 2) == pytest.approx((0.5 + abs(2 - 1.6)) / 3)
+
+
+def test_equal_mass_by_hand():
+    """Two bins of the five points in order: 0.55, 0.62, 0.65, of which two are right; 0.91, 0.95, of which one is."""
+    first, second = abs(2 / 3 - 1.82 / 3), abs(1 / 2 - 1.86 / 2)
+    assert ece_equal_mass(CONFIDENCE, CORRECT, 2) == pytest.approx(0.6 * first + 0.4 * second)
+
+
+def test_equal_mass_bins_differ_by_one_point_at_most():
+    confidence, correct = random_points(100, 1, bias=0.1)
+    order = np.argsort(confidence)
+    edges = [-(-100 * b // 15) for b in range(16)]
+    parts = [order[start:end] for start, end in pairwise(edges)]
+    assert {len(part) for part in parts} == {6, 7}
+    gaps = [abs(correct[part].mean() - confidence[part].mean()) for part in parts]
+    assert ece_equal_mass(confidence, correct) == pytest.approx(np.average(gaps, weights=[*map(len, parts)]), rel=1e-12)
+
+
+def test_ece_20_weighs_no_bin():
+    """21 points in 20 bins: the bin with two counts as the others do."""
+    confidence = np.linspace(0.5, 0.9, 21)
+    correct = np.arange(21) % 2 == 0
+    bins = [[0, 1], *([i] for i in range(2, 21))]
+    gaps = [abs(correct[b].mean() - confidence[b].mean()) for b in bins]
+    assert ece_20(confidence, correct) == pytest.approx(np.mean(gaps), rel=1e-12)
+
+
+def test_with_fewer_points_than_bins_each_is_a_bin_of_its_own():
+    expected = np.abs(CORRECT - CONFIDENCE).mean()
+    assert ece_20(CONFIDENCE, CORRECT) == pytest.approx(expected)
+    assert ece_equal_mass(CONFIDENCE, CORRECT) == pytest.approx(expected)
+
+
+def test_points_of_equal_confidence_share_their_accuracy():
+    """All certain, three of four right: the order in which they fill the bins must not matter."""
+    confidence, correct = np.ones(40), np.arange(40) % 4 > 0
+    for order in (np.arange(40), np.argsort(correct), np.argsort(~correct)):
+        assert ece_equal_mass(confidence, correct[order]) == pytest.approx(0.25)
+        assert ece_20(confidence, correct[order]) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("measure", [ece, ece_equal_mass, ece_20])
+def test_a_constant_bias_is_found_and_calibration_too(measure):
+    assert measure(*random_points(200_000, 2)) < 0.01
+    assert measure(*random_points(200_000, 3, bias=0.2)) == pytest.approx(0.2, abs=0.01)
+
+
+def test_the_interval_has_the_ends_of_a_normal_one_where_theory_gives_it():
+    """All confidences in one bin and far from calibrated: ECE = |mean gap|, a mean of n terms."""
+    generator = np.random.default_rng(4)
+    confidence, correct = np.full(4000, 0.9), generator.uniform(size=4000) < 0.6
+    gaps = confidence - correct
+    half = 1.96 * gaps.std() / np.sqrt(4000)
+    assert ece_interval(confidence, correct) == pytest.approx((gaps.mean() - half, gaps.mean() + half), abs=0.15 * half)
+
+
+def test_the_interval_is_the_same_each_time_whatever_the_order():
+    confidence, correct = random_points(200, 5, bias=0.1)
+    expected = ece_interval(confidence, correct)
+    order = np.random.default_rng(6).permutation(200)
+    assert ece_interval(confidence[order], correct[order]) == expected
+    assert expected[0] < expected[1]

@@ -1,0 +1,111 @@
+"""Telling OOD points from test points: against counts over all pairs and all thresholds."""
+
+import numpy as np
+import pytest
+import torch
+
+from bench.metrics import evaluate
+from bench.metrics.ood_detection import SCORES, detection, fpr95
+from bench.metrics.pooling import pool
+from bench.schema import OOD_SCORES
+from methods.predictive import Classes
+
+
+def scores(n: int, m: int, seed: int, decimals: int) -> tuple[np.ndarray, np.ndarray]:
+    """Overlapping scores of n test and m OOD points; few decimals make ties."""
+    generator = np.random.default_rng(seed)
+    return generator.normal(0, 1, n).round(decimals), generator.normal(1, 1, m).round(decimals)
+
+
+@pytest.fixture(params=[(50, 40, 0, 8), (50, 40, 1, 0), (33, 7, 2, 0), (1, 1, 3, 8), (200, 100, 4, 1)])
+def case(request):
+    return scores(*request.param)
+
+
+def plain_aupr(inside: np.ndarray, outside: np.ndarray) -> float:
+    """The sum over thresholds, from the highest score down, of precision times what recall gains."""
+    area = recall = 0.0
+    for threshold in sorted({*inside, *outside}, reverse=True):
+        found, taken = (outside >= threshold).sum(), (inside >= threshold).sum()
+        area += (found / len(outside) - recall) * found / (found + taken)
+        recall = found / len(outside)
+    return area
+
+
+def plain_fpr95(inside: np.ndarray, outside: np.ndarray) -> float:
+    """The smallest false positive rate of any threshold that finds at least 95 % of OOD points."""
+    thresholds = {*inside, *outside}
+    return min((inside >= t).mean() for t in thresholds if 100 * (outside >= t).sum() >= 95 * len(outside))
+
+
+def test_auroc_counts_pairs_and_ties_by_half(case):
+    inside, outside = case
+    pairs = np.sign(outside[:, None] - inside)
+    assert detection(inside, outside)["auroc"] == pytest.approx((0.5 + 0.5 * pairs).mean(), rel=1e-12)
+
+
+def test_aupr_is_the_average_precision_with_ood_as_the_positive_class(case):
+    assert detection(*case)["aupr"] == pytest.approx(plain_aupr(*case), rel=1e-12)
+
+
+def test_fpr95_is_the_best_of_all_thresholds_that_find_enough(case):
+    assert fpr95(*case) == plain_fpr95(*case)
+
+
+@pytest.mark.parametrize("m", [1, 19, 20, 21, 40, 60, 100])
+def test_fpr95_finds_95_per_cent_and_no_more_than_it_must(m):
+    """OOD scores 1..m: the threshold leaves floor(m / 20) of them below."""
+    outside = np.arange(1, m + 1)
+    assert fpr95(np.array([m // 20 + 1]), outside) == 1
+    assert fpr95(np.array([m // 20 + 0.5]), outside) == 0
+
+
+def test_perfect_and_perfectly_wrong():
+    low, high = np.arange(10.0), np.arange(10.0) + 20
+    assert detection(low, high) == pytest.approx({"auroc": 1, "aupr": 1, "fpr95": 0})
+    assert detection(high, low)["auroc"] == 0
+    assert detection(high, low)["fpr95"] == 1
+
+
+def test_scores_that_tell_nothing():
+    assert detection(np.zeros(30), np.zeros(10)) == {"auroc": 0.5, "aupr": 0.25, "fpr95": 1}
+
+
+def classes(n_samples: int, n: int, seed: int, sharpness: float) -> Classes:
+    generator = torch.Generator().manual_seed(seed)
+    return Classes((sharpness * torch.randn(n_samples, n, 5, generator=generator)).log_softmax(-1))
+
+
+@pytest.mark.parametrize("n_samples", [1, 4])
+def test_a_predictive_without_spread_tells_nothing_by_spread(n_samples):
+    """Copies of one sample: their mean differs from them in the last digit, which must not be taken for a sign."""
+    test, ood = (
+        Classes(one.log_probs.expand(n_samples, -1, -1)) for one in (classes(1, 90, 0, 3.0), classes(1, 60, 1, 1.0))
+    )
+    found = evaluate(test, torch.zeros(90), 1.0, ood)
+    for score in ("disagreement", "mutual_information"):
+        assert [found[f"ood_{name}_{score}"] for name in ("auroc", "aupr", "fpr95")] == [0.5, 60 / 150, 1.0]
+    assert found["ood_auroc"] > 0.7
+    assert found["ood_auroc_entropy"] > 0.7
+
+
+def test_each_score_is_the_one_it_is_called():
+    test, ood = classes(6, 80, 2, 3.0), classes(6, 50, 3, 1.0)
+    found = evaluate(test, torch.zeros(80), 1.0, ood)
+    samples = [one.log_probs.double().exp() for one in (test, ood)]
+    entropy = [-(p.mean(0) * p.mean(0).log()).sum(-1) for p in samples]
+    expected_entropy = [-(p * p.log()).sum(-1).mean(0) for p in samples]
+    by_hand = {
+        "": [1 - p.mean(0).amax(-1) for p in samples],
+        "_entropy": entropy,
+        "_disagreement": [((p - p.mean(0)) ** 2).mean(0).sum(-1) for p in samples],
+        "_mutual_information": [h - e for h, e in zip(entropy, expected_entropy, strict=True)],
+    }
+    for suffix, (inside, outside) in by_hand.items():
+        for name, value in detection(inside.numpy(), outside.numpy()).items():
+            assert found[f"ood_{name}{suffix}"] == pytest.approx(value, rel=1e-12)
+
+
+def test_the_schema_describes_the_scores_there_are():
+    assert OOD_SCORES.keys() == SCORES.keys()
+    assert set(SCORES.values()) < set(pool(classes(1, 1, 0, 1.0))._fields)

@@ -11,8 +11,8 @@ class UnknownDataset(LookupError):
         self.name, self.known = name, known
 
     def __str__(self) -> str:
-        near = difflib.get_close_matches(self.name.lower(), self.known, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        near = _nearest(self.name.lower(), self.known)
+        hint = f"; did you mean {near!r}?" if near else "."
         return f"dataset {self.name!r} is unknown{hint} `python -m datasets list` shows all {len(self.known)}"
 
 
@@ -33,3 +33,11 @@ class Unreachable(Unavailable):
 
 class BrokenDataset(Unavailable):
     """A set whose own code is at fault: it cannot be imported or read, or contradicts its description."""
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    """The known name most likely meant: a typing error of it, else one that `name` spells out, else one like it."""
+    typing_errors = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    spelt_out = [short for short in known if name.startswith(f"{short}-")]
+    alike = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return next(iter([*typing_errors, *spelt_out, *alike]), None)

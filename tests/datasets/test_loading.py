@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import datasets
+from datasets.records import digest
 
 
 def test_a_set_on_disk_is_loaded(tmp_path, tiny, place):
@@ -101,6 +102,75 @@ def test_loading_and_looking_never_touch_the_network(tmp_path, tiny, web):
     with pytest.raises(datasets.Unavailable):
         datasets.load("tiny", tmp_path)
     assert web.requests == []
+
+
+@pytest.fixture
+def load_odd(install):
+    """`load_odd(result, kind)`: load a set of 4 rows whose reader returns `result`, an expression of x, y and splits."""
+
+    def load_odd(result, kind):
+        code = f"""
+import numpy as np
+from datasets import Source, Split
+def read(contents):
+    x, y, splits = np.ones((4, 2)), np.array([0, 1, 2, 1]), [Split([0, 1], [2])]
+    return {result}
+SOURCE = Source(
+    name="odd", title="Odd", n_rows=4, n_features=2, n_splits=1, origin="", licence="", read=read, {kind}
+)
+"""
+        install("odd_set", code, odd="odd_set:SOURCE")
+        return datasets.load("odd")
+
+    return load_odd
+
+
+THREE = "task='multiclass', n_classes=3"
+
+
+def test_a_set_without_ood_rows_has_an_empty_array_of_them(load_odd):
+    dataset = load_odd("(x, y, splits)", THREE)
+    assert (dataset.ood.shape, dataset.ood.dtype) == ((0, 2), np.float64)
+    assert (dataset.y.tolist(), dataset.y.dtype) == ([0, 1, 2, 1], np.float64)
+
+
+@pytest.mark.parametrize("kind", [THREE, "task='regression'"])
+def test_a_reader_may_add_ood_rows(load_odd, kind):
+    dataset = load_odd("(x, y, splits, np.array([[5, 6], [7, 8], [9, 10]]))", f"{kind}, n_ood=3")
+    np.testing.assert_array_equal(dataset.ood, [[5, 6], [7, 8], [9, 10]])
+    with pytest.raises(ValueError, match="read-only"):
+        dataset.ood[0] = 1
+
+
+def test_ood_rows_are_part_of_the_digest_where_there_are_any(load_odd):
+    dataset = load_odd("(x, y, splits, x[:1])", f"{THREE}, n_ood=1")
+    without = dataclasses.replace(dataset, ood=None)
+    assert without.data_sha256 == digest(without.x, without.y)
+    assert (
+        len({dataclasses.replace(dataset, ood=dataset.ood + k).data_sha256 for k in (0, 1)} | {without.data_sha256})
+        == 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "complaint"),
+    [
+        ("(x, y, splits)", "task='binary', n_classes=2", "class numbers 0 to 1, each of them, got 0, 1, 2"),
+        ("(x, y, splits)", "task='multiclass', n_classes=4", "class numbers 0 to 3, each of them, got 0, 1, 2"),
+        ("(x, 2 * y - 1, splits)", THREE, "class numbers 0 to 2, each of them, got -1, 1, 3"),
+        ("(x, y / 2, splits)", THREE, "class numbers 0 to 2, each of them, got 0, 0.5, 1"),
+        ("(x, np.arange(4), splits)", "task='binary', n_classes=2", "each of them, got 0, 1, 2, ..."),
+        ("(x, y, splits)", f"{THREE}, n_ood=2", "ood should be (2, 2), got (0, 2)"),
+        ("(x, y, splits, x)", THREE, "ood should be (0, 2), got (4, 2)"),
+        ("(x, y, splits, x[:, :1])", f"{THREE}, n_ood=4", "ood should be (4, 2), got (4, 1)"),
+        ("(x, y, splits, x * np.nan)", f"{THREE}, n_ood=4", "ood should be finite"),
+        ("(x[0], y, splits)", THREE, "x should be (4, 2), got (2,)"),
+    ],
+)
+def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_odd, result, kind, complaint):
+    with pytest.raises(datasets.BrokenDataset, match="its reader failed") as caught:
+        load_odd(result, kind)
+    assert complaint in str(caught.value)
 
 
 @pytest.mark.parametrize(

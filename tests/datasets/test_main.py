@@ -32,13 +32,19 @@ def row_of(output, name):
     return next(" ".join(line.split()) for line in output.splitlines() if line.split()[:1] == [name])
 
 
+# Sets that need no download.
+BUILT_IN = ("diabetes", "wdbc", "wine-recognition", "digits", "digits-ood")
+
+
 def test_list_shows_every_set_and_its_state(run, tmp_path, tiny, place):
     folder = tmp_path / "data folder"
     code, out, _ = run("list")
     assert code == 0
-    assert row_of(out, "boston") == "boston Boston housing 506 13 20 not here"
-    assert row_of(out, "diabetes") == "diabetes Diabetes progression 442 10 20 built in"
-    assert row_of(out, "tiny") == "tiny Tiny [bold] 10 3 2 not here"
+    assert row_of(out, "boston") == "boston Boston housing regression 506 13 20 not here"
+    assert row_of(out, "diabetes") == "diabetes Diabetes progression regression 442 10 20 built in"
+    assert row_of(out, "a1a") == "a1a Adult income, 1605 rows (a1a) binary 1605 123 20 not here"
+    assert row_of(out, "digits-ood") == "digits-ood Handwritten digits 0-4, OOD 5-9 5 classes 901 64 896 20 built in"
+    assert row_of(out, "tiny") == "tiny Tiny [bold] regression 10 3 2 not here"
     assert f"data folder: {folder}" in out
     place(folder, tiny)
     assert row_of(run("list")[1], "tiny").endswith("ready")
@@ -76,7 +82,9 @@ def test_verify_tells_damaged_from_missing(run, tmp_path, tiny, place):
     code, out, _ = run("verify")
     assert code == 1
     states = {line.split(": ")[0]: line.split(": ")[1] for line in out.splitlines()}
-    assert states == dict.fromkeys(datasets.names(), "not here") | {"diabetes": "built in", "tiny": "damaged"}
+    assert states == dict.fromkeys(datasets.names(), "not here") | dict.fromkeys(BUILT_IN, "built in") | {
+        "tiny": "damaged"
+    }
 
 
 def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):

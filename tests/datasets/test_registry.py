@@ -10,11 +10,15 @@ import pytest
 import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
+REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
+BINARY = ("australian", "breast-cancer", "a1a", "usps3v5", "wdbc")
+MULTICLASS = ("wine-recognition", "digits", "digits-ood")
+OURS = (*REGRESSION, *BINARY, *MULTICLASS)
+BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 
-def test_our_sets_come_in_the_order_of_the_papers():
-    assert datasets.names()[:10] == OURS
+def test_our_sets_come_in_the_order_of_the_papers_regression_first():
+    assert datasets.names()[: len(OURS)] == OURS
 
 
 def test_every_entry_says_what_a_reader_needs():
@@ -24,14 +28,32 @@ def test_every_entry_says_what_a_reader_needs():
         assert source.title
         assert source.origin
         assert source.licence
-        assert source.task == "regression"
-        assert source.needs_download == (name != "diabetes")
+        assert source.suites == ("uci",)
+        assert source.needs_download == (name not in BUILT_IN)
         assert source.n_splits == (5 if name == "protein" else 20)
-        assert len(source.files) == (2 * source.n_splits + 4 if source.needs_download else 0)
-        assert source.base_url.startswith("https://") or not source.needs_download
+        if source.needs_download:
+            assert len(source.files) == (2 * source.n_splits + 4 if source.task == "regression" else 1)
+            assert source.base_url.startswith("https://")
 
 
-@pytest.mark.parametrize(("typo", "meant"), [("yatch", "yacht"), ("Boston", "boston"), ("wine-quality", "wine")])
+def test_every_entry_says_its_task_and_classes():
+    tasks = dict.fromkeys(REGRESSION, ("regression", None)) | dict.fromkeys(BINARY, ("binary", 2))
+    tasks |= {"wine-recognition": ("multiclass", 3), "digits": ("multiclass", 10), "digits-ood": ("multiclass", 5)}
+    entries = [datasets.entry(name) for name in OURS]
+    assert {source.name: (source.task, source.n_classes) for source in entries} == tasks
+    assert {source.name: source.n_ood for source in entries if source.n_ood} == {"digits-ood": 896}
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [
+        ("yatch", "yacht"),
+        ("Boston", "boston"),
+        ("wine-quality", "wine"),
+        ("wine-recognitoin", "wine-recognition"),
+        ("digits-odd", "digits-ood"),
+    ],
+)
 def test_a_misspelt_name_gets_a_suggestion(typo, meant):
     with pytest.raises(datasets.UnknownDataset, match=f"{typo!r} is unknown; did you mean '{meant}'") as caught:
         datasets.entry(typo)
@@ -69,6 +91,11 @@ def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
         ("", "cannot be imported: AttributeError"),
         ("SOURCE = {}", "is a dict, not a datasets.Source"),
         ("from datasets.diabetes import SOURCE", "calls itself 'diabetes'"),
+        (
+            "import dataclasses, datasets\n"
+            "SOURCE = dataclasses.replace(datasets.entry('diabetes'), name='mine', task='classification')",
+            "ValueError: dataset 'mine': task should be one of regression, binary, multiclass, got 'classification'",
+        ),
     ],
 )
 def test_a_broken_package_is_named_and_harms_no_other(install, code, complaint):
@@ -103,5 +130,5 @@ def test_two_packages_with_one_name_are_both_refused(install):
 def test_looking_at_the_registry_imports_nothing_heavy():
     code = "import sys, datasets; datasets.names(); datasets.entry('yacht'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    heavy = {"torch", "sklearn", "scipy", "pandas", "pooch", "requests", "platformdirs", "rich", "typer"}
+    heavy = {"torch", "sklearn", "scipy", "h5py", "pandas", "pooch", "requests", "platformdirs", "rich", "typer"}
     assert heavy.isdisjoint(done.stdout.split())

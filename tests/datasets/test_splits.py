@@ -70,6 +70,24 @@ def test_the_rule_is_pinned():
     assert digest(*rows) == "2db59b9cbc6f305ba72a96bcdf4b80729665b996ae3131207fe33d42b52c5ffd"
 
 
+@given(st.integers(2, 300), st.floats(0, 1), seeds)
+@settings(deadline=None)
+def test_fixed_splits_partition_the_rows_by_the_test_fraction(n_rows, test_fraction, seed):
+    for split in fixed_splits(n_rows, 2, seed, test_fraction):
+        assert len(split.test) == round(n_rows * test_fraction)
+        assert sorted([*split.train, *split.test]) == list(range(n_rows))
+
+
+def test_half_of_the_rows_are_tested_on_and_an_odd_row_goes_where_the_number_is_even():
+    assert [(len(s.train), len(s.test)) for s in fixed_splits(683, 2, 0, 0.5)] == [(341, 342)] * 2
+    assert [(len(s.train), len(s.test)) for s in fixed_splits(1605, 2, 0, 0.5)] == [(803, 802)] * 2
+
+
+def test_the_fraction_moves_the_cut_and_not_the_order():
+    (half,), (tenth,) = fixed_splits(100, 1, 3, 0.5), fixed_splits(100, 1, 3)
+    np.testing.assert_array_equal([*half.train, *half.test], [*tenth.train, *tenth.test])
+
+
 def test_fixed_splits_partition_the_rows_nine_to_one():
     for split in fixed_splits(442, 20, 2004):
         assert (len(split.train), len(split.test)) == (398, 44)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.records import File, Source, Split
+from datasets.records import File, Reader, Source, Split
 from datasets.splits import fixed_splits
 
 N_SPLITS = 20
@@ -60,7 +60,16 @@ def sources() -> tuple[Source, ...]:
     """The four sources, in the order of the SLANG paper's table."""
     files = _files()
 
-    def source(name, title, shape, path, read, origin, *notes, base_url=SLANG_URL) -> Source:
+    def source(
+        name: str,
+        title: str,
+        shape: tuple[int, int],
+        path: str,
+        read: Reader,
+        origin: str,
+        *notes: str,
+        base_url: str = SLANG_URL,
+    ) -> Source:
         return Source(
             name=name,
             title=title,
@@ -79,7 +88,9 @@ def sources() -> tuple[Source, ...]:
             base_url=base_url,
         )
 
-    def from_mat(name, title, shape, path, positive, origin, *notes) -> Source:
+    def from_mat(
+        name: str, title: str, shape: tuple[int, int], path: str, positive: int, origin: str, *notes: str
+    ) -> Source:
         return source(name, title, shape, path, partial(read_mat, path, shape[1], positive), origin, *notes)
 
     return (
@@ -118,8 +129,8 @@ def sources() -> tuple[Source, ...]:
             "1998, Fast training of support vector machines; the sample a1a of LIBSVM",
             "Class 1 is an income above 50,000 dollars: 25 % of rows.",
             "Only the 1605 rows of the published train part are used, the rows of VIFA's posterior experiments; a "
-            "split trains on half of them. The published test part (30956 rows) is left out: one fixed split could "
-            "not tell methods apart from chance.",
+            "split trains on half of them. The published test part (30956 rows) is left out: its one split would not "
+            "show how much a result depends on the rows trained on.",
             "The features describe people by, among others, race, sex and country of birth.",
             "10 features are constant, 4 of them padding for the last columns of the published test part; in the train "
             "part of a split it is 14 to 19.",

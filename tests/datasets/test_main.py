@@ -82,9 +82,8 @@ def test_verify_tells_damaged_from_missing(run, tmp_path, tiny, place):
     code, out, _ = run("verify")
     assert code == 1
     states = {line.split(": ")[0]: line.split(": ")[1] for line in out.splitlines()}
-    assert states == dict.fromkeys(datasets.names(), "not here") | dict.fromkeys(BUILT_IN, "built in") | {
-        "tiny": "damaged"
-    }
+    downloads = dict.fromkeys(datasets.names(), "not here") | {"tiny": "damaged"}
+    assert states == downloads | dict.fromkeys(BUILT_IN, "built in")
 
 
 def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):

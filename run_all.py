@@ -14,6 +14,7 @@ from bench.plan import (
     chosen_datasets,
     chosen_methods,
     chosen_splits,
+    excluded,
     have,
     parse_devices,
     parse_splits,
@@ -52,7 +53,11 @@ def main(
         str | None, typer.Option(help="For example 0-4,7; by default the preset's.", rich_help_panel=WHAT)
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="paper: the papers' protocol. quick: a page in minutes.", rich_help_panel=HOW)
+        str,
+        typer.Option(
+            help="paper: the papers' protocol. tuned: one generous budget for all. quick: a page in minutes.",
+            rich_help_panel=HOW,
+        ),
     ] = "quick",
     trials: Annotated[
         int | None, typer.Option(help="Hyper-parameter settings tried per cell.", rich_help_panel=HOW)
@@ -60,6 +65,12 @@ def main(
     folds: Annotated[int | None, typer.Option(help="Parts of the cross-validation.", rich_help_panel=HOW)] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training rows.", rich_help_panel=HOW)] = None,
     sampler: Annotated[str | None, typer.Option(help="random or tpe.", rich_help_panel=HOW)] = None,
+    space: Annotated[
+        str | None, typer.Option(help="paper: each paper's ranges. wide: the same wide ones.", rich_help_panel=HOW)
+    ] = None,
+    likelihood: Annotated[
+        str | None, typer.Option(help="Of regression: gaussian or heteroscedastic.", rich_help_panel=HOW)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
     devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
     workers: Annotated[
@@ -93,7 +104,14 @@ def main(
         console.show_lists(data_dir)
         return
     try:
-        changes = {"trials": trials, "folds": folds, "epochs": epochs, "sampler": sampler}
+        changes = {
+            "trials": trials,
+            "folds": folds,
+            "epochs": epochs,
+            "sampler": sampler,
+            "space": space,
+            "likelihood": likelihood,
+        }
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
         request = Request(suite, preset, *named, numbers, changes, seed)
@@ -107,7 +125,8 @@ def main(
         console.show_broken(broken)
         if missing and strict:
             raise Refused(f"--strict: {len(missing)} data set(s) cannot be had")
-        wanted = cells(request, {name: chosen[name] for name in here}, usable)
+        without = excluded(request, here, usable)
+        wanted = cells(request, {name: chosen[name] for name in here}, usable, without)
     except Refused as refusal:
         console.show_refusal(str(refusal))
         raise typer.Exit(2) from None
@@ -123,6 +142,7 @@ def main(
     todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
     n_workers = workers or console.default_workers(slots)
     console.show_plan(protocol_of(request), wanted, todo, slots, n_workers)
+    console.show_excluded(without)
     if dry_run:
         return
     results.note_missing(missing)

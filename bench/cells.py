@@ -1,7 +1,9 @@
-"""A cell: the unit of work, of resume and of results."""
+"""A cell: the unit of resume and of results. A pack of cells: the unit of work."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import ceil
 
 import datasets
 from bench.protocol import Protocol
@@ -32,7 +34,8 @@ class Cell:
     def key(self) -> str:
         """A relative path without suffix that names this cell and no other."""
         protocol = f"{self.preset}-{self.protocol.hash}"
-        return f"{self.suite}/{self.dataset}/{self.method}/{protocol}/split{self.split:02d}-seed{self.seed}"
+        method = self.method.replace(":", "+")  # some file systems take no colon
+        return f"{self.suite}/{self.dataset}/{method}/{protocol}/split{self.split:02d}-seed{self.seed}"
 
     @property
     def fit_seed(self) -> int:
@@ -71,3 +74,16 @@ def cells_of(
         for split in splits[name]
     ]
     return sorted(cells, key=lambda cell: -cell.work)
+
+
+def packs(cells: Sequence[Cell], largest: int, workers: int) -> list[tuple[Cell, ...]]:
+    """The cells in packs that differ in their split alone, for one worker to train side by side.
+
+    A pack has `largest` cells at most, and no more than leave some for every worker.
+    """
+    size = max(1, min(largest, ceil(len(cells) / workers)))
+    found = []
+    for _, group in groupby(cells, key=lambda cell: replace(cell, split=0)):
+        own = list(group)
+        found += [tuple(own[first : first + size]) for first in range(0, len(own), size)]
+    return found

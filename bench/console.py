@@ -13,7 +13,7 @@ from rich.table import Table
 
 import datasets
 import methods
-from bench.cells import Cell
+from bench.cells import Cell, packs
 from bench.plan import Missing
 from bench.protocol import Protocol
 from bench.schema import STATUSES
@@ -78,6 +78,15 @@ def show_broken(broken: Mapping[str, str]) -> None:
         err.print(f"[yellow]Without a method:[/] {escape(problem)}", soft_wrap=True)
 
 
+def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
+    """Methods that cannot be used on some of the data sets, with the reason."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for (method, dataset), reason in excluded.items():
+        reasons.setdefault((method, reason), []).append(dataset)
+    for (method, reason), names in reasons.items():
+        say(f"  {method} is not for {', '.join(names)}: {reason}")
+
+
 def show_plan(
     named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[str], workers: int
 ) -> None:
@@ -108,10 +117,16 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
     """Run cells and store each as it finishes, under a progress bar; True if Ctrl-C ended it."""
     if not todo:
         return False
-    from bench.scheduler import run_jobs
-    from bench.worker import Job
+    import torch
 
-    jobs = [Job(cell, results.journal(cell), data_dir, slots[number % len(slots)]) for number, cell in enumerate(todo)]
+    from bench.scheduler import run_jobs
+    from bench.worker import MAX_PACK, Job
+
+    largest = min(MAX_PACK[torch.device(slot).type] for slot in slots)
+    jobs = [
+        Job(pack, tuple(map(results.journal, pack)), data_dir, slots[number % len(slots)])
+        for number, pack in enumerate(packs(todo, largest, workers))
+    ]
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -122,7 +137,7 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         bar = progress.add_task("running", total=sum(cell.work for cell in todo), done=0, cells=len(todo))
-        running = {job.cell: job for job in jobs}
+        running = {cell: job for job in jobs for cell in job.cells}
         try:
             with closing(run_jobs(jobs, workers)) as outcomes, _polling(progress, bar, running):
                 for outcome in outcomes:
@@ -146,7 +161,9 @@ def _polling(progress: Progress, bar: TaskID, running: dict) -> Iterator[None]:
 
     def poll() -> None:
         while not stop.wait(POLL_SECONDS):
-            left = sum(cell.work * (1 - fraction_done(job)) for cell, job in list(running.items()))
+            now = dict(running)
+            left_of = {job: 1 - fraction_done(job) for job in set(now.values())}
+            left = sum(cell.work * left_of[job] for cell, job in now.items())
             progress.update(bar, completed=total - left)
 
     thread = Thread(target=poll, daemon=True)
@@ -177,8 +194,7 @@ def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missin
         for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
     }
     rows = rows[(rows["metric"] == "nmll")]
-    ran = {cell.method for cell in wanted}
-    names = [name for name in methods.names() if name in ran]
+    names = tuple(dict.fromkeys(cell.method for cell in wanted))
     say("NMLL, mean±standard error over splits (lower is better):")
     table = Table(box=None)
     table.add_column("data set", no_wrap=True)

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,10 +74,12 @@ def broken_datasets() -> list[Missing]:
 def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
     """Names of the methods asked for, and of those of installed packages that cannot be loaded, with the reason.
 
-    A broken method that was asked for by name is refused. This imports the methods.
+    "headline" stands for one method of each idea. An unknown method, and a broken one that was asked for by name, are
+    refused. This imports the methods.
     """
-    names = methods.names() if request.methods is None else request.methods
-    names = tuple(dict.fromkeys(known("method", name, methods.names()) for name in names))
+    asked = methods.names() if request.methods is None else request.methods
+    groups = (methods.headline() if name == "headline" else (name,) for name in asked)
+    names = tuple(dict.fromkeys(name for group in groups for name in group))
     broken = {name: problem for name in names if (problem := methods.problem_with(name))}
     if broken and request.methods is not None:
         raise Refused(next(iter(broken.values())))
@@ -109,10 +111,31 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
     return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
 
 
-def cells(request: Request, splits: Mapping[str, Sequence[int]], method_names: Sequence[str]) -> list[Cell]:
-    """The cells of the request, longest work first; `splits` maps each data set that can be had to its splits."""
+def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Why a method cannot be used on a data set, for each (method, data set) that does not go together."""
+    from bench.tasks import task_of
+
+    _, protocol = protocol_of(request)
+    tasks = {name: task_of(request.suite, name, protocol.likelihood) for name in names}
+    reasons = {
+        (method, name): methods.get(method).excludes(task) for method in method_names for name, task in tasks.items()
+    }
+    return {pair: reason for pair, reason in reasons.items() if reason}
+
+
+def cells(
+    request: Request,
+    splits: Mapping[str, Sequence[int]],
+    method_names: Sequence[str],
+    without: Container[tuple[str, str]] = (),
+) -> list[Cell]:
+    """The cells of the request, longest work first.
+
+    `splits` maps each data set that can be had to its splits; pairs (method, data set) in `without` are left out.
+    """
     preset, protocol = protocol_of(request)
-    return cells_of(request.suite, tuple(splits), method_names, splits, preset, protocol, request.seed)
+    found = cells_of(request.suite, tuple(splits), method_names, splits, preset, protocol, request.seed)
+    return [cell for cell in found if (cell.method, cell.dataset) not in without]
 
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:

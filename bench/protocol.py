@@ -4,7 +4,11 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 
-SAMPLERS = ("random", "tpe")
+CHOICES = {
+    "sampler": ("random", "tpe"),
+    "space": ("paper", "wide"),
+    "likelihood": ("gaussian", "heteroscedastic"),
+}
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,9 @@ class Protocol:
         sampler: "random" draws all trials at once, "tpe" in rounds that learn from the ones before.
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
+        space: "paper" tunes over the ranges of each method's paper, "wide" over ranges that suit every data set.
+        likelihood: of regression tasks: "gaussian" with one tuned noise precision, or "heteroscedastic", whose variance
+            the network predicts.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
@@ -30,6 +37,8 @@ class Protocol:
     samples: int = 100
     validation_samples: int = 100
     max_minibatches: int | None = None
+    space: str = "paper"
+    likelihood: str = "gaussian"
 
     def __post_init__(self):
         least = dict.fromkeys(("epochs", "batch_size", "trials", "samples", "validation_samples"), 1) | {"folds": 2}
@@ -39,8 +48,9 @@ class Protocol:
             value = getattr(self, name)
             if type(value) is not int or value < smallest:
                 raise ValueError(f"{name} is {value}; it must be an integer of at least {smallest}")
-        if self.sampler not in SAMPLERS:
-            raise ValueError(f"sampler is {self.sampler!r}; it must be one of {', '.join(SAMPLERS)}")
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
 
     def changed(self, **changes) -> "Protocol":
         """This protocol with those of `changes` that are not None."""

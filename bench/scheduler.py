@@ -1,9 +1,9 @@
-"""Runs jobs on worker processes through joblib; a worker that dies takes no other cell with it."""
+"""Runs jobs on worker processes through joblib; a worker that dies takes no other job with it."""
 
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from joblib import Parallel, delayed, parallel_config
@@ -17,7 +17,7 @@ MAX_SILENT_DEATHS = 3
 
 @dataclass(frozen=True)
 class Marked:
-    """A job with the file that exists while it runs, which tells a dead worker's cell from those still waiting.
+    """A job with the file that exists while it runs, which tells a dead worker's job from those still waiting.
 
     The file holds the fraction that is done.
     """
@@ -32,7 +32,7 @@ class Marked:
 
 def marker_of(job: Job) -> Path:
     """The file that exists while the job runs."""
-    return job.journal.with_suffix(".running")
+    return job.journals[0].with_suffix(".running")
 
 
 def fraction_done(job: Job) -> float:
@@ -48,54 +48,58 @@ def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
 
     When a worker dies (killed, out of memory) the cells that were running are each tried once more, alone; one that
     dies again is yielded as failed. Everything else goes on. Closing the iterator stops the workers. Where workers die
-    again and again before they reach a cell, joblib's TerminatedWorkerError is raised.
+    again and again before they reach a job, joblib's TerminatedWorkerError is raised.
     """
     silent_deaths = 0
-    waiting = {job.cell: Marked(job, os.getpid()) for job in jobs}
+    waiting = {job: Marked(job, os.getpid()) for job in jobs}
     for marked in waiting.values():
         marked.marker.unlink(missing_ok=True)
     try:
         while waiting:
             try:
-                for outcome in _on_processes(list(waiting.values()), workers):
-                    del waiting[outcome.cell]
-                    yield outcome
+                for job, outcomes in _on_processes(list(waiting.values()), workers):
+                    del waiting[job]
+                    yield from outcomes
             except TerminatedWorkerError:
                 suspects = [marked for marked in waiting.values() if marked.marker.exists()]
                 silent_deaths = 0 if suspects else silent_deaths + 1
                 if silent_deaths == MAX_SILENT_DEATHS:
                     raise
                 for marked in suspects:
-                    del waiting[marked.job.cell]
-                    yield _second_try(marked)
+                    del waiting[marked.job]
+                    marked.marker.unlink(missing_ok=True)
+                    for alone in marked.job.alone():
+                        yield _second_try(replace(marked, job=alone))
     finally:
         get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
-def _on_processes(jobs: Sequence[Marked], workers: int) -> Iterator[Outcome]:
-    # batch_size 1: loky would otherwise glue short cells together, and a death would take them all.
+def _on_processes(jobs: Sequence[Marked], workers: int) -> Iterator[tuple[Job, list[Outcome]]]:
+    # batch_size 1: loky would otherwise glue short jobs together, and a death would take them all.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
         yield from pool(delayed(_run_marked)(marked) for marked in jobs)
 
 
 def _second_try(marked: Marked) -> Outcome:
-    marked.marker.unlink(missing_ok=True)
+    """The outcome of a job of one cell, on a process of its own."""
     try:
         # With a single worker joblib would run the cell in this very process, which must not die with it.
-        return next(_on_processes([marked], workers=2))
+        _, (outcome,) = next(_on_processes([marked], workers=2))
+        return outcome
     except TerminatedWorkerError as death:
         marked.marker.unlink(missing_ok=True)
-        return Outcome(marked.job.cell, failed_row(marked.job, f"the worker process died twice: {death}"), None)
+        (cell,) = marked.job.cells
+        return Outcome(cell, failed_row(cell, marked.job.device, f"the worker process died twice: {death}"), None)
 
 
-def _run_marked(marked: Marked) -> Outcome:
+def _run_marked(marked: Marked) -> tuple[Job, list[Outcome]]:
     if os.getpid() != marked.driver:
         # Ctrl-C reaches the whole process group; the driver alone decides what it means.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     marked.marker.parent.mkdir(parents=True, exist_ok=True)
     marked.marker.touch()
     try:
-        return run(marked.job, tell=lambda fraction: marked.marker.write_text(f"{fraction:.4f}"))
+        return marked.job, run(marked.job, tell=lambda fraction: marked.marker.write_text(f"{fraction:.4f}"))
     finally:
         marked.marker.unlink(missing_ok=True)

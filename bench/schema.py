@@ -12,7 +12,6 @@ import pyarrow as pa
 SCHEMA_VERSION = 2
 
 STATUSES = ("ok", "diverged", "failed")
-TASKS = ("regression", "binary", "multiclass")
 
 REGRESSION = {
     "nmll_moment": "nmll of one Gaussian with the mixture's mean and variance; nats, original units",
@@ -80,7 +79,7 @@ CELLS = pa.schema(
         pa.field("schema_version", pa.int32(), nullable=False),
         pa.field("suite", pa.string(), nullable=False),
         pa.field("dataset", pa.string(), nullable=False),
-        pa.field("task", pa.string()),  # one of TASKS; null where the worker did not live to find out
+        pa.field("task", pa.string()),  # "regression", "binary" or "multiclass"; null if a worker died before it knew
         pa.field("method", pa.string(), nullable=False),
         pa.field("split", pa.int32(), nullable=False),
         pa.field("preset", pa.string(), nullable=False),

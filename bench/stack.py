@@ -70,9 +70,13 @@ class Stack:
     ):
         self.method, self.data, self.fits, self.schedule = method, data, fits, schedule
         self._model = Model(method, task, dtype)
-        self._lift = lockstep if stacked else one_by_one
+        self._stacked, self._lift = stacked, lockstep if stacked else one_by_one
         self._execution = execution if stacked else "eager"
         self._members = [(fit, member) for fit in fits for member in range(method.members)]
+        self._n_rows = len(self._members)
+        if stacked and self._n_rows == 1:
+            # A batch of one takes other kernels: with a twin, a fit's bits do not tell whether it has neighbours.
+            self._members *= 2
         self._row = rows_of(
             [fit for fit, _ in self._members],
             data,
@@ -84,7 +88,9 @@ class Stack:
             state = self._train(watch)
             if method.sweeps:
                 state = self._sweep(state)
-            self.posterior = self._lift(self._model.finish, (False, False))(self._row, state)
+            posterior = self._lift(self._model.finish, (False, False))(self._row, state)
+        self._row, self.posterior = tree_map(itemgetter(slice(self._n_rows)), (self._row, posterior))
+        del self._members[self._n_rows :]
 
     @property
     def n_parameters(self) -> int:
@@ -121,8 +127,11 @@ class Stack:
         for first in range(0, len(rows), group):
             here = rows[first : first + group]
             index = self._index(_padded(here, longest)).repeat_interleave(members, dim=0)
-            chosen = itemgetter(slice(first * members, (first + group) * members))
+            chosen = itemgetter(slice(first * members, (first + len(here)) * members))
             row, posterior, tape = tree_map(chosen, (self._row, self.posterior, tapes))
+            if self._stacked and len(index) == 1:
+                twin = partial(torch.repeat_interleave, repeats=2, dim=0)  # as in training
+                row, posterior, tape, index = tree_map(twin, (row, posterior, tape, index))
             pieces = [predict(row, posterior, piece, tape) for piece in index.split(points, dim=1)]
             joined = tree_map(lambda *parts: torch.cat(parts, dim=2), *pieces)
             pooled = tree_map(lambda part: part.unflatten(0, (-1, members)).flatten(1, 2), joined)

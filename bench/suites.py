@@ -35,11 +35,12 @@ class Suite:
 SUITES = {
     "uci": Suite(
         name="uci",
-        title="UCI regression",
+        title="UCI regression and classification",
         hidden=(50,),
-        splits={"paper": None, "quick": 3},
+        splits={"paper": None, "tuned": None, "quick": 3},
         presets={
             "paper": Protocol(),
+            "tuned": Protocol(epochs=300, batch_size=32, sampler="tpe", space="wide", max_minibatches=20_000),
             "quick": Protocol(
                 epochs=150, batch_size=20, trials=8, folds=3, samples=100, validation_samples=30, max_minibatches=1500
             ),

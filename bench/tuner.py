@@ -1,13 +1,13 @@
-"""Hyper-parameter search inside one train split: an Optuna study whose trials train together.
+"""Hyper-parameter search inside train splits: Optuna studies, one per cell, whose trials train together.
 
-Trials are asked for in rounds. A round's trials x folds are one stack; the objective of a trial is the mean over the
-folds of the validation NMLL. Only training rows are ever seen here.
+Trials are asked for in rounds. A round's trials x folds, of all cells that are tuned side by side, are stacked; the
+objective of a trial is the mean over the folds of the validation NMLL. Only training rows are ever seen here.
 """
 
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,8 +26,9 @@ TPE_STARTUP, TPE_ROUND = 10, 5
 SECONDS = "seconds of the round from trial "  # user attributes of a study
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
 
-# (trial number, hyper-parameters) of a round's trials -> the mean validation NMLL of each
-Objective = Callable[[list[tuple[int, dict[str, float]]]], list[float]]
+Trials = list[tuple[int, dict[str, float]]]  # (trial number, hyper-parameters) of a round
+# For each search that takes part in a round its trials -> for each the mean validation NMLL of each trial
+Objective = Callable[[list[tuple["Search", Trials]]], list[list[float]]]
 
 
 class Diverged(ArithmeticError):
@@ -51,39 +52,63 @@ class Tuned:
     seconds: float = field(compare=False)
 
 
-def tune(
-    journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int, objective: Objective
-) -> Tuned:
-    """Run the study kept in the file `journal`, or what is left of it, and return its best trial.
+class Search:
+    """One cell's study, kept in the file `journal`, or what is left of it.
 
     A trial's hyper-parameters depend on `seed`, its number and, for TPE, the rounds before it, so a study that was
     interrupted goes on from its last complete round and ends as it would have undisturbed. A trial whose score is
     not finite, or absurd, is told as failed.
-
-    Raises:
-        Diverged: when all trials failed.
     """
-    study = _opened(journal, protocol)
-    for start, end in rounds(protocol):
-        if len(study.trials) >= end:
-            continue
-        started, asked = time.perf_counter(), []
+
+    def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
+        self._space, self._protocol, self._seed = space, protocol, seed
+        self._study = _opened(journal, protocol)
+
+    @property
+    def n_asked(self) -> int:
+        """Trials so far."""
+        return len(self._study.get_trials(deepcopy=False))
+
+    def ask(self, start: int, end: int) -> list[optuna.Trial]:
+        """The trials of a round, from number `start` to before `end`."""
+        asked = []
         for number in range(start, end):
-            study.sampler = _sampler(protocol.sampler, seed_of(seed, "trial", number))
-            asked.append(study.ask(space))
-        scores = objective([(trial.number, trial.params) for trial in asked])
+            self._study.sampler = _sampler(self._protocol.sampler, seed_of(self._seed, "trial", number))
+            asked.append(self._study.ask(self._space))
+        return asked
+
+    def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
+        """The scores of a round's trials, and how long they took."""
         # Before the telling, which is what makes a round complete.
-        study.set_user_attr(f"{SECONDS}{start}", time.perf_counter() - started)
+        self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
         for trial, score in zip(asked, scores, strict=True):
             if math.isfinite(score) and score < ABSURD_NMLL:
-                study.tell(trial, score)
+                self._study.tell(trial, score)
             else:
-                study.tell(trial, state=TrialState.FAIL)
-    failed = sum(trial.state == TrialState.FAIL for trial in study.trials)
-    if failed == len(study.trials):
-        raise Diverged(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
-    seconds = sum(value for name, value in study.user_attrs.items() if name.startswith(SECONDS))
-    return Tuned(study.best_params, study.best_value, len(study.trials), failed, seconds)
+                self._study.tell(trial, state=TrialState.FAIL)
+
+    def best(self) -> Tuned:
+        """The best trial of the finished study. Raises Diverged when all trials failed."""
+        trials = self._study.get_trials(deepcopy=False)
+        failed = sum(trial.state == TrialState.FAIL for trial in trials)
+        if failed == len(trials):
+            raise Diverged(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
+        seconds = sum(value for name, value in self._study.user_attrs.items() if name.startswith(SECONDS))
+        return Tuned(self._study.best_params, self._study.best_value, len(trials), failed, seconds)
+
+
+def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -> None:
+    """Run the studies of `searches` side by side to their end; those in a round share its time by their trials."""
+    for start, end in rounds(protocol):
+        due = [search for search in searches if search.n_asked < end]
+        if not due:
+            continue
+        started, asked = time.perf_counter(), [search.ask(start, end) for search in due]
+        trials = [[(trial.number, trial.params) for trial in own] for own in asked]
+        scores = objective(list(zip(due, trials, strict=True)))
+        seconds = (time.perf_counter() - started) / len(due)
+        for search, own, its_scores in zip(due, asked, scores, strict=True):
+            search.tell(own, its_scores, seconds)
 
 
 def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:

@@ -1,14 +1,14 @@
-"""From a cell to its row: tune, fit, predict, score."""
+"""From cells to their rows: tune, fit, predict, score."""
 
 import json
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,168 +25,217 @@ from bench.row import Data, Fit
 from bench.schema import SCHEMA_VERSION, predictions_schema
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.suites import SUITES
-from bench.tuner import Diverged, Tuned, mean_over_folds, rounds, tune
+from bench.tasks import task_of
+from bench.tuner import Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
 from datasets import Standardisation, folds
-from methods.likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
-from methods.networks import MLP
 from methods.predictive import Normals, Predictive
-from methods.problem import Task
 
 TELL_SECONDS = 1.0
 MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # on a CPU core larger stacks gain little and cost memory
+MAX_PACK = {"cpu": 5, "cuda": 20}  # cells side by side: their final fits fill a stack, and no more is lost at a stop
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker needs to run one cell.
+    """What a worker needs to run cells that differ in their split alone, side by side.
 
     Attributes:
-        cell: to be run.
-        journal: file of its Optuna study.
+        cells: to be run.
+        journals: the file of each cell's Optuna study.
         data_dir: data directory, or None for the default.
         device: torch device name.
     """
 
-    cell: Cell
-    journal: Path
+    cells: tuple[Cell, ...]
+    journals: tuple[Path, ...]
     data_dir: Path | None
     device: str
+
+    def alone(self) -> list["Job"]:
+        """One job for each cell."""
+        pairs = zip(self.cells, self.journals, strict=True)
+        return [replace(self, cells=(cell,), journals=(journal,)) for cell, journal in pairs]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished cell: its row of `bench.schema.CELLS` and, unless it failed, its predictions."""
+    """A finished cell: its row of `bench.schema.CELLS` and, if it is ok, its predictions."""
 
     cell: Cell
     row: dict[str, Any]
     predictions: pa.Table | None
 
 
-def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> Outcome:
-    """Run one cell. Whatever goes wrong inside becomes the row's status and error; nothing is raised.
+def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> list[Outcome]:
+    """Run the cells of a job. Whatever goes wrong inside becomes a row's status and error; nothing is raised.
 
-    `tell` is called now and then with the fraction of the cell's updates that are done.
+    `tell` is called now and then with the fraction of the job's updates that are done.
     """
     settle()
     device = torch.device(job.device)
     memory.reset_peak(device)
-    found: dict[str, Any] = {}
-    predictions = None
+    found: list[dict[str, Any]] = [{} for _ in job.cells]
     try:
-        predictions = _CellRun(job, device, found, tell).go()
-        status, error = "ok", None
-    except Diverged as problem:
-        status, error = "diverged", str(problem)
+        ends = _Pack(job, device, found, tell).go()
     except Exception:
-        status, error = "failed", traceback.format_exc(limit=-6)
-    found["peak_memory_mib"] = memory.peak_mib(device)
-    return Outcome(job.cell, _identity(job.cell, device) | found | {"status": status, "error": error}, predictions)
+        if len(job.cells) > 1:
+            # Side by side one cell's failure is everybody's; alone it is its own. Finished rounds are kept.
+            return [outcome for one in job.alone() for outcome in run(one, tell)]
+        ends = [_End("failed", traceback.format_exc(limit=-6))]
+    peak = {"peak_memory_mib": memory.peak_mib(device)}
+    return [
+        Outcome(
+            cell, _identity(cell, device) | own | peak | {"status": end.status, "error": end.error}, end.predictions
+        )
+        for cell, own, end in zip(job.cells, found, ends, strict=True)
+    ]
 
 
-def failed_row(job: Job, error: str) -> dict[str, Any]:
+def failed_row(cell: Cell, device: str, error: str) -> dict[str, Any]:
     """The row of a cell whose worker did not live to write one."""
-    return _identity(job.cell, torch.device(job.device)) | {"status": "failed", "error": error}
+    return _identity(cell, torch.device(device)) | {"status": "failed", "error": error}
 
 
-class _CellRun:
-    """The steps of one cell; what each finds out goes into `found` at once, so that a later failure keeps it."""
+class _End(NamedTuple):
+    """What became of a cell."""
 
-    def __init__(self, job: Job, device: torch.device, found: dict[str, Any], tell: Callable[[float], None]):
-        self.cell, self.journal, self.device, self.found = job.cell, job.journal, device, found
-        self.dataset = datasets.load(job.cell.dataset, job.data_dir)
-        self.split = self.dataset.splits[job.cell.split]
-        found |= {
-            "task": datasets.entry(job.cell.dataset).task,
-            "n_train": len(self.split.train),
-            "n_test": len(self.split.test),
-            "n_ood": len(self.dataset.ood),
-            "data_sha256": self.dataset.data_sha256,
-            "split_sha256": self.dataset.split_sha256[job.cell.split],
-        }
-        self.method = methods.get(job.cell.method)
-        self.task = task_of(job.cell.suite, job.cell.dataset)
+    status: str
+    error: str | None = None
+    predictions: pa.Table | None = None
+
+
+class _Pack:
+    """The steps of a job; what one finds out about a cell goes into `found` at once, and a later failure keeps it."""
+
+    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Callable[[float], None]):
+        self.cells, self.journals, self.device, self.found = job.cells, job.journals, device, found
+        first = job.cells[0]
+        self.protocol = first.protocol
+        self.dataset = datasets.load(first.dataset, job.data_dir)
+        self.splits = [self.dataset.splits[cell.split] for cell in self.cells]
+        for own, cell, split in zip(found, self.cells, self.splits, strict=True):
+            own |= {
+                "task": datasets.entry(cell.dataset).task,
+                "n_train": len(split.train),
+                "n_test": len(split.test),
+                "n_ood": len(self.dataset.ood),
+                "data_sha256": self.dataset.data_sha256,
+                "split_sha256": self.dataset.split_sha256[cell.split],
+            }
+        if len({len(split.train) for split in self.splits}) > 1:
+            raise ValueError("splits of different sizes cannot be trained in step")
+        self.method = methods.get(first.method)
+        self.task = task_of(first.suite, first.dataset, self.protocol.likelihood)
         x = np.concatenate([self.dataset.x, self.dataset.ood])
         y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])  # the latter are never looked at
         self.data = Data.of(x, y, device)
         self.limit = max(1, MAX_STACK_ROWS[device.type] // self.method.members) if self.method.stackable else 1
-        protocol = job.cell.protocol
-        stacks = sum(ceil((end - start) * protocol.folds / self.limit) for start, end in rounds(protocol)) + 1
-        self.progress = _Progress(stacks, tell)
+        fits = [(end - start) * self.protocol.folds for start, end in rounds(self.protocol)] + [1]
+        self.progress = _Progress(sum(ceil(len(self.cells) * count / self.limit) for count in fits), tell)
 
-    def go(self) -> pa.Table:
-        """Tune, fit, predict, score; returns the predictions."""
-        tuned = self._tune()
-        self.found |= {
-            "tune_seconds": tuned.seconds,
-            "hparams": json.dumps(tuned.hparams),
-            "validation_nmll": tuned.validation_nmll,
-            "n_trials": tuned.n_trials,
-            "n_trials_failed": tuned.n_failed,
-        }
+    def go(self) -> list[_End]:
+        """Tune, fit, predict, score each cell."""
+        ends: list[_End | None] = [None] * len(self.cells)
+        tuned: dict[int, Tuned] = {}
+        for number, search in enumerate(self._tune()):
+            try:
+                tuned[number] = search.best()
+            except Diverged as problem:
+                ends[number] = _End("diverged", str(problem))
+        for number, best in tuned.items():
+            self.found[number] |= {
+                "tune_seconds": best.seconds,
+                "hparams": json.dumps(best.hparams),
+                "validation_nmll": best.validation_nmll,
+                "n_trials": best.n_trials,
+                "n_trials_failed": best.n_failed,
+            }
+        for first in range(0, len(tuned), self.limit):
+            here = list(tuned)[first : first + self.limit]
+            for number, end in zip(here, self._finals(here, tuned), strict=True):
+                ends[number] = end
+        return ends
 
-        train, test = self.split.train, self.split.test
+    def _finals(self, numbers: Sequence[int], tuned: Mapping[int, Tuned]) -> list[_End]:
+        """The final fits of some cells, stacked, and their scores on the test parts."""
+        fits = [
+            Fit(self.splits[number].train, tuned[number].hparams, seed_of(self.cells[number].fit_seed, "final"))
+            for number in numbers
+        ]
         started = self._now()
-        stack = self._train([Fit(train, tuned.hparams, seed_of(self.cell.fit_seed, "final"))], len(train))
-        self.found |= {
-            "fit_seconds": self._now() - started,
-            "n_weights": stack.n_weights,
-            "n_parameters": stack.n_parameters,
-            "diagnostics": json.dumps(stack.diagnostics()[0]),
-        }
+        stack = self._train(fits, len(fits[0].rows))
+        fit_seconds = (self._now() - started) / len(fits)
+        diagnostics = stack.diagnostics()
 
+        tests = [self.splits[number].test for number in numbers]
         started = self._now()
-        predictive = self._predictive(stack, test)
-        self.found["predict_seconds_per_1000"] = (self._now() - started) / len(test) * 1000
+        predictives = list(self._predictives(stack, tests))
+        seconds_per_1000 = (self._now() - started) / sum(map(len, tests)) * 1000
+        ood_rows = len(self.dataset.x) + np.arange(len(self.dataset.ood))
+        oods = list(self._predictives(stack, [ood_rows] * len(numbers))) if len(ood_rows) else [None] * len(numbers)
+        for number, diagnosed in zip(numbers, diagnostics, strict=True):
+            self.found[number] |= {
+                "fit_seconds": fit_seconds,
+                "n_weights": stack.n_weights,
+                "n_parameters": stack.n_parameters,
+                "diagnostics": json.dumps(diagnosed),
+                "predict_seconds_per_1000": seconds_per_1000,
+            }
+        return [self._score(*one) for one in zip(numbers, predictives, oods, strict=True)]
 
-        ood = (
-            self._predictive(stack, len(self.dataset.x) + np.arange(n_ood))
-            if (n_ood := len(self.dataset.ood))
-            else None
-        )
+    def _score(self, number: int, predictive: Predictive, ood: Predictive | None) -> _End:
+        if not all(part.isfinite().all() for part in (*predictive, *(ood or ()))):
+            return _End("diverged", "the final fit predicts numbers that are not finite")
+        train, test = self.splits[number].train, self.splits[number].test
         y = torch.tensor(self.dataset.y[test])
         y_scale = float(Standardisation.of(self.dataset.y, train).scale)
-        self.found |= metrics.evaluate(predictive, y, y_scale, ood)
-        return predictions_table(predictive, test, y, ood)
+        self.found[number] |= metrics.evaluate(predictive, y, y_scale, ood)
+        return _End("ok", None, predictions_table(predictive, test, y, ood))
 
-    def _predictive(self, stack: Stack, rows: np.ndarray) -> Predictive:
-        """The only fit's predictive, on the CPU."""
-        found = next(stack.predict([rows], self.cell.protocol.samples))
-        if not all(part.isfinite().all() for part in found):
-            raise Diverged("the final fit predicts numbers that are not finite")
-        return type(found)(*(part.cpu() for part in found))
+    def _predictives(self, stack: Stack, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
+        """Each fit's predictive at its own rows, on the CPU."""
+        for found in stack.predict(rows, self.protocol.samples):
+            yield type(found)(*(part.cpu() for part in found))
 
-    def _tune(self) -> Tuned:
-        cell, protocol, train = self.cell, self.cell.protocol, self.split.train
-        validation = [train[part] for part in folds(len(train), protocol.folds, cell.fold_seed)]
-        training = [np.setdiff1d(train, part) for part in validation]
-        largest = max(map(len, training))
+    def _tune(self) -> list[Search]:
+        """The finished study of each cell."""
+        space = (
+            self.method.wide_space(self.task) if self.protocol.space == "wide" else self.method.search_space(self.task)
+        )
+        searches = [
+            Search(journal, space, self.protocol, cell.fit_seed)
+            for cell, journal in zip(self.cells, self.journals, strict=True)
+        ]
+        parts = [_folds(cell, split.train) for cell, split in zip(self.cells, self.splits, strict=True)]
 
-        def objective(trials: list[tuple[int, dict[str, float]]]) -> list[float]:
-            fits = [
-                Fit(rows, hparams, seed_of(cell.fit_seed, "trial", number, fold))
-                for number, hparams in trials
-                for fold, rows in enumerate(training)
-            ]
-            scores = self._scores(fits, validation * len(trials), largest)
-            return mean_over_folds(scores, protocol.folds)
+        def objective(due: list[tuple[Search, Trials]]) -> list[list[float]]:
+            fits, validation = [], []
+            for search, trials in due:
+                number = searches.index(search)
+                for trial, hparams in trials:
+                    for fold, (training, held_out) in enumerate(parts[number]):
+                        seed = seed_of(self.cells[number].fit_seed, "trial", trial, fold)
+                        fits.append(Fit(training, hparams, seed))
+                        validation.append(held_out)
+            scores = mean_over_folds(self._scores(fits, validation), self.protocol.folds)
+            ends = np.cumsum([len(trials) for _, trials in due])
+            return [scores[end - len(trials) : end] for end, (_, trials) in zip(ends, due, strict=True)]
 
-        space = self.method.search_space(self.task)
-        return tune(self.journal, space, protocol, cell.fit_seed, objective)
+        tune(searches, self.protocol, objective)
+        return searches
 
-    def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray], largest: int) -> np.ndarray:
+    def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray]) -> np.ndarray:
         """The validation NMLL of each fit at its own validation rows."""
-        scores = []
+        scores, largest = [], max(len(fit.rows) for fit in fits)
         for first in range(0, len(fits), self.limit):
             stack = self._train(fits[first : first + self.limit], largest)
             rows = validation[first : first + self.limit]
-            predictives = stack.predict(rows, self.cell.protocol.validation_samples)
-            for own, predictive in zip(rows, predictives, strict=True):
+            for own, predictive in zip(rows, stack.predict(rows, self.protocol.validation_samples), strict=True):
                 scores.append(metrics.nmll(predictive, self.data.y[own]))
         return np.array(scores)
 
     def _train(self, fits: Sequence[Fit], largest: int) -> Stack:
-        protocol = self.cell.protocol
+        protocol = self.protocol
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, self.method.batches_per_update, protocol.max_minibatches
         )
@@ -197,6 +246,12 @@ class _CellRun:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
+
+
+def _folds(cell: Cell, train: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and validation rows of each fold; the same for every method."""
+    held_out = [train[part] for part in folds(len(train), cell.protocol.folds, cell.fold_seed)]
+    return [(np.setdiff1d(train, part), part) for part in held_out]
 
 
 class _Progress:
@@ -218,19 +273,6 @@ class _Progress:
                 self._tell((before + update / n_updates) / self._n_stacks)
 
         return watch
-
-
-def task_of(suite: str, dataset: str) -> Task:
-    """The task that a suite makes of a data set."""
-    source = datasets.entry(dataset)
-    likelihood = _likelihood(source)
-    return Task(dataset, likelihood, MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs))
-
-
-def _likelihood(source: datasets.Source) -> Likelihood:
-    if source.task == "regression":
-        return Gaussian(source.noise_precisions)
-    return Bernoulli() if source.task == "binary" else Categorical(source.n_classes)
 
 
 def predictions_table(

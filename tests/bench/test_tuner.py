@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 
 from bench import tuner
 from bench.protocol import Protocol
-from bench.tuner import ABSURD_NMLL, Diverged, Tuned, mean_over_folds, tune
+from bench.tuner import ABSURD_NMLL, Diverged, Search, Tuned, mean_over_folds, tune
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 TRIALS = 17  # for TPE rounds of 10, 5 and 2
@@ -43,7 +43,10 @@ class Objective:
 
 
 def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS) -> Tuned:
-    return tune(journal, SPACE, Protocol(trials=trials, sampler=sampler), seed, objective or Objective())
+    objective, protocol = objective or Objective(), Protocol(trials=trials, sampler=sampler)
+    search = Search(journal, SPACE, protocol, seed)
+    tune([search], protocol, lambda due: [objective(trials) for _, trials in due])
+    return search.best()
 
 
 def trials_of(journal) -> list[tuple]:
@@ -335,3 +338,35 @@ def test_a_journal_cut_short_anywhere_recovers(undisturbed, tmp_path, sampler):
 def test_the_time_of_a_study_outlives_an_interruption(journal, sampler):
     first = run(journal, sampler).seconds
     assert 0 < first == run(journal, sampler).seconds
+
+
+@samplers
+def test_studies_side_by_side_end_as_each_does_alone(undisturbed, journal, sampler):
+    protocol = Protocol(trials=TRIALS, sampler=sampler)
+    searches = [Search(journal.with_name(str(seed)), SPACE, protocol, seed) for seed in (0, 1, 2)]
+    together = []
+
+    def objective(due):
+        together.append(len(due))
+        return [[Objective.of(hparams) for _, hparams in trials] for _, trials in due]
+
+    tune(searches, protocol, objective)
+    assert together == [3] * len(ROUNDS[sampler])
+    assert searches[0].best() == undisturbed[sampler][0]
+    assert len({search.best().validation_nmll for search in searches}) == 3
+
+
+def test_a_study_that_is_ahead_waits_for_the_others(undisturbed, journal):
+    with pytest.raises(Crash):
+        run(journal, "tpe", Objective(crash_in_round=2))
+    protocol = Protocol(trials=TRIALS, sampler="tpe")
+    searches = [Search(path, SPACE, protocol, seed=0) for path in (journal, journal.with_name("behind"))]
+    seen = []
+
+    def objective(due):
+        seen.append([(search is searches[0], trials[0][0]) for search, trials in due])
+        return [[Objective.of(hparams) for _, hparams in trials] for _, trials in due]
+
+    tune(searches, protocol, objective)
+    assert seen == [[(False, 0)], [(False, 10)], [(True, 15), (False, 15)]]
+    assert [search.best() for search in searches] == [undisturbed["tpe"][0]] * 2

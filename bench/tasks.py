@@ -1,0 +1,21 @@
+"""From a data set to the task that a suite makes of it."""
+
+import datasets
+from bench.suites import SUITES
+from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
+from methods.networks import MLP
+from methods.problem import Task
+
+
+def task_of(suite: str, dataset: str, regression: str = "gaussian") -> Task:
+    """The task that a suite makes of a data set; `regression` is the kind of likelihood of real-valued targets."""
+    source = datasets.entry(dataset)
+    likelihood = _likelihood(source, regression)
+    return Task(dataset, likelihood, MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs))
+
+
+def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
+    if source.task == "regression":
+        homoscedastic = regression == "gaussian"
+        return Gaussian(source.noise_precisions) if homoscedastic else HeteroscedasticGaussian()
+    return Bernoulli() if source.task == "binary" else Categorical(source.n_classes)

@@ -1,0 +1,140 @@
+"""Laplace approximations: a Gaussian round the MAP weights with the curvature that the training rows give it.
+
+After MAP training, one exact pass over the N training rows accumulates the generalised Gauss-Newton matrix, and
+
+    q(theta) = N(theta_MAP, (GGN + alpha I)^-1),      GGN = sum_n J_n^T Lambda_n J_n,
+
+J_n (O, T) the Jacobian of the outputs at x_n in the weights that are uncertain, Lambda_n (O, O) the Fisher information
+of the likelihood in its outputs, which is its Hessian where that does not depend on y. Uncertain are the last layer's
+weights (the default of Daxberger et al. 2021) or all of them. alpha is that of training: one prior, one posterior.
+
+Predictions are those of the linearised model, f(x; theta_MAP) + J(x) (theta - theta_MAP), because that is the model of
+which q is the posterior: weights drawn from a GGN posterior and put into the network itself underfit badly (Immer et
+al. 2021, section 3 and figure 1). In the last layer's weights the network is linear, and the two are the same.
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.func import jacrev, jvp, vmap
+
+from methods.base import Paper
+from methods.map import MAP
+from methods.map import State as Trained
+from methods.networks import Network
+from methods.predictive import Predictive
+from methods.problem import Problem, Sweep, Task
+
+MAX_UNCERTAIN = 1000  # weights T: a stack of 150 holds 150 T^2 numbers in double precision, and three times in `finish`
+JACOBIAN_NUMBERS = 1 << 16  # of one model's Jacobian at once
+
+
+class State(NamedTuple):
+    """Attributes:
+    trained: MAP's own.
+    ggn: (T, T), float64, because alpha must not drown in the rounding of the largest eigenvalues.
+    """
+
+    trained: Trained
+    ggn: Tensor
+
+
+class Posterior(NamedTuple):
+    """Attributes:
+    mean: (D,), the MAP weights.
+    root: (T, T), the lower Cholesky factor of the precision of the last T weights; not a number where there is none.
+    """
+
+    mean: Tensor
+    root: Tensor
+
+
+class Laplace(MAP):
+    """What the two have in common. Hyper-parameters: MAP's `lr`, `prior_precision` (alpha) and the likelihood's."""
+
+    sweeps = True
+    gaussian = True
+
+    @abstractmethod
+    def uncertain(self, network: Network) -> int:
+        """T, how many weights at the end of the flat vector are uncertain."""
+
+    def excludes(self, task: Task) -> str | None:
+        count = self.uncertain(self.network(task))
+        if count > MAX_UNCERTAIN:
+            return f"a covariance of {count} weights, where {MAX_UNCERTAIN} are the most that a stack can hold"
+        return super().excludes(task)
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        trained = super().init(problem, hparams, noise)
+        count = self.uncertain(problem.network)
+        return State(trained, trained.weights.new_zeros(count, count, dtype=torch.float64))
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        return state._replace(trained=super().update(problem, state.trained, batch, hparams, noise, t))
+
+    def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
+        weights, count = state.trained.weights, state.ggn.shape[0]
+        jacobian = vmap(jacrev(lambda last, x: outputs_of(problem, weights, last, x[None])[0]), in_dims=(None, 0))
+        at_once = max(1, JACOBIAN_NUMBERS // (count * problem.network.n_outputs))
+        ggn = state.ggn
+        for x, present in zip(rows.x.split(at_once), rows.present.split(at_once), strict=True):
+            fisher = problem.likelihood.fisher(problem.network(weights, x), hparams, problem.y_scale)
+            j = jacobian(weights[-count:], x).double()
+            weighted = (fisher * present[:, None, None]).double() @ j
+            ggn = ggn + j.flatten(0, 1).T @ weighted.flatten(0, 1)
+        return state._replace(ggn=ggn)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
+        identity = torch.eye(state.ggn.shape[0], dtype=state.ggn.dtype, device=state.ggn.device)
+        root, failed = torch.linalg.cholesky_ex(state.ggn + hparams.prior_precision * identity)
+        weights = state.trained.weights
+        return Posterior(weights, root.where(failed == 0, torch.nan).to(weights))
+
+    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
+        outputs = self._linearised(problem, posterior, x, noise, n_samples)
+        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+
+    def _linearised(self, problem: Problem, posterior: Posterior, x: Tensor, noise, n_samples: int) -> Tensor:
+        """Outputs (S, n, O) of the linearised model at S posterior samples."""
+        count = posterior.root.shape[0]
+        unit = noise.normal(count, n_samples)
+        deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
+
+        def outputs(last: Tensor) -> Tensor:
+            return outputs_of(problem, posterior.mean, last, x)
+
+        def shifted(deviation: Tensor) -> Tensor:
+            centre, change = jvp(outputs, (posterior.mean[-count:],), (deviation,))
+            return centre + change
+
+        return vmap(shifted)(deviations)
+
+
+class LastLayerLaplace(Laplace):
+    """Laplace in the last layer's weights, all others fixed at their MAP values."""
+
+    name = "laplace"
+    title = "Laplace, last layer"
+    paper = Paper("Daxberger et al. 2021", "Laplace Redux - Effortless Bayesian Deep Learning")
+
+    def uncertain(self, network: Network) -> int:
+        return sum(network.layers[-1].sizes)
+
+
+class FullLaplace(Laplace):
+    """Laplace in all weights, for networks of up to `MAX_UNCERTAIN` of them."""
+
+    name = "laplace-full"
+    title = "Laplace, all weights"
+    paper = Paper("Immer et al. 2021", "Improving predictions of Bayesian neural nets via local linearization")
+
+    def uncertain(self, network: Network) -> int:
+        return network.dim
+
+
+def outputs_of(problem: Problem, weights: Tensor, last: Tensor, x: Tensor) -> Tensor:
+    """Outputs (M, O) at x (M, P) with the weights' last elements replaced by `last` (T,)."""
+    return problem.network(torch.cat([weights[: -len(last)], last]), x)

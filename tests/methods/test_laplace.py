@@ -1,0 +1,203 @@
+"""Laplace against the conjugate posterior and against curvature computed densely, one training row at a time."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.func import jacrev
+
+from bench.conjugate import correlated
+from bench.minibatches import Schedule
+from bench.row import Data, Fit
+from bench.stack import Stack
+from methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
+from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from methods.networks import MLP, ConvNet
+from methods.noise import Noise
+from methods.problem import Problem, Sweep, Task
+
+METHODS = [LastLayerLaplace(), FullLaplace()]
+LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
+N_ROWS = 9
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+every_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=lambda likelihood: likelihood.kind)
+
+
+def problem_of(likelihood, network=None) -> Problem:
+    one = torch.tensor(1.0, dtype=torch.float64)
+    return Problem(network or MLP(3, (4,), likelihood.n_outputs), likelihood, N_ROWS * one, 2 * one, 3 * one)
+
+
+def rows_of(likelihood, present=None) -> Sweep:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(N_ROWS, 3, generator=generator, dtype=torch.float64)
+    y = torch.arange(N_ROWS, dtype=torch.float64) % max(2, likelihood.n_outputs)
+    return Sweep(x, y, torch.ones(N_ROWS, dtype=torch.float64) if present is None else present)
+
+
+def start(method, problem, hparams):
+    """A state with random weights."""
+    tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return method.init(problem, hparams, Noise(tape))
+
+
+def output_hessian(likelihood, outputs, hparams, y_scale):
+    """E[Hessian of the NLL in the outputs] (O, O) under the model's own targets, from its definition."""
+    kind = likelihood.kind
+    if kind == "gaussian":
+        return (hparams.noise_precision * y_scale**2).reshape(1, 1)
+    if kind == "heteroscedastic":
+        return torch.stack([torch.exp(-outputs[1]), torch.tensor(0.5, dtype=torch.float64)]).diag()
+    n_classes = max(2, likelihood.n_outputs)
+    logits = torch.cat([torch.zeros(1, dtype=torch.float64), outputs]) if kind == "bernoulli" else outputs
+    hessian = 0
+    for y in range(n_classes):
+        nll = lambda out, y=y: likelihood.nll(out[None], torch.tensor([float(y)]), hparams, y_scale)[0]  # noqa: E731
+        hessian = hessian + logits.softmax(0)[y] * torch.func.hessian(nll)(outputs)
+    return hessian
+
+
+def dense_ggn(problem, weights, rows, hparams):
+    """sum_n J_n^T Lambda_n J_n over all weights, one row at a time."""
+    total = torch.zeros(problem.dim, problem.dim, dtype=torch.float64)
+    for x, present in zip(rows.x, rows.present, strict=True):
+        j = jacrev(lambda w, x=x: problem.network(w, x[None])[0])(weights)
+        outputs = problem.network(weights, x[None])[0]
+        total += present * j.T @ output_hessian(problem.likelihood, outputs, hparams, problem.y_scale) @ j
+    return total
+
+
+@every_likelihood
+def test_a_sweep_adds_up_the_ggn_of_the_rows_that_are_there(hparams, likelihood):
+    problem = problem_of(likelihood)
+    rows = rows_of(likelihood, present=torch.tensor([1, 1, 0, 1, 1, 1, 0, 1, 1], dtype=torch.float64))
+    method = FullLaplace()
+    state = start(method, problem, hparams)
+    expected = dense_ggn(problem, state.trained.weights, rows, hparams)
+    torch.testing.assert_close(method.sweep(problem, state, rows, hparams).ggn, expected)
+
+
+@every_method
+@every_likelihood
+def test_a_sweep_in_parts_equals_a_sweep_at_once(monkeypatch, hparams, likelihood, method):
+    problem, rows = problem_of(likelihood), rows_of(likelihood)
+    state = start(method, problem, hparams)
+    at_once = method.sweep(problem, state, rows, hparams)
+    monkeypatch.setattr("methods.laplace.JACOBIAN_NUMBERS", 1)
+    in_parts = state
+    for part in (slice(0, 4), slice(4, 9)):
+        in_parts = method.sweep(problem, in_parts, Sweep(*(of[part] for of in rows)), hparams)
+    torch.testing.assert_close(in_parts, at_once)
+
+
+@every_likelihood
+def test_the_last_layer_has_its_block_of_the_full_matrix(hparams, likelihood):
+    problem, rows = problem_of(likelihood), rows_of(likelihood)
+    last, full = (method.sweep(problem, start(method, problem, hparams), rows, hparams).ggn for method in METHODS)
+    assert last.shape == (5 * likelihood.n_outputs,) * 2
+    torch.testing.assert_close(last, full[-len(last) :, -len(last) :])
+
+
+def test_the_last_layer_of_a_convolutional_network(hparams):
+    network = ConvNet((1, 4, 4), (2,), 3)
+    problem = problem_of(Categorical(3), network)
+    x = torch.randn(N_ROWS, 16, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    rows = rows_of(Categorical(3))._replace(x=x)
+    method = LastLayerLaplace()
+    state = start(method, problem, hparams)
+    found = method.sweep(problem, state, rows, hparams).ggn
+    assert found.shape == (27, 27)
+    torch.testing.assert_close(found, dense_ggn(problem, state.trained.weights, rows, hparams)[-27:, -27:])
+
+
+@every_method
+def test_the_precision_is_the_ggn_and_the_prior(hparams, method):
+    problem, rows = problem_of(LIKELIHOODS[0]), rows_of(LIKELIHOODS[0])
+    state = method.sweep(problem, start(method, problem, hparams), rows, hparams)
+    root = method.finish(problem, state, hparams).root
+    torch.testing.assert_close(root @ root.T, state.ggn + 0.7 * torch.eye(len(root)))
+
+
+def test_a_fit_that_diverged_predicts_no_number_and_stops_nobody(hparams):
+    problem, rows = problem_of(LIKELIHOODS[0]), rows_of(LIKELIHOODS[0])
+    method = FullLaplace()
+    state = start(method, problem, hparams)
+    state = state._replace(trained=state.trained._replace(weights=state.trained.weights * torch.nan))
+    posterior = method.finish(problem, method.sweep(problem, state, rows, hparams), hparams)
+    assert posterior.root.isnan().all()
+
+
+@every_method
+@every_likelihood
+def test_predictions_are_the_linearised_networks(hparams, likelihood, method):
+    problem, rows = problem_of(likelihood), rows_of(likelihood)
+    state = method.sweep(problem, start(method, problem, hparams), rows, hparams)
+    posterior = method.finish(problem, state, hparams)
+    n_samples, count = 5, len(posterior.root)
+    tape = torch.randn(n_samples * count, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+
+    found = method.predict(problem, posterior, rows.x[:4], hparams, Noise(tape), n_samples)
+
+    centre = problem.network(posterior.mean, rows.x[:4])
+    jacobian = jacrev(problem.network)(posterior.mean, rows.x[:4])[..., -count:]  # (4, O, T)
+    deviations = torch.linalg.inv(posterior.root.T) @ tape.reshape(count, n_samples)
+    outputs = centre + (jacobian @ deviations).permute(2, 0, 1)
+    expected = likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+    torch.testing.assert_close(found, expected)
+    if method.name == "laplace":  # in the last layer's weights the network is linear
+        weights = posterior.mean.repeat(n_samples, 1)
+        weights[:, -count:] += deviations.T
+        torch.testing.assert_close(found, problem.predictive(weights, rows.x[:4], hparams))
+
+
+@every_method
+def test_equals_the_conjugate_posterior_of_a_linear_model(method):
+    problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
+    exact = problem.posterior()
+    stack = problem.fit(method, lr=0.02, updates=1500, batch_size=100, seeds=(0, 1))
+    for mean, root in zip(stack.posterior.mean, stack.posterior.root, strict=True):
+        np.testing.assert_allclose(mean, exact.mean, rtol=1e-5)
+        np.testing.assert_allclose(root @ root.T, np.linalg.inv(exact.covariance), rtol=1e-12)
+    samples = problem.weight_samples(stack, 20_000)
+    error = np.abs(np.cov(samples[0].T) - exact.covariance)
+    assert (error < 5 * np.sqrt(2 / 20_000) * exact.covariance.diagonal().max()).all()
+
+
+@every_method
+def test_rows_of_a_stack_of_unequal_folds_count_their_own_rows_only(method):
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((30, 3))
+    data = Data.of(x, np.sin(x.sum(axis=1)))
+    hparams = {"lr": 0.01, "prior_precision": 0.5, "noise_precision": 2.0}
+    fits = [Fit(np.arange(20), hparams, 1), Fit(np.arange(5, 30), hparams, 2)]
+    task = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, (4,)))
+    schedule = Schedule(20, 5, 40, 1, 40)
+    together = Stack(method, task, data, fits, schedule, dtype=torch.float64)
+    for number, fit in enumerate(fits):
+        alone = Stack(method, task, data, [fit], schedule, dtype=torch.float64, stacked=False)
+        torch.testing.assert_close(together.posterior.root[number], alone.posterior.root[0])
+
+
+def test_all_weights_of_a_large_network_are_refused():
+    task = Task("large", Gaussian((0.1, 10.0)), MLP(64, (50,)))
+    assert task.network.dim > MAX_UNCERTAIN
+    assert "3301" in FullLaplace().excludes(task)
+    assert LastLayerLaplace().excludes(task) is None
+    assert FullLaplace().excludes(Task("small", Gaussian((0.1, 10.0)), MLP(13, (50,)))) is None
+
+
+def test_the_floor_of_the_precision_survives_single_precision():
+    """A null direction of a steep GGN keeps the prior's precision, which single precision would lose."""
+    problem = Problem(MLP(3, (), bias=False), Gaussian((0.01, 1.0)), *(torch.tensor(one) for one in (50.0, 0.0, 1.0)))
+    hparams = SimpleNamespace(prior_precision=torch.tensor(0.001), noise_precision=torch.tensor(1e4))
+    x = torch.randn(50, 2, generator=torch.Generator().manual_seed(3))
+    rows = Sweep(torch.cat([x, x[:, :1] + x[:, 1:]], dim=1), torch.zeros(50), torch.ones(50))
+    method = FullLaplace()
+    state = method.init(problem, hparams, Noise(torch.zeros(3)))
+    root = method.finish(problem, method.sweep(problem, state, rows, hparams), hparams).root
+    null = torch.tensor([1.0, 1.0, -1.0]) / 3**0.5
+    variance = torch.linalg.solve_triangular(root, null[:, None], upper=False).square().sum()
+    assert root.dtype == torch.float32
+    assert abs(variance.item() / 1000 - 1) < 0.2

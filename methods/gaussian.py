@@ -1,4 +1,4 @@
-"""Algebra of Gaussians with a low-rank-plus-diagonal covariance, in O(D K^2)."""
+"""Algebra of Gaussians whose covariance, or precision, is low-rank plus diagonal, in O(D K^2)."""
 
 from typing import NamedTuple
 
@@ -41,17 +41,61 @@ class LowRankNormal(NamedTuple):
         diag(S^-1) = 1/variance - rowsum(A (I + B)^-1 * A).
         """
         scaled = self.factors / self.variance
-        inverse_times_factors = inverse(self._capacitance(scaled)) @ scaled
+        inverse_times_factors = inverse(capacitance(self.factors, scaled)) @ scaled
         return inverse_times_factors, 1 / self.variance - (inverse_times_factors * scaled).sum(0)
 
-    def _capacitance(self, scaled: Tensor) -> Tensor:
-        k = self.factors.shape[0]
-        return torch.eye(k, dtype=scaled.dtype, device=scaled.device) + self.factors @ scaled.T
+
+class LowRankPrecision(NamedTuple):
+    """N(mean, (U U^T + diag(diagonal))^-1); `factors` holds the K columns of U as rows.
+
+    Attributes:
+        mean: (D,)
+        factors: (K, D), U transposed.
+        diagonal: (D,), positive: the diagonal part of the precision alone.
+    """
+
+    mean: Tensor
+    factors: Tensor
+    diagonal: Tensor
+
+    def solve(self, vector: Tensor) -> Tensor:
+        """The covariance times each `vector` (..., D)."""
+        scaled = self.factors / self.diagonal
+        return vector / self.diagonal - vector @ scaled.T @ inverse(capacitance(self.factors, scaled)) @ scaled
+
+    def transform(self, latent: Tensor, unit: Tensor) -> Tensor:
+        """Samples mean + S (U h + sqrt(diagonal) z), (S, D), of standard normal h (S, K) and z (S, D).
+
+        What the covariance S multiplies has covariance S^-1, so a sample has S S^-1 S. Woodbury's identity, taken into
+        the brackets, leaves no difference of large numbers.
+        """
+        scaled = self.factors / self.diagonal
+        remainder = latent - (unit / self.diagonal.sqrt()) @ self.factors.T
+        spread = remainder @ inverse(capacitance(self.factors, scaled)) @ scaled
+        return self.mean + unit / self.diagonal.sqrt() + spread
+
+    def sample(self, noise: Noise, n_samples: int) -> Tensor:
+        """Independent samples (S, D)."""
+        k, d = self.factors.shape
+        return self.transform(noise.normal(n_samples, k), noise.normal(n_samples, d))
+
+    def precision(self) -> Tensor:
+        """The dense precision (D, D)."""
+        return self.factors.T @ self.factors + torch.diag(self.diagonal)
+
+
+def capacitance(factors: Tensor, scaled: Tensor) -> Tensor:
+    """I + F A^T, (K, K), for F and A (K, D): the matrix in the middle of Woodbury's identity."""
+    return torch.eye(factors.shape[0], dtype=factors.dtype, device=factors.device) + factors @ scaled.T
 
 
 def inverse(matrix: Tensor) -> Tensor:
-    """The inverse of a small matrix (K, K); for K = 1 without the cost of a factorisation per row of a stack."""
-    return 1 / matrix if matrix.shape[-1] == 1 else torch.linalg.inv(matrix)
+    """The inverse of a small matrix (K, K); for K = 1 without the cost of a factorisation per row of a stack.
+
+    A singular matrix gives no error but numbers that are not finite, so that a row of a stack that has diverged does
+    not stop its neighbours.
+    """
+    return 1 / matrix if matrix.shape[-1] == 1 else torch.linalg.inv_ex(matrix).inverse
 
 
 def kl_diagonal(mean: Tensor, log_sd: Tensor, precision: Tensor) -> Tensor:

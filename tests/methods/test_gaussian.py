@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from methods.gaussian import LowRankNormal, inverse, kl_diagonal
+from methods.gaussian import LowRankNormal, LowRankPrecision, inverse, kl_diagonal
 from methods.noise import Noise
 
 
@@ -31,6 +31,37 @@ def test_samples_have_the_dense_covariance(normal):
     scale = torch.outer(exact.diag().sqrt(), exact.diag().sqrt())
     assert ((samples.T.cov() - exact) / scale).abs().max() < 5 * (2 / n_samples) ** 0.5
     assert ((samples.mean(0) - normal.mean) / exact.diag().sqrt()).abs().max() < 5 * n_samples**-0.5
+
+
+def linear_map(normal: LowRankNormal | LowRankPrecision) -> torch.Tensor:
+    """The matrix (D, K + D) that takes standard normal noise to a sample's deviation from the mean."""
+    k, d = normal.factors.shape
+    basis = torch.eye(k + d, dtype=torch.float64)
+    return (normal.transform(basis[:, :k], basis[:, k:]) - normal.mean).T
+
+
+def test_sampling_is_a_linear_map_with_exactly_the_covariance(normal):
+    root = linear_map(normal)
+    torch.testing.assert_close(root @ root.T, normal.covariance())
+
+
+def test_sampling_by_precision_is_a_linear_map_with_exactly_the_inverse(normal):
+    low_rank = LowRankPrecision(*normal)
+    root, precision = linear_map(low_rank), low_rank.precision()
+    torch.testing.assert_close(precision, normal.covariance())
+    torch.testing.assert_close(root @ root.T, torch.linalg.inv(precision))
+
+
+def test_solving_by_precision_equals_the_dense_solution(normal):
+    low_rank = LowRankPrecision(*normal)
+    vectors = torch.randn(4, 6, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    torch.testing.assert_close(low_rank.solve(vectors), torch.linalg.solve(low_rank.precision(), vectors.T).T)
+    torch.testing.assert_close(low_rank.solve(vectors[0]), low_rank.solve(vectors)[0])
+
+
+def test_a_precision_without_factors_is_diagonal(normal):
+    low_rank = LowRankPrecision(normal.mean, torch.zeros_like(normal.factors), normal.variance)
+    torch.testing.assert_close(low_rank.solve(torch.ones_like(normal.mean)), 1 / normal.variance)
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])

@@ -16,22 +16,42 @@ app = typer.Typer(
 
 @app.command("list")
 def list_() -> None:
-    """Name, title and paper of every method."""
+    """Name, title, paper and use of every method."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=None)
-    for heading in ("name", "title", "paper"):
-        table.add_column(heading)
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, expand=True)
+    table.add_column("name", no_wrap=True)
+    table.add_column("title")
+    table.add_column("paper", no_wrap=True, ratio=1, min_width=20)
+    table.add_column("applies to")
+    broken = []
     for name in methods.names():
         try:
             method = methods.get(name)
         except methods.BrokenMethod as problem:
-            table.add_row(escape(name), "[red]broken[/]", escape(str(problem)))
+            broken.append(str(problem))
+            table.add_row(escape(name), "[red]broken[/]", "its reason is below")
         else:
-            table.add_row(escape(name), escape(method.title), escape(f"{method.paper.authors}: {method.paper.title}"))
-    Console().print(table)
+            paper = f"{method.paper.authors}: {method.paper.title}"
+            table.add_row(*map(escape, (name, method.title, paper, _use(method))))
+    console.print(table)
+    for problem in broken:
+        console.print(f"[red]broken[/] {escape(problem)}", soft_wrap=True)
+    console.print("\n`ensemble:NAME` pools five members of a method, as in ensemble:swag.")
+
+
+def _use(method) -> str:
+    """What a method applies to, in words: tasks, or single likelihoods of one, and its limits."""
+    tasks = {"regression": ("gaussian", "heteroscedastic"), "classification": ("bernoulli", "categorical")}
+    words = []
+    for task, kinds in tasks.items():
+        usable = [kind for kind in kinds if kind in method.likelihoods]
+        words += [task] if len(usable) == len(kinds) else usable
+    words = ["all tasks"] if words == list(tasks) else words
+    return "; ".join(part for part in (", ".join(words), method.limits) if part)
 
 
 @app.command()

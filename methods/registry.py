@@ -4,6 +4,8 @@ A package adds a method by an entry point of the group `lockstep_bench.methods`:
 
     [project.entry-points."lockstep_bench.methods"]
     my-method = "my_package.my_method:MyMethod"
+
+For every method NAME of one member there is also `ensemble:NAME`, five of them pooled, which no list mentions.
 """
 
 import ast
@@ -15,6 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 GROUP = "lockstep_bench.methods"
+ENSEMBLE = "ensemble:"
 
 BUILT_IN = {
     "vifa": "methods.vifa:VIFA",
@@ -51,19 +54,36 @@ BUILT_IN = {
     "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
 }
 
+# One method for each idea, for a first look.
+HEADLINE = (
+    "vifa",
+    "online-em-fa",
+    "swag",
+    "slang",
+    "variational-laplace",
+    "inducing-ffg",
+    "directuq-mean",
+    "mfvi",
+    "mc-dropout",
+    "laplace",
+    "map",
+    "deep-ensemble",
+)
+
 
 class UnknownMethod(LookupError):
     """A name that is in no registry; the message suggests the nearest one."""
 
     def __str__(self) -> str:
         (name,) = self.args
-        near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
+        candidates = (*names(), *(f"{ENSEMBLE}{one}" for one in names()))
+        near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}"
 
 
 class BrokenMethod(ImportError):
-    """A registered method that cannot be imported, or whose name is taken."""
+    """A registered method that cannot be imported, whose name is taken, or that has no ensemble."""
 
 
 @cache
@@ -78,11 +98,18 @@ def names() -> tuple[str, ...]:
     return tuple(_targets())
 
 
+def headline() -> tuple[str, ...]:
+    """One method for each idea."""
+    return HEADLINE
+
+
 def get(name: str):
-    """The method called `name`, as a ready instance.
+    """The method called `name`, or five pooled members of it for `ensemble:NAME`, as a ready instance.
 
     Raises `UnknownMethod` for a name nobody registered and `BrokenMethod` when its import fails.
     """
+    if name.startswith(ENSEMBLE):
+        return _ensemble(name)
     if name not in _targets():
         raise UnknownMethod(name)
     entry = _targets()[name]
@@ -96,6 +123,20 @@ def get(name: str):
     return method
 
 
+def _ensemble(name: str):
+    inner = name.removeprefix(ENSEMBLE)
+    if inner not in _targets() and not inner.startswith(ENSEMBLE):
+        raise UnknownMethod(name)
+    method = get(inner)
+
+    from methods.ensemble import ensemble_of
+
+    try:
+        return ensemble_of(method)
+    except ValueError as error:
+        raise BrokenMethod(f"method {name!r} cannot be had: {error}; name a method of one member") from error
+
+
 def problem_with(name: str) -> str | None:
     """Why `name` cannot be used, or None. Imports the method."""
     try:
@@ -107,6 +148,8 @@ def problem_with(name: str) -> str | None:
 
 def describe(name: str) -> str:
     """One line about a method, the first of its module's docstring, read without importing the module."""
+    if name.startswith(ENSEMBLE):
+        return f"Ensemble of: {describe(name.removeprefix(ENSEMBLE))}"
     if name not in _targets():
         raise UnknownMethod(name)
     entry = _targets()[name]

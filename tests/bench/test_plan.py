@@ -188,6 +188,19 @@ def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
         plan.chosen_datasets(request(datasets=["elsewhere"]))
 
 
+def test_the_headline_stands_for_its_methods_among_others(monkeypatch):
+    monkeypatch.setattr(methods, "headline", lambda: ("vifa", "map"))
+    assert plan.chosen_methods(request(methods=["headline"])) == (("vifa", "map"), {})
+    assert plan.chosen_methods(request(methods=["mfvi", "map", "headline"])) == (("mfvi", "map", "vifa"), {})
+
+
+def test_a_method_may_be_asked_for_as_an_ensemble():
+    names = ("ensemble:mfvi", "ensemble:map")
+    assert plan.chosen_methods(request(methods=names)) == (names, {})
+    with pytest.raises(Refused, match=r"'ensemble:mpa' is unknown; did you mean 'ensemble:map'\?"):
+        plan.chosen_methods(request(methods=["ensemble:mpa"]))
+
+
 @pytest.fixture
 def broken_map(monkeypatch):
     """As if the method "map" came from a package that cannot be imported."""

@@ -4,8 +4,10 @@ import pytest
 from typer.testing import CliRunner
 
 import bench.conformance
+import methods
 from bench.conformance import Finding
-from methods.__main__ import app
+from methods.__main__ import _use, app
+from methods.likelihoods import KINDS
 
 
 def invoke(*arguments: str):
@@ -14,8 +16,33 @@ def invoke(*arguments: str):
 
 def test_list_shows_every_method_with_its_title_and_paper():
     shown = " ".join(invoke("list").stdout.split())
-    for part in ("vifa-lr", "Deep ensemble", "Blundell et al. 2015"):
+    for part in ("vifa-lr", "Deep ensemble", "MacKay 1992", "ensemble:NAME"):
         assert part in shown
+
+
+class Limited:
+    def __init__(self, *likelihoods: str, limits: str = ""):
+        self.likelihoods, self.limits = likelihoods, limits
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (Limited(*KINDS), "all tasks"),
+        (Limited("gaussian", limits="50 rows"), "gaussian; 50 rows"),
+        (Limited("categorical", "bernoulli"), "classification"),
+        (Limited("gaussian", "heteroscedastic", "categorical"), "regression, categorical"),
+    ],
+)
+def test_list_says_what_a_method_applies_to(method, words):
+    assert _use(method) == words
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_list_fits_the_terminal_and_cuts_no_name(columns):
+    shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": columns}).stdout
+    assert max(map(len, shown.splitlines())) <= int(columns)
+    assert all(any(line.startswith(name) for line in shown.splitlines()) for name in methods.names())
 
 
 @pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])

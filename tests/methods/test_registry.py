@@ -27,10 +27,15 @@ def foreign(monkeypatch, tmp_path):
 
 
 def test_every_built_in_method_loads_and_describes_itself():
-    assert methods.names() == ("vifa", "vifa-lr", "mfvi", "map", "deep-ensemble")
-    for name in methods.names():
+    assert set(registry.BUILT_IN) <= set(methods.names())
+    for name in registry.BUILT_IN:
         assert methods.get(name).name == name
         assert methods.describe(name)
+
+
+def test_the_headline_has_one_method_of_each_idea():
+    assert set(methods.headline()) <= set(methods.names())
+    assert len({methods.get(name).paper for name in methods.headline()}) == len(methods.headline())
 
 
 def test_a_misspelt_name_gets_a_suggestion():

@@ -1,0 +1,104 @@
+"""Five pooled members of any method."""
+
+import inspect
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import methods
+from bench.minibatches import Schedule
+from bench.row import Data, Fit
+from bench.seeds import seed_of
+from bench.stack import Stack
+from methods.base import Method
+from methods.deep_ensemble import DeepEnsemble
+from methods.ensemble import ensemble_of
+from methods.likelihoods import Gaussian
+from methods.map import MAP
+from methods.networks import MLP
+from methods.problem import Task
+from methods.vifa import VIFA, LinearVIFA
+
+TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, (4,)))
+OWN = ("name", "title", "paper", "members")
+
+
+def public(owner) -> list[str]:
+    return [name for name in dir(owner) if not name.startswith("_")]
+
+
+class Everything(MAP):
+    """Overrides every public attribute of `Method`; each hook returns itself and what it was called with."""
+
+    name = "everything"
+    title = "Everything"
+
+
+def _recorder(name: str):
+    return lambda self, *arguments, **options: (name, arguments, options)
+
+
+for _name in public(Method):
+    if callable(getattr(Method, _name)):
+        setattr(Everything, _name, _recorder(_name))
+    elif _name not in OWN:
+        setattr(Everything, _name, SimpleNamespace(of=_name))
+
+
+@pytest.mark.parametrize("name", [name for name in public(Method) if name not in OWN])
+def test_everything_but_its_name_and_members_is_the_inner_methods(name):
+    ensemble = ensemble_of(Everything())
+    found = getattr(ensemble, name)
+    if inspect.ismethod(found):
+        assert found(1, two=2) == (name, (1,), {"two": 2})
+    else:
+        assert found is getattr(Everything, name)
+
+
+def test_it_keeps_how_the_inner_instance_was_made():
+    ensemble = ensemble_of(VIFA(latent_dim=3, mc_samples=2))
+    assert (ensemble.latent_dim, ensemble.batches_per_update) == (3, 2)
+    assert VIFA().members == 1
+
+
+def test_it_names_itself_after_the_method():
+    ensemble = methods.get("ensemble:vifa-lr")
+    assert isinstance(ensemble, LinearVIFA)
+    assert (ensemble.name, ensemble.title) == ("ensemble:vifa-lr", "Ensemble of 5 x VIFA, linear model")
+    assert ensemble.paper.authors == "Lakshminarayanan et al. 2017"
+    assert ensemble.members == 5
+    assert methods.describe("ensemble:map") == f"Ensemble of: {methods.describe('map')}"
+
+
+def stack_of(method: Method, seed: int) -> Stack:
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((20, 3))
+    hparams = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
+    fits = [Fit(np.arange(15), hparams, seed)]
+    return Stack(method, TASK, Data.of(x, x.sum(1)), fits, Schedule(15, 5, 4, 1))
+
+
+def test_an_ensemble_of_map_is_the_deep_ensemble():
+    ours, theirs = (stack_of(method, 3) for method in (methods.get("ensemble:map"), DeepEnsemble()))
+    torch.testing.assert_close(ours.posterior, theirs.posterior, rtol=0, atol=0)
+    (pooled,) = ours.predict([np.arange(15, 20)], n_samples=5)
+    assert pooled.mean.shape == (5, 5)
+    assert seed_of(3, 0, "init") != seed_of(3, 1, "init")
+    assert pooled.mean.std(0).min() > 0
+
+
+@pytest.mark.parametrize("name", ["ensemble:deep-ensemble", "ensemble:ensemble:map"])
+def test_an_ensemble_of_ensembles_is_refused(name):
+    with pytest.raises(methods.BrokenMethod, match="is an ensemble of 5 itself; name a method of one member"):
+        methods.get(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [("ensemble:mapp", "ensemble:map"), ("ensembl:vifa", "ensemble:vifa")],
+)
+def test_a_misspelt_name_gets_a_suggestion(name, suggestion):
+    with pytest.raises(methods.UnknownMethod, match=f"{name!r} is unknown; did you mean {suggestion!r}"):
+        methods.get(name)

@@ -1,5 +1,6 @@
 """Algebra of Gaussians whose covariance, or precision, is low-rank plus diagonal, in O(D K^2)."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -7,14 +8,16 @@ from torch import Tensor
 
 from methods.noise import Noise
 
+LOG_2PI = math.log(2 * math.pi)
+
 
 class LowRankNormal(NamedTuple):
     """N(mean, F F^T + diag(variance)); `factors` holds the K columns of F as rows.
 
     Attributes:
         mean: (D,)
-        factors: (K, D), F transposed.
-        variance: (D,), the diagonal part alone.
+        factors: (K, D), F transposed; K may be 0.
+        variance: (D,), positive: the diagonal part alone.
     """
 
     mean: Tensor
@@ -44,6 +47,26 @@ class LowRankNormal(NamedTuple):
         inverse_times_factors = inverse(capacitance(self.factors, scaled)) @ scaled
         return inverse_times_factors, 1 / self.variance - (inverse_times_factors * scaled).sum(0)
 
+    def log_determinant(self) -> Tensor:
+        """log |F F^T + diag(variance)|, ()."""
+        middle = capacitance(self.factors, self.factors / self.variance)
+        return self.variance.log().sum() + log_determinant(middle)
+
+    def log_density(self, points: Tensor) -> Tensor:
+        """log N(point) of each of the points (S, D): (S,), nats."""
+        deviation = points - self.mean
+        squared = (deviation * solve(self.factors, self.variance, deviation)).sum(-1)
+        return -0.5 * (squared + self.log_determinant() + self.mean.shape[0] * LOG_2PI)
+
+    def entropy(self) -> Tensor:
+        """-E[log N(theta)], (), nats."""
+        return 0.5 * (self.log_determinant() + self.mean.shape[0] * (1 + LOG_2PI))
+
+    def kl(self, precision: Tensor) -> Tensor:
+        """KL(N(mean, F F^T + diag(variance)) || N(0, I / precision)), (), nats."""
+        square = self.mean.square().sum() + self.factors.square().sum() + self.variance.sum()
+        return 0.5 * (precision * square - self.mean.shape[0] * (1 + precision.log()) - self.log_determinant())
+
 
 class LowRankPrecision(NamedTuple):
     """N(mean, (U U^T + diag(diagonal))^-1); `factors` holds the K columns of U as rows.
@@ -60,8 +83,7 @@ class LowRankPrecision(NamedTuple):
 
     def solve(self, vector: Tensor) -> Tensor:
         """The covariance times each `vector` (..., D)."""
-        scaled = self.factors / self.diagonal
-        return vector / self.diagonal - vector @ scaled.T @ inverse(capacitance(self.factors, scaled)) @ scaled
+        return solve(self.factors, self.diagonal, vector)
 
     def transform(self, latent: Tensor, unit: Tensor) -> Tensor:
         """Samples mean + S (U h + sqrt(diagonal) z), (S, D), of standard normal h (S, K) and z (S, D).
@@ -84,6 +106,12 @@ class LowRankPrecision(NamedTuple):
         return self.factors.T @ self.factors + torch.diag(self.diagonal)
 
 
+def solve(factors: Tensor, diagonal: Tensor, vector: Tensor) -> Tensor:
+    """(F F^T + diag(diagonal))^-1 times each `vector` (..., D), by Woodbury; `factors` is F transposed, (K, D)."""
+    scaled = factors / diagonal
+    return vector / diagonal - vector @ scaled.T @ inverse(capacitance(factors, scaled)) @ scaled
+
+
 def capacitance(factors: Tensor, scaled: Tensor) -> Tensor:
     """I + F A^T, (K, K), for F and A (K, D): the matrix in the middle of Woodbury's identity."""
     return torch.eye(factors.shape[0], dtype=factors.dtype, device=factors.device) + factors @ scaled.T
@@ -96,6 +124,30 @@ def inverse(matrix: Tensor) -> Tensor:
     not stop its neighbours.
     """
     return 1 / matrix if matrix.shape[-1] == 1 else torch.linalg.inv_ex(matrix).inverse
+
+
+def log_determinant(matrix: Tensor) -> Tensor:
+    """log |matrix|, (), of a small positive definite matrix (K, K); for K = 1 without a factorisation."""
+    if matrix.shape[-1] == 1:
+        return matrix.log().sum()
+    return 2 * torch.linalg.cholesky_ex(matrix).L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def scaled_wasserstein(mean: Tensor, covariance: Tensor, other_mean: Tensor, other_covariance: Tensor) -> Tensor:
+    """The 2-Wasserstein distance between two dense Gaussians, divided by their dimension D: ().
+
+    W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2), whose last trace is the nuclear norm of
+    R1^T R2 for any roots R R^T = S. The thesis and the VIFA paper divide W by D in this way.
+    """
+    overlap = torch.linalg.svdvals(root(covariance).T @ root(other_covariance)).sum()
+    square = (mean - other_mean).square().sum() + covariance.trace() + other_covariance.trace() - 2 * overlap
+    return square.clamp(min=0).sqrt() / mean.shape[0]
+
+
+def root(covariance: Tensor) -> Tensor:
+    """R (D, D) with R R^T = covariance, which may be singular."""
+    values, vectors = torch.linalg.eigh(covariance)
+    return vectors * values.clamp(min=0).sqrt()
 
 
 def kl_diagonal(mean: Tensor, log_sd: Tensor, precision: Tensor) -> Tensor:

@@ -1,9 +1,20 @@
 """Low-rank algebra against dense matrices."""
 
+import numpy as np
 import pytest
+import scipy.linalg
 import torch
+from torch.distributions import MultivariateNormal, kl_divergence
+from torch.func import vmap
 
-from methods.gaussian import LowRankNormal, LowRankPrecision, inverse, kl_diagonal
+from methods.gaussian import (
+    LowRankNormal,
+    LowRankPrecision,
+    inverse,
+    kl_diagonal,
+    log_determinant,
+    scaled_wasserstein,
+)
 from methods.noise import Noise
 
 
@@ -31,6 +42,58 @@ def test_samples_have_the_dense_covariance(normal):
     scale = torch.outer(exact.diag().sqrt(), exact.diag().sqrt())
     assert ((samples.T.cov() - exact) / scale).abs().max() < 5 * (2 / n_samples) ** 0.5
     assert ((samples.mean(0) - normal.mean) / exact.diag().sqrt()).abs().max() < 5 * n_samples**-0.5
+
+
+def test_log_density_entropy_and_kl_equal_the_dense_distribution(normal):
+    dense = MultivariateNormal(normal.mean, normal.covariance())
+    points = torch.randn(4, 6, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    alpha = torch.tensor(0.3, dtype=torch.float64)
+    prior = MultivariateNormal(torch.zeros_like(normal.mean), torch.eye(6, dtype=torch.float64) / alpha)
+    torch.testing.assert_close(normal.log_determinant(), torch.logdet(normal.covariance()))
+    torch.testing.assert_close(normal.log_density(points), dense.log_prob(points))
+    torch.testing.assert_close(normal.entropy(), dense.entropy())
+    torch.testing.assert_close(normal.kl(alpha), kl_divergence(dense, prior))
+
+
+def test_without_factors_it_is_the_factorised_gaussian():
+    mean, variance = torch.zeros(5, dtype=torch.float64), torch.arange(1.0, 6.0, dtype=torch.float64)
+    normal = LowRankNormal(mean, mean.new_zeros(0, 5), variance)
+    point = torch.ones(1, 5, dtype=torch.float64)
+    factorised = torch.distributions.Normal(mean, variance.sqrt())
+    torch.testing.assert_close(normal.log_density(point), factorised.log_prob(point).sum(-1))
+    torch.testing.assert_close(normal.covariance(), variance.diag())
+
+
+def test_a_stack_of_gaussians_equals_each_alone(normal):
+    scales = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
+
+    def everything(scale):
+        one = LowRankNormal(scale * normal.mean, scale * normal.factors, scale * normal.variance)
+        other = LowRankPrecision(*one)
+        ones = torch.ones(2, 6, dtype=torch.float64)
+        return one.log_density(ones), one.kl(scale), *one.precision_parts(), other.solve(ones)
+
+    for number, scale in enumerate(scales):
+        for stacked, alone in zip(vmap(everything)(scales), everything(scale), strict=True):
+            torch.testing.assert_close(stacked[number], alone)
+
+
+@pytest.mark.parametrize("rank", [2, 6], ids=["singular", "regular"])
+def test_scaled_wasserstein_distance_equals_the_matrix_square_root_formula(normal, rank):
+    generator = np.random.default_rng(rank)
+    mean, half = generator.standard_normal(6), generator.standard_normal((6, rank))
+    covariance, other = half @ half.T, normal.covariance().numpy()
+    # SciPy's root is of the matrix that is regular, in whichever order W2 is written.
+    middle = scipy.linalg.sqrtm(other)
+    cross = np.sqrt(np.linalg.eigvalsh(middle @ covariance @ middle).clip(0)).sum()
+    square = np.sum((mean - normal.mean.numpy()) ** 2) + np.trace(covariance) + np.trace(other) - 2 * cross
+    ours = scaled_wasserstein(torch.tensor(mean), torch.tensor(covariance), normal.mean, normal.covariance())
+    assert ours.item() == pytest.approx(np.sqrt(square) / 6)
+
+
+def test_scaled_wasserstein_distance_to_itself_is_zero(normal):
+    both = normal.mean, normal.covariance()
+    assert scaled_wasserstein(*both, *both).item() == pytest.approx(0, abs=1e-7)
 
 
 def linear_map(normal: LowRankNormal | LowRankPrecision) -> torch.Tensor:
@@ -68,6 +131,15 @@ def test_a_precision_without_factors_is_diagonal(normal):
 def test_inverse_of_a_small_matrix(k):
     matrix = torch.randn(k, k, generator=torch.Generator().manual_seed(k), dtype=torch.float64) + 3 * torch.eye(k)
     torch.testing.assert_close(inverse(matrix) @ matrix, torch.eye(k, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_singular_matrix_does_not_stop_its_neighbours(k):
+    stack = torch.stack([torch.zeros(k, k), 2 * torch.eye(k)])
+    inverses = vmap(inverse)(stack)
+    assert not inverses[0].isfinite().all()
+    torch.testing.assert_close(inverses[1], 0.5 * torch.eye(k))
+    torch.testing.assert_close(vmap(log_determinant)(stack)[1], torch.tensor(2.0).log() * k)
 
 
 def test_kl_of_a_factorised_gaussian_equals_torch_distributions():

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from leaderboards.formats import as_printed, counted, decimals_for, number, visible
-from leaderboards.metrics import HEADLINE, Metric, metric
+from leaderboards.metrics import HEADLINE, INTERVALS, Metric, metric
 from leaderboards.published import difference
 
+LONG = 12  # methods
 TESTS = {"wilcoxon": "the paired Wilcoxon signed-rank test", "t": "the paired t test"}
 
 
@@ -54,6 +55,16 @@ class Board(NamedTuple):
     rows: list[Row]
     sentence: str
 
+    @property
+    def long(self) -> bool:
+        """Whether it has so many methods that each should take little room."""
+        return sum(not row.published for row in self.rows) > LONG
+
+    @property
+    def n_splits(self) -> int:
+        """The most that some method was run on."""
+        return max(row.n + row.n_failed for row in self.rows)
+
     def rows_about(self, columns: dict[str, Metric]) -> list[Row]:
         """All measured rows, and those of papers that report one of `columns`."""
         return [row for row in self.rows if not row.published or columns.keys() & row.cells.keys()]
@@ -91,7 +102,7 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
         dataset,
         preset,
         {name: metric(name) for name in HEADLINE if name in names},
-        {name: metric(name) for name in names if name not in HEADLINE},
+        {name: metric(name) for name in names if name not in {*HEADLINE, *sum(INTERVALS.values(), ())}},
         rows,
         _how_ties_were_told(standings),
     )
@@ -105,8 +116,19 @@ def _measured(summary: pd.DataFrame, verdicts: dict) -> list[Row]:
     rows = []
     for method, values in summary.groupby("method"):
         cells = {v.metric: _cell(v, verdicts.get((v.metric, method)), decimals[v.metric]) for v in values.itertuples()}
-        rows.append(Row(method, False, False, values["n"].max(), values["n_failed"].max(), cells))
+        rows.append(Row(method, False, False, values["n"].max(), values["n_failed"].max(), _with_intervals(cells)))
     return rows
+
+
+def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
+    """`cells` by metric, those of `INTERVALS` with their ends in the tooltip."""
+    told = {}
+    for name, ends in INTERVALS.items():
+        low, high = (cells.get(end, Cell()).value for end in ends)
+        if name in cells and low and high:
+            hint = f"{cells[name].hint}; 95 % bootstrap interval of a split, on average {low} to {high}"
+            told[name] = cells[name]._replace(hint=hint)
+    return cells | told
 
 
 def _cell(values, verdict, decimals: int) -> Cell:

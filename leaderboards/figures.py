@@ -22,7 +22,8 @@ PAGE_COLOURS = {
     THEIRS: "var(--theirs)",
 }
 
-WIDTH, ROW_HEIGHT, HEAD, FOOT = 7.6, 0.34, 0.08, 0.5  # inches
+WIDTH, HEAD, FOOT = 7.6, 0.08, 0.5  # inches
+ROW_HEIGHT, LOW_ROW_HEIGHT, MANY_ROWS = 0.34, 0.24, 12  # inches; with more rows than that the low one
 RIGHT, RIGHT_OFF_SCALE = 0.2, 1.0  # inches, without and with values off the scale
 CHARACTER = 0.078  # inches, of the labels' average one
 LONGEST_LABEL = 26
@@ -54,12 +55,13 @@ def dot_plot(rows: list[DotRow], axis_title: str, key: str) -> str:
     low, high = scale(rows)
     right = RIGHT_OFF_SCALE if any(v > high for row in rows for v in _all_values(row)) else RIGHT
     left = CHARACTER * (max(min(len(row.label), LONGEST_LABEL) for row in rows) + 2)
-    height = HEAD + ROW_HEIGHT * len(rows) + FOOT
+    rows_height = len(rows) * (LOW_ROW_HEIGHT if len(rows) > MANY_ROWS else ROW_HEIGHT)
+    height = HEAD + rows_height + FOOT
     settings = {"svg.fonttype": "none", "svg.hashsalt": key, "text.parse_math": False, "font.size": 9}
     with mpl.rc_context({**mpl.rcParamsDefault, **settings}):
         figure = Figure((WIDTH, height), facecolor="none")
         axes = figure.add_axes(
-            (left / WIDTH, FOOT / height, 1 - (left + right) / WIDTH, ROW_HEIGHT * len(rows) / height), facecolor="none"
+            (left / WIDTH, FOOT / height, 1 - (left + right) / WIDTH, rows_height / height), facecolor="none"
         )
         _dress(axes, rows, axis_title, low, high)
         for line, row in enumerate(rows):

@@ -30,9 +30,22 @@ TITLES = {
     "rmse": "RMSE",
     "rmse_standardised": "RMSE, standardised",
     "crps": "CRPS",
-    "ece": "ECE",
     "accuracy": "Accuracy",
-    "ood_auroc": "OOD AUROC",
+    "brier": "Brier",
+    "ece": "ECE",
+    "ece_low": "ECE, from",
+    "ece_high": "ECE, to",
+    "ece_equal_mass": "ECE, equal mass",
+    "ece_20": "ECE, 20 bins",
+    "auroc": "AUROC",
+    "entropy": "Entropy",
+    "mutual_information": "Mutual information",
+    "disagreement": "Disagreement",
+    **{
+        f"ood_{name}{suffix}": f"OOD {name.upper()}" + suffix.replace("_", ", ", 1).replace("_", " ")
+        for suffix in schema.OOD_SCORES
+        for name in ("auroc", "aupr", "fpr95")
+    },
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
     "predict_seconds_per_1000": "Predict 1000, s",
@@ -42,12 +55,21 @@ TITLES = {
 }
 
 GOALS = (
-    (r"nmll.*|rmse.*|crps|ece|.*_seconds(_.*)?|peak_memory_mib", "low"),
-    (r"accuracy|ood_auroc", "high"),
+    (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|ood_fpr95.*|.*_seconds(_.*)?|peak_memory_mib", "low"),
+    (r"accuracy|auroc|ood_(auroc|aupr).*", "high"),
 )
 
 MEASURED = tuple(schema.METRICS) + tuple(schema.COSTS)  # in the order of pages and exports
-HEADLINE = ("nmll", "rmse", "crps", "coverage_90", "tune_seconds", "fit_seconds")
+
+# Those of them that a data set has are its main table: regression's and classification's differ.
+HEADLINE = (
+    "nmll",
+    *("rmse", "crps", "coverage_90"),
+    *("accuracy", "brier", "ece", "auroc", "ood_auroc"),
+    *("tune_seconds", "fit_seconds"),
+)
+
+INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are told with their metric, not in columns of their own
 
 
 def metric(name: str) -> Metric:

@@ -38,12 +38,12 @@ class Section(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """NMLL of all methods (columns) on all data sets (rows) of one suite and preset."""
+    """NMLL of all methods (rows) on all data sets (columns) of one suite and preset."""
 
     suite: str
     preset: str
     methods: list[str]
-    rows: list[tuple[Section, dict[str, tuple[Cell, str]]]]  # by method its cell, and what it lacks ("2 failed")
+    columns: list[tuple[Section, dict[str, tuple[Cell, str]]]]  # by method its cell, and what it lacks ("2 failed")
     wins: dict[str, int]  # data sets where the method is best or tied
     n_told: int  # data sets where that could be tested
 
@@ -113,7 +113,12 @@ def _facts(dataset: str) -> tuple[str, str, tuple[str, ...]]:
         entry = datasets.entry(dataset)
     except Exception:  # a stranger's plug-in may raise anything, and a page of numbers must not depend on it
         return dataset, "", ()
-    return entry.title, f"{entry.n_rows} rows, {entry.n_features} features", tuple(entry.notes)
+    size = [f"{entry.n_rows} rows", f"{entry.n_features} features"]
+    if entry.n_classes:
+        size.append(f"{entry.n_classes} classes")
+    if entry.n_ood:
+        size.append(f"{entry.n_ood} out-of-distribution rows")
+    return entry.title, ", ".join(size), tuple(entry.notes)
 
 
 def _plot(made: Board, summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, key: str) -> Plot | None:
@@ -144,7 +149,7 @@ def _overviews(sections: list[Section]) -> list[Overview]:
                 most = max(row.n + row.n_failed for row in measured.values())
                 line = {method: (row.cells["nmll"], _lacking(row, most)) for method, row in measured.items()}
                 found.setdefault((made.suite, made.preset), []).append((section, line))
-    return [_overview(suite, preset, rows) for (suite, preset), rows in found.items()]
+    return [_overview(suite, preset, columns) for (suite, preset), columns in found.items()]
 
 
 def _lacking(row: Row, most: int) -> str:
@@ -153,13 +158,13 @@ def _lacking(row: Row, most: int) -> str:
     return ", ".join(filter(None, (unfinished, f"{row.n_failed} failed" if row.n_failed else "")))
 
 
-def _overview(suite: str, preset: str, rows: list[tuple[Section, dict[str, tuple[Cell, str]]]]) -> Overview:
-    methods = dict.fromkeys(method for _, line in rows for method in line)
+def _overview(suite: str, preset: str, columns: list[tuple[Section, dict[str, tuple[Cell, str]]]]) -> Overview:
+    methods = dict.fromkeys(method for _, line in columns for method in line)
     wins, n_told = dict.fromkeys(methods, 0), 0
-    for _, line in rows:
+    for _, line in columns:
         standings_here = {method: cell.standing for method, (cell, _) in line.items()}
         if {"tied", "worse"} & set(standings_here.values()):
             n_told += 1
             for method, standing in standings_here.items():
                 wins[method] += standing in ("best", "tied")
-    return Overview(suite, preset, sorted(methods, key=lambda m: (-wins[m], m)), rows, wins, n_told)
+    return Overview(suite, preset, sorted(methods, key=lambda m: (-wins[m], m)), columns, wins, n_told)

@@ -71,6 +71,19 @@ def folder(tmp_path):
 
 
 @pytest.fixture
+def classification_run():
+    """Two methods on 3 splits of digits-ood and of wdbc, which has two classes and no OOD rows."""
+    rows = []
+    for split in range(3):
+        for method, nmll in (("vifa", 0.3), ("map", 0.4)):
+            row = {"suite": "classification", "method": method, "split": split, "nmll": nmll + 0.01 * split}
+            row |= {"accuracy": 0.9, "brier": 0.2, "ece": 0.05, "ece_low": 0.04, "ece_high": 0.08, "entropy": 0.5}
+            rows.append(row | {"dataset": "digits-ood", "task": "multiclass", "ood_auroc": 0.8, "ood_fpr95": 0.4})
+            rows.append(row | {"dataset": "wdbc", "task": "binary", "auroc": 0.97})
+    return rows
+
+
+@pytest.fixture
 def small_run():
     """Three methods on 8 splits of energy; mfvi lost two of them; on wine one method, which is infinitely bad once."""
     rng = np.random.default_rng(1)

@@ -32,6 +32,16 @@ def test_one_value_or_none_that_is_finite_still_gives_a_plot():
     assert "<svg" in dot_plot([DotRow("map", [np.inf], np.inf, np.nan, [])], "NMLL", "p0")
 
 
+def test_forty_methods_fit_on_a_screen():
+    """Heights are in points, 72 to the inch."""
+    heights = []
+    for n in (12, 40):
+        svg = dot_plot([GOOD._replace(label=f"method {i}") for i in range(n)], "NMLL", "p0")
+        heights.append(float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)[1]))
+        assert all(f">method {i}<" in svg for i in range(n))
+    assert heights[0] < heights[1] < 750
+
+
 def test_two_plots_of_a_page_share_no_id():
     ids = [set(re.findall(r'\bid="([^"]+)"', dot_plot([GOOD], "NMLL", key))) for key in ("p0", "p1")]
     assert ids[0]

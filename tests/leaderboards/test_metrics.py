@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.metrics import HEADLINE, MEASURED, metric
+from leaderboards.metrics import HEADLINE, INTERVALS, MEASURED, metric
 
 
 @pytest.mark.parametrize("name", MEASURED)
@@ -16,11 +16,23 @@ def test_every_column_has_a_heading_and_a_meaning(name):
     [
         ("nmll_moment_standardised", "low"),
         ("rmse", "low"),
+        ("brier", "low"),
         ("ece", "low"),
+        ("ece_equal_mass", "low"),
+        ("ece_20", "low"),
+        ("ece_low", None),
+        ("ece_high", None),
         ("predict_seconds_per_1000", "low"),
         ("peak_memory_mib", "low"),
         ("accuracy", "high"),
+        ("auroc", "high"),
         ("ood_auroc", "high"),
+        ("ood_aupr_mutual_information", "high"),
+        ("ood_fpr95", "low"),
+        ("ood_fpr95_entropy", "low"),
+        ("entropy", None),
+        ("mutual_information", None),
+        ("disagreement", None),
         ("coverage_95", 0.95),
         ("n_parameters", None),
         ("something_new", None),
@@ -32,3 +44,13 @@ def test_directions(name, goal):
 
 def test_the_headline_is_measured():
     assert set(HEADLINE) <= set(MEASURED)
+
+
+def test_intervals_are_those_of_measured_columns():
+    for name, ends in INTERVALS.items():
+        assert {name, *ends} <= set(MEASURED)
+
+
+def test_titles_are_told_apart():
+    assert metric("ood_fpr95_mutual_information").title == "OOD FPR95, mutual information"
+    assert len({metric(name).title for name in MEASURED}) == len(MEASURED)

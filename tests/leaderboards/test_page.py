@@ -20,6 +20,7 @@ class Page(HTMLParser):
     def __init__(self, html: str):
         super().__init__()
         self.open, self.tags, self.text, self.ids, self.links = [], [], [], [], []
+        self.tables = []  # of each table its column headings
         self.feed(html)
         self.close()
         assert self.open == []
@@ -31,6 +32,8 @@ class Page(HTMLParser):
             self.open.append(tag)
         if "id" in attrs:
             self.ids.append(attrs["id"])
+        if tag == "table":
+            self.tables.append([])
         if tag == "a":
             self.links.append(attrs["href"])
 
@@ -43,6 +46,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+        if "thead" in self.open and data.strip():
+            self.tables[-1].append(data.strip())
 
     @property
     def words(self) -> str:
@@ -186,10 +191,57 @@ def test_two_splits_are_too_few(built):
     page = Page(built(*rows))
     assert "Too few splits to tell ties" in page.words
     assert "tied with the best" not in page.words
-    assert "best or tied" not in page.words
+    assert "Best or tied" not in page.words
 
 
 def test_a_method_that_is_behind_is_shown_to_be(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     page = Page(built(*rows, {"method": "map", "nmll": 0.5}))
     assert "1 of 3 splits" in page.words
+
+
+def test_a_board_has_the_headline_of_its_task_and_no_empty_columns(built, classification_run):
+    regression = {"nmll": 2.0, "rmse": 3.0, "coverage_90": 0.9, "fit_seconds": 1.0}
+    tables = Page(built(regression, *classification_run)).tables
+    assert ["Method", "NMLL", "Accuracy", "Brier", "ECE", "OOD AUROC"] in tables  # digits-ood
+    assert ["Method", "Entropy", "OOD FPR95"] in tables  # its other measures
+    assert ["Method", "NMLL", "Accuracy", "Brier", "ECE", "AUROC"] in tables  # wdbc
+    assert ["Method", "Entropy"] in tables
+    assert ["Method", "NMLL", "RMSE", "Coverage 90 %", "Final fit, s"] in tables  # energy
+
+
+def test_the_calibration_error_comes_with_its_interval(built, classification_run):
+    page = Page(built(*classification_run))
+    hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and "bootstrap" in attrs.get("title", "")]
+    assert len(hints) == 4
+    assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
+
+
+def test_a_calibration_error_without_an_interval_is_shown_too(built):
+    assert "0.0500" in Page(built({"nmll": 0.3, "ece": 0.05}, {"method": "map", "nmll": 0.3, "ece": 0.06})).words
+
+
+def test_the_size_of_a_classification_set_counts_classes_and_ood_rows(built, classification_run):
+    words = Page(built(*classification_run)).words
+    assert "64 features, 5 classes, 896 out-of-distribution rows" in words
+    assert "30 features, 2 classes" in words
+
+
+def test_the_overview_has_a_row_for_each_method_sorted_by_its_wins(built, classification_run):
+    page = Page(built(*classification_run))
+    assert page.tables[0] == ["Method", "Best or tied", "digits-ood", "wdbc"]
+    overview = page.words[page.words.index("Best or tied") : page.words.index("Handwritten digits 0-4")]
+    assert re.search(r"vifa 2 of 2 .* map 0 of 2 ", overview)
+
+
+def test_many_methods_take_one_line_each(built):
+    """Medians are in tooltips, and splits are counted once and where they differ."""
+    rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(3)]
+    rows[4] |= {"status": "failed", "nmll": None}
+    html = built(*rows)
+    page = Page(html)
+    assert "m00 ★" in page.words
+    assert "m01 2 splits, 1 failed" in page.words
+    assert "3 splits, if not said" in page.words
+    assert "3 splits, median 1.0" in html
+    assert "median 1.0" not in page.words

@@ -46,6 +46,10 @@ def newer(path, row):
     pq.write_table(table.drop_columns(["protocol_hash"]), path)
 
 
+def older(path, row):
+    pq.write_table(pa.Table.from_pylist([row(schema_version=1)], schema=CELLS), path)
+
+
 def without_dataset(path, row):
     pq.write_table(pa.Table.from_pylist([row()], schema=CELLS).drop_columns(["dataset"]), path)
 
@@ -69,6 +73,7 @@ def words_for_numbers(path, row):
         (no_parquet, "not a whole Parquet file"),
         (empty_file, "not a whole Parquet file"),
         (newer, f"schema version is {SCHEMA_VERSION + 1}"),
+        (older, f"schema version is 1; this program reads version {SCHEMA_VERSION}"),
         (without_dataset, "lacks the columns dataset"),
         (null_dataset, "no value for dataset"),
         (words_for_numbers, "not a whole Parquet file"),

@@ -27,7 +27,8 @@ def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> Gra
     The first `n_fixed` arguments must be the same tensors, unchanged, at every call. Raises RuntimeError where the
     function draws random numbers, which a replay would repeat.
     """
-    module = make_fx(function)(*arguments)
+    # A tensor given twice, as two parts of a state that start at the same zeros, must not become one input.
+    module = make_fx(function)(*(argument.view_as(argument) for argument in arguments))
     drawn = [node for node in module.graph.nodes if _is(node, torch.Tag.nondeterministic_seeded)]
     if drawn:
         raise RuntimeError(f"a step draws from torch's global generator ({drawn[0].target}); draw from `noise`")

@@ -180,3 +180,11 @@ def test_a_step_that_draws_random_numbers_is_refused():
 def test_a_power_that_changes_the_type_stays():
     (found,) = record(lambda x: [x**1.0], [torch.arange(3)], 0)(torch.arange(3))
     assert found.dtype == torch.float32
+
+
+def test_inputs_that_were_one_tensor_when_recorded_stay_apart():
+    zeros = torch.zeros(3)
+    replay = record(lambda factor, a, b: [a + factor, b * factor], [torch.tensor(2.0), zeros, zeros], 1)
+    first, second = replay(torch.tensor(2.0), torch.ones(3), torch.full((3,), 5.0))
+    assert first.tolist() == [3.0] * 3
+    assert second.tolist() == [10.0] * 3

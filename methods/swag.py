@@ -1,0 +1,141 @@
+"""SWA, SWAG-Diagonal and SWAG: the average of SGD iterates, and a Gaussian fitted to them.
+
+Of iterates theta_1 .. theta_T, collected once per epoch along the trajectory of `methods.sgd`, the running mean m_t,
+
+    theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = (theta_t - m_t) of the last K
+
+give
+
+    SWA     theta_SWA (Izmailov et al. 2018, Algorithm 1, with a constant learning rate)
+    SWAG-D  N(theta_SWA, diag(var)) (Maddox et al. 2019, section 3.2)
+    SWAG    N(theta_SWA, diag(var) / 2 + D D^T / (2 (K - 1))) (Maddox et al. 2019, section 3.3 and Algorithm 1)
+
+K is 20, or the number collected where that is less. The variance is accumulated in centred form, because in single
+precision the difference of the two averages would be noise; the variances are clamped at 1e-30 as in the authors' code.
+
+Where an epoch is so long that less than K iterates would be collected, they are taken closer together.
+"""
+
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+
+from methods import sgd
+from methods.base import Method, Paper, Plan
+from methods.gaussian import LowRankNormal
+from methods.problem import Problem, Task
+
+MIN_VARIANCE = 1e-30
+RANK = 20
+
+
+class Collected(NamedTuple):
+    """What is kept of the collected iterates.
+
+    Attributes:
+        count: (), T, how many there were.
+        mean: (D,), of all.
+        variance: (D,), of all about their mean.
+        deviations: (K, D), the newest last: each of the last K less the mean of those up to it; before there are K,
+            rows of zeros come first.
+    """
+
+    count: Tensor
+    mean: Tensor
+    variance: Tensor
+    deviations: Tensor
+
+    @classmethod
+    def init(cls, weights: Tensor, rank: int) -> "Collected":
+        """Of no iterate; `rank` is K, which may be 0."""
+        zeros = torch.zeros_like(weights)
+        return cls(zeros.sum(), zeros, zeros, zeros.expand(rank, -1).clone())
+
+    def add(self, weights: Tensor) -> "Collected":
+        """Of one more iterate (D,)."""
+        count = self.count + 1
+        change = weights - self.mean
+        mean = self.mean + change / count
+        deviation = weights - mean
+        variance = self.variance + (change * deviation - self.variance) / count
+        return Collected(count, mean, variance, torch.cat([self.deviations, deviation[None]])[1:])
+
+    def normal(self, scale: float) -> LowRankNormal:
+        """N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
+        rank = self.count.clamp(max=self.deviations.shape[0])
+        factors = self.deviations * (scale / (rank - 1).clamp(min=1)).sqrt()
+        return LowRankNormal(self.mean, factors, scale * self.variance.clamp(min=MIN_VARIANCE))
+
+
+class State(NamedTuple):
+    """Attributes:
+    trajectory: of SGD.
+    collected: what is kept of its iterates.
+    """
+
+    trajectory: sgd.Trajectory
+    collected: Collected
+
+
+class SWA(Method):
+    """The average of SGD iterates. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
+
+    name = "swa"
+    title = "SWA"
+    paper = Paper("Izmailov et al. 2018", "Averaging Weights Leads to Wider Optima and Better Generalization")
+
+    rank = 0
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return sgd.search_space(task)
+
+    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return sgd.wide_space(task)
+
+    def phase(self, update: int, plan: Plan) -> bool:
+        """Whether the update's iterate is collected: once per epoch, or often enough for K, in the second half."""
+        since = update - sgd.burn_in(plan)
+        often_enough = (plan.n_updates - sgd.burn_in(plan)) // RANK
+        return since > 0 and since % max(1, min(round(plan.updates_per_epoch), often_enough)) == 0
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        trajectory = sgd.Trajectory.init(problem, noise)
+        return State(trajectory, Collected.init(trajectory.weights, self.rank))
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        trajectory = state.trajectory.step(problem, batch, hparams, t)
+        return State(trajectory, state.collected.add(trajectory.weights) if t.phase else state.collected)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+        return state.collected.mean
+
+    def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
+        return posterior[None]
+
+
+class DiagonalSWAG(SWA):
+    """SWA with the variance of each weight along the trajectory, at full scale as in the paper and its code."""
+
+    name = "swag-diag"
+    title = "SWAG, diagonal"
+    paper = Paper("Maddox et al. 2019", "A Simple Baseline for Bayesian Uncertainty in Deep Learning")
+
+    scale = 1.0
+
+    def finish(self, problem: Problem, state: State, hparams) -> LowRankNormal:
+        return state.collected.normal(self.scale)
+
+    def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
+        return posterior.sample(noise, n_samples)
+
+
+class SWAG(DiagonalSWAG):
+    """SWAG: half of that variance, and half of the low-rank covariance of the last K iterates."""
+
+    name = "swag"
+    title = "SWAG"
+
+    rank = RANK
+    scale = 0.5

@@ -77,6 +77,15 @@ def test_what_follows_from_fixed_arguments_alone_is_computed_once():
     torch.testing.assert_close(module(fixed, changed)[0], fixed.exp().cumsum(0).sqrt() * changed)
 
 
+def test_outer_products_become_a_multiplication():
+    module = record(lambda a, b: [a @ b], [numbers(7, 3, 1), numbers(7, 1, 4)], n_fixed=0)
+    assert operations(module) == [aten.mul.Tensor]
+    a, b = numbers(7, 3, 1, seed=1), numbers(7, 1, 4, seed=2)
+    assert torch.equal(module(a, b)[0], a @ b)
+    product = record(lambda a, b: [a @ b], [numbers(7, 3, 2), numbers(7, 2, 4)], n_fixed=0)
+    assert operations(product) == [aten.bmm.default]
+
+
 def test_nothing_is_taken_for_fixed_that_is_not():
     def function(first, second, x):
         return [first.exp() * x, second.exp() * x, second.log1p() + 1]

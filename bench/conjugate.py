@@ -43,13 +43,16 @@ class LinearProblem(NamedTuple):
         batch_size: int,
         seeds: Sequence[int] = (0,),
         execution: str = "traced",
+        **others: float,
     ) -> Stack:
         """Fits of a linear model without bias, one per seed, on the data as they are, in float64.
+
+        `others` are the method's own hyper-parameters besides `lr` and the two precisions.
 
         Behind the N rows the data hold the D unit vectors, at which the model's output is a weight.
         """
         task = Task("linear", Gaussian((self.beta, self.beta)), MLP(self.x.shape[1], hidden=(), bias=False))
-        hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta}
+        hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta} | others
         minibatches = updates * method.batches_per_update
         schedule = Schedule(len(self.x), batch_size, minibatches, method.batches_per_update, minibatches)
         fits = [Fit(np.arange(len(self.x)), hparams, seed) for seed in seeds]

@@ -51,8 +51,8 @@ class Method(ABC):
         stackable: False for a wrapper round a foreign library, whose fits then run one by one.
         gaussian: whether its posteriors include every factorised Gaussian; `check` then holds its spread to the exact
             posterior of a linear model, and its mean in any case.
-        weight_posterior: False where the method approximates no posterior over the network's weights, so that there is
-            none to compare with the exact one.
+        weight_posterior: False where the method does not approximate the posterior of the network's weights under the
+            prior N(0, I / prior_precision), so that there is none to compare with the exact one.
         limits: what else bounds its use, for people: "networks of up to 2,000 weights".
     """
 

@@ -1,41 +1,155 @@
-"""Mean-field VI against autograd of the written objective and mean-field theory."""
+"""Mean-field VI and its variants against autograd of the written objectives and mean-field theory."""
 
 import numpy as np
+import pytest
 import torch
-from torch.func import grad
+from torch.distributions import Normal, kl_divergence
+from torch.func import grad, vmap
 
-from bench.conjugate import correlated
-from methods.mfvi import MeanFieldVI, State
+from bench.conjugate import correlated, orthogonal
+from methods.likelihoods import Categorical, Gaussian
+from methods.mfvi import (
+    LocalMeanFieldVI,
+    MeanFieldVI,
+    MeanFieldVIEmpiricalBayes,
+    MeanFieldVIMean,
+    MeanFieldVIMeanVariance,
+    State,
+)
+from methods.networks import MLP, ConvNet
 from methods.noise import Noise
 from methods.optim import SGD
-from methods.problem import Step
+from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes
+from methods.problem import Batch, Problem, Step, Task
+
+FIRST = Step(torch.tensor(1.0), None)
+
+
+def start(dim: int) -> torch.Tensor:
+    params = 0.3 * torch.randn(2, dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return params - torch.tensor([[0.0], [1.0]], dtype=torch.float64)
+
+
+def gradients(method, problem, params, batch, hparams, tapes):
+    """Of one SGD step for each tape (S, T): (S, 2, D)."""
+
+    def one(tape):
+        after = method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), FIRST).params
+        return (params - after) / hparams.lr
+
+    return vmap(one)(tapes)
 
 
 def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, batches):
-    generator = torch.Generator().manual_seed(0)
-    params = 0.3 * torch.randn(2, problem.dim, generator=generator, dtype=torch.float64)
-    unit = torch.randn(problem.dim, generator=generator, dtype=torch.float64)
-    batch = batches(1)
+    params, batch = start(problem.dim), batches(1)
+    unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
     def negative_elbo(params):
         mean, sd = params[0], params[1].exp()
-        q = torch.distributions.Normal(mean, sd)
-        prior = torch.distributions.Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)
-        kl = torch.distributions.kl_divergence(q, prior).sum()
+        prior = Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)
+        kl = kl_divergence(Normal(mean, sd), prior).sum()
         return problem.n_train * problem.mean_nll(mean + sd * unit, batch, hparams) + kl
 
-    step = Step(torch.tensor(1.0), None)
-    after = MeanFieldVI().update(problem, State(params, SGD()), batch, hparams, Noise(unit), step).params
-    torch.testing.assert_close(after, params - hparams.lr * grad(negative_elbo)(params))
+    (found,) = gradients(MeanFieldVI(), problem, params, batch, hparams, unit[None])
+    torch.testing.assert_close(found, grad(negative_elbo)(params))
 
 
-def test_variances_are_the_reciprocal_diagonal_of_the_exact_precision():
+def image_problem() -> tuple[Problem, Batch]:
+    """Five images, of which the convolution makes one position: only then is the local estimator's law exact."""
+    one = torch.tensor(1.0, dtype=torch.float64)
+    problem = Problem(ConvNet((2, 2, 2), (3,), n_outputs=3), Categorical(3), 12 * one, 0 * one, one)
+    x = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    return problem, Batch(x, torch.tensor([[0.0, 1, 2, 1, 1]]).double())
+
+
+@pytest.mark.parametrize("kind", ["dense", "convolutional"])
+def test_the_local_estimator_has_the_plain_ones_expectation_and_less_variance(problem, hparams, batches, kind):
+    problem, batch = (problem, batches(1)) if kind == "dense" else image_problem()
+    n_samples = 20000
+    generator = torch.Generator().manual_seed(3)
+    tapes = torch.randn(n_samples, 100, generator=generator, dtype=torch.float64)
+    arguments = problem, start(problem.dim), batch, hparams
+    plain = gradients(MeanFieldVI(), *arguments, tapes)
+    local = gradients(LocalMeanFieldVI(), *arguments, tapes)
+    stderr = ((plain.var(0) + local.var(0)) / n_samples).sqrt()
+    used = stderr > 1e-9  # not so a kernel's entries that only ever meet padding
+    deviations = ((plain.mean(0) - local.mean(0)) / stderr)[used]
+    assert deviations.abs().max() < 5
+    assert 0.4 < deviations.square().mean() < 2.5
+    assert local.var(0).sum() < 0.8 * plain.var(0).sum()
+
+
+def test_the_local_estimator_survives_an_output_without_variance(hparams):
+    one = torch.tensor(1.0, dtype=torch.float64)
+    problem = Problem(MLP(2, hidden=(), bias=False), Gaussian((0.01, 1.0)), 4 * one, 0 * one, one)
+    batch = Batch(torch.zeros(1, 3, 2).double(), torch.ones(1, 3).double())
+    found = gradients(LocalMeanFieldVI(), problem, start(2), batch, hparams, torch.ones(1, 3).double())
+    assert found.isfinite().all()
+
+
+@pytest.mark.parametrize("method", [MeanFieldVI(), LocalMeanFieldVI()], ids=lambda method: method.name)
+def test_variances_are_the_reciprocal_diagonal_of_the_exact_precision(method):
     # For a correlated posterior mean-field VI keeps the mean and underestimates variances: Bishop 2006, section 10.1.2.
     problem = correlated(seed=1, n_rows=200, alpha=1.0, beta=1.0)
     exact = problem.posterior()
-    stack = problem.fit(MeanFieldVI(), lr=0.005, updates=6000, batch_size=100, seeds=range(12))
+    stack = problem.fit(method, lr=0.005, updates=6000, batch_size=100, seeds=range(12))
     mean, log_sd = stack.posterior.mean(0).numpy()
     mean_field_sd = np.diag(np.linalg.inv(exact.covariance)) ** -0.5
     assert np.abs(np.exp(log_sd) / mean_field_sd - 1).max() < 0.1
     assert (mean_field_sd / np.sqrt(np.diag(exact.covariance))).max() < 0.9  # so that the bound above can tell
     assert (np.abs(mean - exact.mean) / mean_field_sd).max() < 0.25
+
+
+@pytest.mark.parametrize("eta", [0.1, 1.0, 10.0])
+def test_with_an_inferred_prior_mean_the_posterior_of_a_linear_model_is_known(eta):
+    # N times the NLL plus eta times eq. 12: the mean is ridge's with precision eta shrinkage / gamma, the variances are
+    # eta over the curvature eta / gamma + beta sum x^2.
+    method = MeanFieldVIMean()
+    problem = orthogonal(0)
+    gamma, shrinkage = method.prior.gamma, method.prior.shrinkage
+    n_rows = len(problem.x)
+    stack = problem.fit(method, lr=0.003, updates=6000, batch_size=n_rows, seeds=range(8), penalty_weight=eta)
+    mean, log_sd = stack.posterior.mean(0).numpy()
+    ridge = problem.beta * problem.x.T @ problem.y / (eta * shrinkage / gamma + problem.beta * n_rows)
+    sd = (eta / (eta / gamma + problem.beta * n_rows)) ** 0.5
+    np.testing.assert_allclose(mean, ridge, atol=0.1 * sd)
+    np.testing.assert_allclose(np.exp(log_sd), sd, rtol=0.05)
+
+
+@pytest.mark.parametrize("method", [MeanFieldVIMeanVariance(), MeanFieldVIEmpiricalBayes()], ids=lambda one: one.name)
+def test_a_variant_descends_its_own_penalty(method, problem, hparams, batches):
+    params, batch = start(problem.dim), batches(1)
+    unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    hparams.penalty_weight = torch.tensor(3.0, dtype=torch.float64)
+
+    def objective(params):
+        mean, sd = params[0], params[1].exp()
+        if isinstance(method, MeanFieldVIEmpiricalBayes):
+            penalty = 0
+            for first, last in [(0, 12), (12, 16), (16, 20), (20, 21)]:  # weights and biases of 3 -> 4 -> 1 units
+                here = mean[first:last], sd[first:last]
+                prior_sd = ((here[0] ** 2 + here[1] ** 2).sum() + 20.0) / (last - first + 2 * 4.4798 + 2)
+                penalty += kl_divergence(Normal(*here), Normal(0.0, prior_sd.sqrt())).sum()
+        else:
+            penalty = ((0.01 + 0.05 * mean**2 + 0.5 * sd**2).log() - sd.log()).sum()  # eq. 21 at its constants
+        return problem.n_train * problem.mean_nll(mean + sd * unit, batch, hparams) + 3 * penalty
+
+    (found,) = gradients(method, problem, params, batch, hparams, unit[None])
+    torch.testing.assert_close(found, grad(objective)(params))
+
+
+def test_empirical_bayes_has_one_variance_for_each_matrix_and_each_bias(problem, hparams):
+    hparams.penalty_weight = torch.tensor(1.0, dtype=torch.float64)
+    mean, log_sd = start(problem.dim)
+    found = MeanFieldVIEmpiricalBayes().divergence(problem, mean, log_sd, hparams)
+    pieces = zip(mean.split([12, 4, 4, 1]), log_sd.exp().split([12, 4, 4, 1]), strict=True)
+    torch.testing.assert_close(found, sum(EmpiricalBayes().penalty(*pair) for pair in pieces))
+
+
+def test_the_penalty_is_weighted_as_in_the_paper():
+    task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
+    method = MeanFieldVIMean()
+    assert method.search_space(task)["penalty_weight"].choices == PENALTY_WEIGHTS
+    assert method.wide_space(task)["penalty_weight"].high == 10
+    assert method.wide_space(task)["lr"].high > method.search_space(task)["lr"].high
+    assert "prior_precision" not in method.search_space(task)

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 
+LATER = {"space", "likelihood"}  # attributes that the first results did not have
 CHOICES = {
     "sampler": ("random", "tpe"),
     "space": ("paper", "wide"),
@@ -57,8 +58,12 @@ class Protocol:
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
     def to_json(self) -> str:
-        """All attributes, resolved, in a fixed order."""
-        return json.dumps(asdict(self), sort_keys=True)
+        """The attributes, resolved, in a fixed order.
+
+        Those that came later are left out at their defaults, so that the hash of an older protocol stays what it was.
+        """
+        unsaid = {one.name for one in fields(self) if one.name in LATER and getattr(self, one.name) == one.default}
+        return json.dumps({name: value for name, value in asdict(self).items() if name not in unsaid}, sort_keys=True)
 
     @property
     def hash(self) -> str:

@@ -59,7 +59,7 @@ def plugin(tmp_path, monkeypatch):
 
 def job(method: str, split: int, folder) -> Job:
     cell = Cell("uci", "diabetes", method, split, "tiny", TINY, seed=0)
-    return Job(cell, folder / f"{method}-{split}.jsonl", None, "cpu")
+    return Job((cell,), (folder / f"{method}-{split}.jsonl",), None, "cpu")
 
 
 def test_a_worker_that_dies_loses_its_own_cell_only(plugin, tmp_path):
@@ -72,6 +72,14 @@ def test_a_worker_that_dies_loses_its_own_cell_only(plugin, tmp_path):
         ("kill", 0): "failed",
     }
     assert "the worker process died twice" in rows["kill", 0]["error"]
+    assert not list(tmp_path.glob("*.running"))
+
+
+def test_a_death_side_by_side_costs_the_cells_that_die_alone_too(plugin, tmp_path):
+    cells = [job("kill-once", split, tmp_path) for split in (0, 1)]
+    pack = Job(tuple(one.cells[0] for one in cells), tuple(one.journals[0] for one in cells), None, "cpu")
+    rows = {outcome.cell.split: outcome.row for outcome in run_jobs([pack, job("map", 0, tmp_path)], workers=2)}
+    assert {split: row["status"] for split, row in rows.items()} == {0: "ok", 1: "ok"}
     assert not list(tmp_path.glob("*.running"))
 
 

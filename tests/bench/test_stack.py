@@ -1,8 +1,10 @@
 """The property everything rests on: a fit in a stack equals the same fit alone."""
 
 import numpy as np
+import optuna
 import pytest
 import torch
+from optuna.samplers import RandomSampler
 
 import methods
 from bench.minibatches import Schedule
@@ -26,13 +28,12 @@ def data() -> Data:
     return Data.of(x, 1e3 + 50 * np.sin(x.sum(axis=1) / 100))
 
 
-def fits() -> list[Fit]:
+def fits(method: Method = MAP()) -> list[Fit]:
     """Four fits that differ in everything: rows (40 or 39 of them), hyper-parameters, seed."""
     rows = [np.arange(40), np.arange(39), np.arange(5, 45), np.arange(8, 47)]
-    return [
-        Fit(own, {"lr": 0.01 * (number + 1), "prior_precision": 0.1 + number, "noise_precision": 0.5 + number}, number)
-        for number, own in enumerate(rows)
-    ]
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study, space = optuna.create_study(sampler=RandomSampler(seed=0)), method.search_space(TASK)
+    return [Fit(own, study.ask(space).params, number) for number, own in enumerate(rows)]
 
 
 def train(data: Data, which: list[Fit], method: Method, updates: int = 40, **options) -> Stack:
@@ -48,8 +49,8 @@ def predictives(stack: Stack) -> list[torch.Tensor]:
 @pytest.mark.parametrize("name", methods.names())
 def test_a_fit_in_a_stack_equals_the_same_fit_alone(data, name):
     method = methods.get(name)
-    together = predictives(train(data, fits(), method))
-    for number, fit in enumerate(fits()):
+    together = predictives(train(data, fits(method), method))
+    for number, fit in enumerate(fits(method)):
         (alone,) = predictives(train(data, [fit], method, stacked=False))
         torch.testing.assert_close(together[number], alone, rtol=1e-9, atol=1e-9)
 
@@ -57,16 +58,17 @@ def test_a_fit_in_a_stack_equals_the_same_fit_alone(data, name):
 @pytest.mark.parametrize("name", methods.names())
 def test_order_and_company_do_not_matter(data, name):
     method = methods.get(name)
-    together = predictives(train(data, fits(), method))
-    reordered = predictives(train(data, fits()[::-1][:3], method))
+    together = predictives(train(data, fits(method), method))
+    reordered = predictives(train(data, fits(method)[::-1][:3], method))
     for ours, theirs in zip(together[::-1][:3], reordered, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", methods.names())
 def test_recorded_and_eager_steps_agree(data, name):
+    method = methods.get(name)
     recorded, eager = (
-        predictives(train(data, fits(), methods.get(name), execution=execution)) for execution in ("traced", "eager")
+        predictives(train(data, fits(method), method, execution=execution)) for execution in ("traced", "eager")
     )
     for ours, theirs in zip(recorded, eager, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
@@ -75,8 +77,9 @@ def test_recorded_and_eager_steps_agree(data, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", methods.names())
 def test_compiled_and_eager_steps_agree(data, name):
+    method = methods.get(name)
     compiled, eager = (
-        predictives(train(data, fits(), methods.get(name), execution=execution)) for execution in ("compiled", "eager")
+        predictives(train(data, fits(method), method, execution=execution)) for execution in ("compiled", "eager")
     )
     for ours, theirs in zip(compiled, eager, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)

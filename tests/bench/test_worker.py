@@ -19,9 +19,14 @@ from bench.row import Data, Fit
 from bench.schema import CELLS, COSTS, METRICS
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.worker import Job, run, task_of
+from bench.tasks import task_of
+from bench.worker import Job, Outcome, run
 from methods.predictive import Normals
 
+REGRESSION = {
+    *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),
+    *(f"coverage_{level}" for level in (50, 80, 90, 95)),
+}
 TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
 
 
@@ -29,21 +34,38 @@ TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validati
 def job(tmp_path):
     def make(method: str = "vifa", split: int = 0, **changes) -> Job:
         cell = Cell("uci", "diabetes", method, split, "tiny", TINY.changed(**changes), seed=0)
-        return Job(cell, tmp_path / f"{method}-{split}.jsonl", None, "cpu")
+        return Job((cell,), (tmp_path / f"{method}-{split}.jsonl",), None, "cpu")
 
     return make
 
 
+def outcome_of(job: Job) -> Outcome:
+    (outcome,) = run(job)
+    return outcome
+
+
+def side_by_side(*jobs: Job) -> Job:
+    """One job of the cells of several."""
+    return dataclasses.replace(
+        jobs[0], cells=tuple(job.cells[0] for job in jobs), journals=tuple(job.journals[0] for job in jobs)
+    )
+
+
+def elsewhere(job: Job) -> Job:
+    """The same cell with a journal of its own."""
+    return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.jsonl"),))
+
+
 def numbers(row: dict) -> dict:
-    return {name: row[name] for name in (*METRICS, "validation_nmll", "hparams", "status", "n_parameters")}
+    return {name: row.get(name) for name in (*METRICS, "validation_nmll", "hparams", "status", "n_parameters")}
 
 
 @pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
 def test_a_row_is_complete_and_fits_the_schema(job, method):
-    outcome = run(job(method))
+    outcome = outcome_of(job(method))
     table = pa.Table.from_pylist([outcome.row], schema=CELLS)
     missing = [name for name in table.column_names if table[name].null_count]
-    assert missing == ["error"]
+    assert set(missing) == {"error", *(set(METRICS) - REGRESSION)}
     assert outcome.row["status"] == "ok"
     assert outcome.row["n_train"] + outcome.row["n_test"] == 442
     assert all(outcome.row[cost] > 0 for cost in COSTS)
@@ -51,7 +73,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
 
 
 def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
-    outcome = run(job())
+    outcome = outcome_of(job())
     table = outcome.predictions
     dataset = datasets.load("diabetes")
     np.testing.assert_array_equal(table["row"].to_numpy(), dataset.splits[0].test)
@@ -60,56 +82,51 @@ def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
     assert samples[0].shape == (20, outcome.row["n_test"])
     scale = dataset.y[dataset.splits[0].train].std()
     again = metrics.evaluate(Normals(*samples), torch.tensor(table["y"].to_numpy()), scale)
-    assert again == pytest.approx({name: outcome.row[name] for name in METRICS}, rel=1e-5)
+    assert set(again) == REGRESSION
+    assert again == pytest.approx({name: outcome.row[name] for name in again}, rel=1e-5)
     assert table["nll"].to_numpy().mean() == pytest.approx(outcome.row["nmll"])
 
 
 def test_running_again_gives_the_same_numbers_and_another_seed_others(job, tmp_path):
-    first = run(job())
+    first = outcome_of(job())
     (tmp_path / "vifa-0.jsonl").unlink()
-    assert numbers(run(job()).row) == numbers(first.row)
-    other = job()
-    other = dataclasses.replace(
-        other, cell=dataclasses.replace(other.cell, seed=1), journal=other.journal.with_name("other.jsonl")
-    )
-    assert numbers(run(other).row) != numbers(first.row)
+    assert numbers(outcome_of(job()).row) == numbers(first.row)
+    other = elsewhere(job())
+    other = dataclasses.replace(other, cells=(dataclasses.replace(other.cells[0], seed=1),))
+    assert numbers(outcome_of(other).row) != numbers(first.row)
 
 
 def test_nothing_chosen_looks_at_the_test_part(job, monkeypatch):
-    clean = run(job())
+    clean = outcome_of(job())
     original = datasets.load("diabetes")
     test = original.splits[0].test
     x, y = original.x.copy(), original.y.copy()
     x[test], y[test] = 1e9, -1e9
     poisoned = dataclasses.replace(original, x=x, y=y)
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: poisoned)
-    again = job()
-    again = dataclasses.replace(again, journal=again.journal.with_name("poisoned.jsonl"))
-    row = run(again).row
+    row = outcome_of(elsewhere(job())).row
     for chosen in ("hparams", "validation_nmll", "n_trials", "n_trials_failed"):
         assert row[chosen] == clean.row[chosen]
     assert row["nmll"] > 1e6  # the poison was really there
 
 
 def test_the_final_fit_never_saw_a_test_target(job, monkeypatch):
-    clean = run(job("mfvi"))
+    clean = outcome_of(job("mfvi"))
     original = datasets.load("diabetes")
     y = original.y.copy()
     y[original.splits[0].test] = -1e9
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: dataclasses.replace(original, y=y))
-    again = job("mfvi")
-    again = dataclasses.replace(again, journal=again.journal.with_name("poisoned.jsonl"))
-    outcome = run(again)
+    outcome = outcome_of(elsewhere(job("mfvi")))
     assert outcome.predictions["mean"] == clean.predictions["mean"]
     assert outcome.row["nmll"] > 1e6  # the poison was really there
 
 
 def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
     one = job("mfvi")
-    outcome = run(one)
+    outcome = outcome_of(one)
     dataset = datasets.load("diabetes")
     train, test = dataset.splits[0].train, dataset.splits[0].test
-    fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cell.fit_seed, "final"))
+    fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cells[0].fit_seed, "final"))
     stack = Stack(
         methods.get("mfvi"),
         task_of("uci", "diabetes"),
@@ -125,26 +142,25 @@ def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
 def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
     seen = {}
 
-    def scores(self, fits, validation, largest):
-        seen[self.cell.method] = [tuple(part) for part in validation]
+    def scores(self, fits, validation):
+        seen[self.method.name] = [tuple(part) for part in validation]
         return np.ones(len(fits))
 
-    monkeypatch.setattr("bench.worker._CellRun._scores", scores)
-    run(job("map"))
-    run(job("mfvi"))
+    monkeypatch.setattr("bench.worker._Pack._scores", scores)
+    outcome_of(job("map"))
+    outcome_of(job("mfvi"))
     assert seen["map"] == seen["mfvi"]
 
 
 def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):
     seen = []
 
-    def scores(self, fits, validation, largest):
+    def scores(self, fits, validation):
         seen.extend(zip(fits, validation, strict=True))
-        assert largest == max(len(fit.rows) for fit in fits)
         return np.arange(1.0, len(fits) + 1)
 
-    monkeypatch.setattr("bench.worker._CellRun._scores", scores)
-    run(job("map"))
+    monkeypatch.setattr("bench.worker._Pack._scores", scores)
+    outcome_of(job("map"))
     train = datasets.load("diabetes").splits[0].train
     assert len(seen) == 3 * 3
     for fit, validation in seen:
@@ -157,14 +173,14 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
 
 
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
-    first = run(job())
-    monkeypatch.setattr("bench.worker._CellRun._scores", lambda *_: pytest.fail("tuned again"))
-    assert numbers(run(job()).row) == numbers(first.row)
+    first = outcome_of(job())
+    monkeypatch.setattr("bench.worker._Pack._scores", lambda *_: pytest.fail("tuned again"))
+    assert numbers(outcome_of(job()).row) == numbers(first.row)
 
 
 def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch):
     monkeypatch.setattr("bench.metrics.evaluate", lambda *_: 1 / np.zeros(0).item())
-    row = run(job()).row
+    row = outcome_of(job()).row
     assert row["status"] == "failed"
     assert "ValueError" in row["error"]
     assert row["hparams"]
@@ -173,7 +189,7 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
 
 def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
     monkeypatch.setattr("bench.metrics.nmll", lambda *_: float("nan"))
-    outcome = run(job("map"))
+    outcome = outcome_of(job("map"))
     assert outcome.row["status"] == "diverged"
     assert "all 3 trials diverged" in outcome.row["error"]
     assert outcome.predictions is None
@@ -182,7 +198,7 @@ def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
 
 def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
     cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
-    row = run(Job(cell, tmp_path / "y.jsonl", Path(tmp_path / "nothing"), "cpu")).row
+    row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"), "cpu")).row
     assert row["status"] == "failed"
     assert "python -m datasets fetch yacht" in row["error"]
 
@@ -195,3 +211,52 @@ def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampl
     assert told == sorted(told)
     assert told[0] > 0
     assert told[-1] == 1
+
+
+@pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
+def test_cells_side_by_side_predict_the_bits_that_each_predicts_alone(job, method):
+    """Which is what makes a run that was interrupted, and is packed otherwise, end with the same rows."""
+    alone = []
+    for split in (0, 1, 2):
+        one = job(method, split)
+        alone.append(outcome_of(one))
+        one.journals[0].unlink()
+    together = run(side_by_side(*(job(method, split) for split in (0, 1, 2))))
+    for one, other in zip(alone, together, strict=True):
+        assert one.row["hparams"] == other.row["hparams"]
+        assert one.row["validation_nmll"] == pytest.approx(other.row["validation_nmll"], rel=1e-6)
+        assert one.predictions == other.predictions
+
+
+def test_a_failure_side_by_side_is_its_own_cells_alone(job, monkeypatch):
+    clean = outcome_of(elsewhere(job("map", 1)))
+    original = datasets.load("diabetes")
+
+    def evaluate(predictive, y, y_scale, ood):
+        if torch.equal(y, torch.tensor(original.y[original.splits[0].test])):
+            raise RuntimeError("only here")
+        return real(predictive, y, y_scale, ood)
+
+    real = metrics.evaluate
+    monkeypatch.setattr(metrics, "evaluate", evaluate)
+    failed, fine = run(side_by_side(job("map", 0), job("map", 1)))
+    assert (failed.row["status"], fine.row["status"]) == ("failed", "ok")
+    assert "only here" in failed.row["error"]
+    assert numbers(fine.row) == numbers(clean.row)
+
+
+def test_a_classification_cell_with_ood_rows_is_complete(job):
+    cell = dataclasses.replace(job().cells[0], dataset="digits-ood", method="map")
+    outcome = outcome_of(dataclasses.replace(job(), cells=(cell,)))
+    assert outcome.row["status"] == "ok", outcome.row["error"]
+    dataset = datasets.load("digits-ood")
+    table = outcome.predictions.to_pandas()
+    assert (~table["ood"]).sum() == len(dataset.splits[0].test)
+    assert table["ood"].sum() == len(dataset.ood) == outcome.row["n_ood"]
+    assert table["y"].isna().equals(table["ood"])
+    log_probs = np.stack(table["log_probs"]).reshape(len(table), -1, 5)  # MAP: one sample
+    np.testing.assert_allclose(np.exp(log_probs).sum(-1), 1, rtol=1e-5)
+    chosen = log_probs[~table["ood"], 0].argmax(-1)
+    assert (chosen == table["y"][~table["ood"]]).mean() == pytest.approx(outcome.row["accuracy"])
+    assert 0.5 < outcome.row["ood_auroc"] <= 1
+    pa.Table.from_pylist([outcome.row], schema=CELLS)

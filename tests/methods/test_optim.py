@@ -1,13 +1,19 @@
 """The functional optimisers against torch.optim."""
 
+from functools import partial
+
 import pytest
 import torch
 
-from methods.optim import SGD, Adam
+from methods.optim import MOMENTUM, SGD, Adam, Momentum
 from methods.problem import Step
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(Adam, torch.optim.Adam), (SGD, torch.optim.SGD)])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(Adam, torch.optim.Adam), (SGD, torch.optim.SGD), (Momentum, partial(torch.optim.SGD, momentum=MOMENTUM))],
+    ids=["adam", "sgd", "momentum"],
+)
 def test_steps_equal_torch_optim(ours, theirs):
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(4, generator=generator, dtype=torch.float64)

@@ -1,0 +1,140 @@
+"""Variational Laplace: a factorised Gaussian posterior without sampling weights, by a penalty on squared gradients.
+
+For q(theta) = N(mu, diag(sigma^2)) and the prior N(0, s^2 I), s^2 = 1 / alpha, the expected log-likelihood in the ELBO
+is expanded to second order round mu, with the Fisher information for the Hessian. One minibatch of S of the N training
+examples then gives (Unlu and Aitchison 2021, the last display of their methods section)
+
+    -1/S log p(y | x, mu) + S/2 sum_l sigma_l^2 g_l^2 + tempering / N KL(q || p),
+
+g the gradient at mu of the minibatch's mean log-likelihood of labels drawn from the model, not of those observed: the
+mean of S N g^2 is the diagonal of the Fisher information. The gradient of the objective goes through g with the drawn
+labels held fixed, which for a Gaussian likelihood is the penalty's true gradient on average, and for classes leaves out
+how the labels' distribution changes with mu. It takes a second derivative, so the activations become softplus.
+
+log sigma starts at log s - 3 with ten times the weights' learning rate, because with the same rate training would end
+before the variances have converged. Whether they have shows in the ELBO, -N times the objective's mean over the last
+epoch, which is recorded.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+from torch.func import grad, grad_and_value, vjp
+
+from methods.base import Method, Paper, Plan
+from methods.gaussian import kl_diagonal
+from methods.networks import Network
+from methods.optim import Adam
+from methods.problem import Batch, Problem, Task
+from methods.spaces import LogUniform
+
+INITIAL_LOG_SD = -3.0  # relative to the prior's
+
+
+class State(NamedTuple):
+    """Attributes:
+    params: (2, D): posterior mean and log standard deviation.
+    optim: of both.
+    objectives: (), sum of the objective over the updates of the last epoch.
+    updates: (), how many those were.
+    """
+
+    params: Tensor
+    optim: Adam
+    objectives: Tensor
+    updates: Tensor
+
+
+class Posterior(NamedTuple):
+    """Attributes:
+    params: (2, D), as in `State`.
+    objective: (), its mean over the last epoch.
+    """
+
+    params: Tensor
+    objective: Tensor
+
+
+class VariationalLaplace(Method):
+    """Variational Laplace with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
+
+    The paper has no experiment of this size, so `lr` and alpha have mean-field VI's ranges. Nor does it say whether its
+    predictions are those of the mean network: by default they are made of weight samples, as of any other posterior.
+
+    Args:
+        tempering: beta, the weight of the KL; 1 for the ELBO, less for a colder posterior.
+        sd_lr_ratio: learning rate of log sigma over that of mu.
+        mean_network: predict with mu alone.
+    """
+
+    name = "variational-laplace"
+    title = "Variational Laplace"
+    paper = Paper("Unlu and Aitchison 2021", "Gradient Regularization as Approximate Variational Inference")
+
+    gaussian = True
+
+    def __init__(self, tempering: float = 1.0, sd_lr_ratio: float = 10.0, mean_network: bool = False):
+        self.tempering = tempering
+        self.sd_lr_ratio = sd_lr_ratio
+        self.mean_network = mean_network
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(1e-3, 3e-2),
+            "prior_precision": LogUniform(0.01, 10),
+            **task.likelihood.search_space(),
+        }
+
+    def network(self, task: Task) -> Network:
+        return replace(task.network, activation="softplus")
+
+    def phase(self, update: int, plan: Plan) -> bool:
+        """Whether the update belongs to the last epoch."""
+        return update > plan.n_updates - plan.updates_per_epoch
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        mean = problem.initial_weights(noise)
+        log_sd = INITIAL_LOG_SD - 0.5 * hparams.prior_precision.log()
+        params = torch.stack([mean, log_sd.expand_as(mean)])
+        zero = torch.zeros_like(mean[0])
+        return State(params, Adam.init(params), zero, zero)
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        def objective(params: Tensor) -> Tensor:
+            return self._objective(problem, params, batch, hparams, noise)
+
+        gradient, value = grad_and_value(objective)(state.params)
+        ratios = torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
+        params, optim = state.optim.step(state.params, gradient, hparams.lr * ratios, t)
+        last_epoch = float(t.phase)
+        return State(params, optim, state.objectives + last_epoch * value, state.updates + last_epoch)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
+        return Posterior(state.params, state.objectives / state.updates)
+
+    def diagnostics(self, problem: Problem, posterior: Posterior, hparams) -> dict[str, Tensor]:
+        """`elbo`: its approximation, in nats, of all training targets in original units; tempered as the objective."""
+        return {"elbo": -problem.n_train * (posterior.objective + problem.y_scale.log())}
+
+    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+        mean, log_sd = posterior.params
+        if self.mean_network:
+            return mean[None]
+        return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
+
+    def _objective(self, problem: Problem, params: Tensor, batch: Batch, hparams, noise) -> Tensor:
+        mean, log_sd = params
+        x, y = batch.x.flatten(0, 1), batch.y.flatten()
+
+        def mean_nll(outputs: Tensor, targets: Tensor) -> Tensor:
+            return problem.likelihood.nll(outputs, targets, hparams, problem.y_scale).mean()
+
+        outputs, pull_back = vjp(lambda weights: problem.network(weights, x), mean)
+        drawn = problem.likelihood.draw(outputs.detach(), hparams, problem.y_scale, noise)
+        (gradient,) = pull_back(grad(mean_nll)(outputs, drawn))
+        curvature = 0.5 * len(y) * (torch.exp(2 * log_sd) * gradient**2).sum()
+        divergence = kl_diagonal(mean, log_sd, hparams.prior_precision)
+        return mean_nll(outputs, y) + curvature + self.tempering / problem.n_train * divergence

@@ -1,0 +1,143 @@
+"""Variational Laplace against its written objective in plain autograd, the exact Fisher information, and ridge."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import Ridge
+from torch.distributions import Normal, kl_divergence
+from torch.func import jacrev, vmap
+
+from bench.conjugate import correlated
+from methods.base import Plan
+from methods.likelihoods import Categorical, Gaussian
+from methods.networks import MLP
+from methods.noise import Noise
+from methods.optim import SGD
+from methods.problem import Problem, Step, Task
+from methods.variational_laplace import Posterior, State, VariationalLaplace
+
+N_TRAIN, Y_SCALE = 12, 3.0  # of the `problem` fixture
+ZERO = torch.tensor(0.0, dtype=torch.float64)
+
+
+def step(phase: bool) -> Step:
+    return Step(torch.tensor(1.0), phase)
+
+
+@pytest.fixture
+def smooth(problem):
+    return Problem(MLP(3, (4,), activation="softplus"), problem.likelihood, *list(vars(problem).values())[2:])
+
+
+@pytest.fixture
+def params(problem):
+    generator = torch.Generator().manual_seed(0)
+    return 0.5 * torch.randn(2, problem.dim, generator=generator, dtype=torch.float64)
+
+
+def written_objective(mean, log_sd, batch, hparams, tempering, unit):
+    """The objective of a 3-4-1 softplus network, one example at a time, by torch.distributions and torch.autograd."""
+    first, first_bias, last, last_bias = mean.split([12, 4, 4, 1])
+
+    def outputs(x):
+        hidden = torch.nn.functional.softplus(x @ first.reshape(3, 4) + first_bias)
+        return hidden @ last + last_bias[0]
+
+    noise_sd = 1 / (hparams.noise_precision**0.5 * Y_SCALE)
+    log_likelihood, slope = 0.0, 0.0
+    for x, y, eps in zip(batch.x[0], batch.y[0], unit, strict=True):
+        model = Normal(outputs(x), noise_sd)
+        log_likelihood = log_likelihood + model.log_prob(y)
+        label = (model.mean + eps * noise_sd).detach()
+        slope = slope + torch.autograd.grad(model.log_prob(label), mean, create_graph=True)[0]
+    size = len(unit)
+    prior = Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)
+    kl = kl_divergence(Normal(mean, log_sd.exp()), prior).sum()
+    penalty = 0.5 * size * (log_sd.exp() ** 2 * (slope / size) ** 2).sum()
+    return -log_likelihood / size + penalty + tempering / N_TRAIN * kl
+
+
+@pytest.mark.parametrize("tempering", [1.0, 0.1])
+def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params, hparams, batches, tempering):
+    batch = batches(1)
+    unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    method = VariationalLaplace(tempering, sd_lr_ratio=7.0)
+    state = State(params, SGD(), ZERO, ZERO)
+    after = method.update(smooth, state, batch, hparams, Noise(unit), step(False)).params
+    mean, log_sd = (one.clone().requires_grad_() for one in params)
+    objective = written_objective(mean, log_sd, batch, hparams, tempering, unit)
+    by_mean, by_log_sd = torch.autograd.grad(objective, (mean, log_sd))
+    expected = torch.stack([mean - hparams.lr * by_mean, log_sd - 7 * hparams.lr * by_log_sd])
+    torch.testing.assert_close(after, expected.detach())
+
+
+def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(smooth, params, hparams, batches):
+    method, plan = VariationalLaplace(), Plan(n_updates=5, updates_per_epoch=2.5)
+    generator = torch.Generator().manual_seed(1)
+    state, objectives = State(params, SGD(), ZERO, ZERO), []
+    for update in range(1, 6):
+        batch, unit = batches(1), torch.randn(5, generator=generator, dtype=torch.float64)
+        mean, log_sd = (one.clone().requires_grad_() for one in state.params)
+        objectives.append(written_objective(mean, log_sd, batch, hparams, 1.0, unit).item())
+        state = method.update(smooth, state, batch, hparams, Noise(unit), step(method.phase(update, plan)))
+    found = method.diagnostics(smooth, method.finish(smooth, state, hparams), hparams)
+    # 12 targets, each 3 times as far apart as the standardised one it stands for.
+    assert found["elbo"].item() == pytest.approx(-12 * np.mean(objectives[2:]) - 12 * np.log(3.0))
+
+
+def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels(params, hparams, batches):
+    batch, network = batches(1), MLP(3, (4,), n_outputs=3, activation="softplus")
+    one = torch.tensor(1.0, dtype=torch.float64)
+    problem = Problem(network, Categorical(3), N_TRAIN * one, 0 * one, one)
+    params = params[:, :1] * torch.ones(1, network.dim) + 0.3 * torch.randn(
+        2, network.dim, generator=torch.Generator().manual_seed(4), dtype=torch.float64
+    )
+    mean, log_sd = params
+    method = VariationalLaplace(tempering=0.0, sd_lr_ratio=1.0)
+    tapes = torch.randn(40000, 5, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+
+    def slopes_in_log_sd(labels):
+        def of(tape):
+            state = State(params, SGD(), ZERO, ZERO)
+            after = method.update(problem, state, batch._replace(y=labels), hparams, Noise(tape), step(False))
+            return (log_sd - after.params[1]) / hparams.lr
+
+        return vmap(of)(tapes)
+
+    labels = torch.tensor([[0.0, 1, 2, 0, 1]]).double()
+    found = slopes_in_log_sd(labels)
+    assert torch.equal(found, slopes_in_log_sd(2 - labels))
+
+    jacobian = jacrev(network)(mean, batch.x[0])  # (M, O, D)
+    fisher = problem.likelihood.fisher(network(mean, batch.x[0]), hparams, one)
+    diagonal = torch.einsum("mod,mop,mpd->d", jacobian, fisher, jacobian)
+    # d/d log sigma of S/2 sigma^2 g^2 is S sigma^2 g^2, and S^2 E[g^2] the minibatch's Fisher information.
+    expected = torch.exp(2 * log_sd) * diagonal / 5
+    stderr = found.std(0) / len(tapes) ** 0.5
+    assert ((found.mean(0) - expected) / stderr).abs().max() < 4.5
+
+
+def test_finds_ridge_and_the_reciprocal_of_prior_precision_plus_fisher_information():
+    problem = correlated(seed=1, n_rows=200, alpha=1.0, beta=1.0)
+    stack = problem.fit(VariationalLaplace(), lr=0.002, updates=2500, batch_size=200, seeds=range(6))
+    mean, log_sd = stack.posterior.params.mean(0).numpy()
+    ridge = Ridge(alpha=problem.alpha / problem.beta, fit_intercept=False).fit(problem.x, problem.y)
+    sd = (problem.alpha + problem.beta * (problem.x**2).sum(0)) ** -0.5
+    # The curvature of a linear model does not depend on the weights: its gradient in them is noise round zero.
+    np.testing.assert_allclose(mean, ridge.coef_, atol=0.1 * sd.min())
+    np.testing.assert_allclose(np.exp(log_sd), sd, rtol=0.03)
+
+
+def test_starts_three_below_the_priors_log_sd(problem, hparams):
+    tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    state = VariationalLaplace().init(problem, hparams, Noise(tape))
+    expected = hparams.prior_precision.rsqrt().log() - 3
+    torch.testing.assert_close(state.params[1], expected.expand(problem.dim))
+
+
+def test_trains_a_smooth_network_and_can_predict_with_its_mean():
+    task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
+    assert VariationalLaplace().network(task).activation == "softplus"
+    posterior = Posterior(torch.stack([torch.arange(3.0), torch.zeros(3)]), torch.tensor(0.0))
+    samples = VariationalLaplace(mean_network=True).sample(None, posterior, Noise(torch.zeros(0)), 100)
+    assert torch.equal(samples, posterior.params[:1])

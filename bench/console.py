@@ -193,25 +193,39 @@ def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missin
         for cell in wanted
         for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
     }
-    rows = rows[(rows["metric"] == "nmll")]
-    names = tuple(dict.fromkeys(cell.method for cell in wanted))
-    say("NMLL, mean±standard error over splits (lower is better):")
-    table = Table(box=None)
-    table.add_column("data set", no_wrap=True)
-    for name in names:
-        table.add_column(escape(name), justify="right", no_wrap=True)
-    cells = {
+    figures = {
         (row.dataset, row.method): _figure(row)
-        for row in rows.itertuples()
+        for row in rows[rows["metric"] == "nmll"].itertuples()
         if (row.suite, row.dataset, row.method, row.preset) in chosen
     }
-    for name in sorted({dataset for dataset, _ in cells}):
-        table.add_row(name, *(cells.get((name, method), "") for method in names))
-    out.print(table)
+    say("NMLL, mean±standard error over splits (lower is better):")
+    for table in _tables(figures, out.width):
+        out.print(table)
     statuses = Counter(results.statuses(wanted).values())
     say("Cells: " + ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status]))
     show_missing(missing, out)
     out.print(f"Page: [bold]{escape(str(page))}[/]", soft_wrap=True)
+
+
+def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Table]:
+    """`figures` of (data set, method), methods down and data sets across, in as many tables as the width asks for."""
+    ran = {method for _, method in figures}
+    names = [name for name in methods.names() if name in ran]
+    names += sorted(ran - set(names))
+    columns = sorted({dataset for dataset, _ in figures})
+    sizes = {one: max(len(one), *(len(figures.get((one, name), "")) for name in names)) + 2 for one in columns}
+    while columns:
+        left, here = width - max(map(len, names)) - 2, []
+        while columns and (not here or sizes[columns[0]] <= left):
+            here.append(columns.pop(0))
+            left -= sizes[here[-1]]
+        table = Table(box=None)
+        table.add_column("method", no_wrap=True)
+        for one in here:
+            table.add_column(one, justify="right", no_wrap=True)
+        for name in names:
+            table.add_row(escape(name), *(escape(figures.get((one, name), "")) for one in here))
+        yield table
 
 
 def _limit(protocol: Protocol) -> str:

@@ -25,7 +25,7 @@ from bench.row import Data, Fit
 from bench.schema import SCHEMA_VERSION, predictions_schema
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.tasks import task_of
+from bench.tasks import space_of, task_of
 from bench.tuner import Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
 from datasets import Standardisation, folds
 from methods.predictive import Normals, Predictive
@@ -199,9 +199,7 @@ class _Pack:
 
     def _tune(self) -> list[Search]:
         """The finished study of each cell."""
-        space = (
-            self.method.wide_space(self.task) if self.protocol.space == "wide" else self.method.search_space(self.task)
-        )
+        space = space_of(self.method, self.task, self.protocol)
         searches = [
             Search(journal, space, self.protocol, cell.fit_seed)
             for cell, journal in zip(self.cells, self.journals, strict=True)

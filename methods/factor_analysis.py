@@ -1,0 +1,137 @@
+"""Online factor analysis: a Gaussian N(c, F F^T + diag(psi)) fitted to a stream of vectors, none of which is stored.
+
+Each vector theta_t updates the mean, d_t = theta_t - mean_t, and the posterior N(m_t, Sigma) of its K latent factors,
+
+    Sigma = (I + F^T psi^-1 F)^-1,      m_t = Sigma F^T psi^-1 d_t      (Brownlie 2022, eq. 4.10),
+
+after which F and psi either follow the gradient of log N(theta_t; mean_t, F F^T + diag(psi)) (`GradientAscent`, the
+thesis's Algorithm 1), or maximise EM's lower bound with the averages so far (`ExpectationMaximisation`, Algorithm 2):
+
+    A = avg d_t m_t^T,      H = Sigma + avg m_t m_t^T,      F = A H^-1,      psi = avg d_t^2 + diag(F H F^T - 2 F A^T).
+
+Line 5 of both algorithms is misprinted: the mean moves by (theta_t - mean_t-1) / t. The first `WARM_UP` vectors should
+update the averages only. Memory is O(D K), time per vector O(D K^2).
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from methods.gaussian import LowRankNormal, capacitance, inverse
+from methods.noise import Noise
+
+WARM_UP = 100  # vectors, in all experiments of the thesis (section 4.4.1.1)
+GRADIENT_LR = 1e-3  # of Algorithm 1 (section 4.4.1.1)
+MIN_VARIANCE_SHARE = 1e-6  # psi is at least this share of the total variance
+
+
+class ExpectationMaximisation(NamedTuple):
+    """Algorithm 2 of the thesis.
+
+    Attributes:
+        count: (), t, vectors seen.
+        mean: (D,), of all of them.
+        square: (D,), average of d_t^2.
+        cross: (K, D), average of m_t d_t^T.
+        latent_square: (K, K), average of m_t m_t^T.
+        factors: (K, D), F transposed.
+        variance: (D,), psi.
+    """
+
+    count: Tensor
+    mean: Tensor
+    square: Tensor
+    cross: Tensor
+    latent_square: Tensor
+    factors: Tensor
+    variance: Tensor
+
+    @classmethod
+    def init(cls, dim: int, k: int, noise: Noise) -> "ExpectationMaximisation":
+        """Orthonormal columns of F, psi = 1 and no vector seen, for a stream of dimension D with K factors, K <= D."""
+        factors = orthonormal(dim, k, noise)
+        zeros = torch.zeros_like(factors[0])
+        cross = torch.zeros_like(factors)
+        return cls(zeros.sum(), zeros, zeros, cross, cross @ cross.T, factors, zeros + 1)
+
+    def update(self, theta: Tensor, learn: bool = True) -> "ExpectationMaximisation":
+        """After the next vector (D,); F and psi stay as they are unless `learn`."""
+        count = self.count + 1
+        mean = self.mean + (theta - self.mean) / count
+        deviation = theta - mean
+        latent_covariance, latent = latent_posterior(self.factors, self.variance, deviation)
+        square = self.square + (deviation**2 - self.square) / count
+        cross = self.cross + (latent[:, None] * deviation - self.cross) / count
+        latent_square = self.latent_square + (latent[:, None] * latent - self.latent_square) / count
+        factors, variance = self.factors, self.variance
+        if learn:
+            moment = latent_covariance + latent_square
+            factors = inverse(moment) @ cross
+            unexplained = square + ((moment @ factors - 2 * cross) * factors).sum(0)
+            variance = torch.maximum(unexplained, MIN_VARIANCE_SHARE * square).clamp(min=torch.finfo(square.dtype).tiny)
+        return ExpectationMaximisation(count, mean, square, cross, latent_square, factors, variance)
+
+    def normal(self) -> LowRankNormal:
+        """The distribution fitted so far."""
+        return LowRankNormal(self.mean, self.factors, self.variance)
+
+
+class GradientAscent(NamedTuple):
+    """Algorithm 1 of the thesis.
+
+    Attributes:
+        count: (), t, vectors seen.
+        mean: (D,), of all of them.
+        factors: (K, D), F transposed.
+        log_variance: (D,), gamma, the logarithm of psi.
+    """
+
+    count: Tensor
+    mean: Tensor
+    factors: Tensor
+    log_variance: Tensor
+
+    @classmethod
+    def init(cls, dim: int, k: int, noise: Noise) -> "GradientAscent":
+        """Orthonormal columns of F, psi = 1 and no vector seen, for a stream of dimension D with K factors, K <= D."""
+        factors = orthonormal(dim, k, noise)
+        zeros = torch.zeros_like(factors[0])
+        return cls(zeros.sum(), zeros, factors, zeros)
+
+    def update(self, theta: Tensor, learn: bool = True) -> "GradientAscent":
+        """After the next vector (D,); F and psi stay as they are unless `learn`."""
+        count = self.count + 1
+        mean = self.mean + (theta - self.mean) / count
+        factors, log_variance = self.factors, self.log_variance
+        if learn:
+            factor_gradient, log_variance_gradient = log_density_gradients(self.normal(), theta - mean)
+            factors = factors + GRADIENT_LR * factor_gradient
+            log_variance = log_variance + GRADIENT_LR * log_variance_gradient
+        return GradientAscent(count, mean, factors, log_variance)
+
+    def normal(self) -> LowRankNormal:
+        """The distribution fitted so far."""
+        return LowRankNormal(self.mean, self.factors, self.log_variance.exp())
+
+
+def orthonormal(dim: int, k: int, noise: Noise) -> Tensor:
+    """K orthonormal vectors as rows (K, D): the reduced QR decomposition of a normal matrix (section 4.3)."""
+    return torch.linalg.qr(noise.normal(dim, k)).Q.T
+
+
+def latent_posterior(factors: Tensor, variance: Tensor, deviation: Tensor) -> tuple[Tensor, Tensor]:
+    """Covariance Sigma (K, K) and mean m (K,) of the latent factors of theta = mean + deviation (eq. 4.23)."""
+    scaled = factors / variance
+    covariance = inverse(capacitance(factors, scaled))
+    return covariance, covariance @ (scaled @ deviation)
+
+
+def log_density_gradients(normal: LowRankNormal, deviation: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients of log N(mean + deviation) in F transposed, (K, D), and log psi, (D,) (eq. 4.24 to 4.26)."""
+    factors, variance = normal.factors, normal.variance
+    covariance, latent = latent_posterior(factors, variance, deviation)
+    expected = (covariance + latent[:, None] * latent) @ factors  # (F E[h h^T])^T
+    in_factors = (latent[:, None] * deviation - expected) / variance
+    residual = deviation**2 - 2 * deviation * (latent @ factors) + (expected * factors).sum(0)
+    return in_factors, 0.5 * (residual / variance - 1)

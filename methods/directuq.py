@@ -1,0 +1,206 @@
+"""Direct uncertainty quantification: a network whose outputs are the posterior of a network's outputs.
+
+One network with 2K outputs, all of whose layers but the last serve both halves, gives at each x the variational
+predictive distribution q(z | x) = N(mu(x), diag(sigma(x)^2)) of the K numbers z that the likelihood takes. Per training
+example it minimises (Wei and Khardon, eq. 4-5)
+
+    1/L sum_l -log p(y | z_l) + eta R(mu(x), sigma(x)),      z_l = mu(x) + sigma(x) eps_l,
+
+R the divergence of q(z | x) from a prior on z whose parameters may be inferred along with it (`methods.priors`): for
+each x anew (their section 5), or once for all data (the `-all` variants of appendix C, whose averages over the data are
+those of the minibatch here). One forward pass serves all L samples.
+
+Regression is heteroscedastic, z = (m, l) with y ~ N(m, exp(l)), so the network has four outputs. sigma is softplus of
+its output, the link of appendix A.1 that their risk bound holds for. How many samples they train with is not said.
+
+q(z | x) says nothing of how z at two points depend on each other. Prediction therefore uses the same eps at all points,
+which leaves each point's predictive, all that its density and mean are computed from, as it is. eps comes in pairs of
+opposite sign, so the mean of an even number of samples of z is mu(x) exactly.
+"""
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+from torch.func import grad
+from torch.nn.functional import softplus
+
+from methods.base import Method, Paper
+from methods.likelihoods import HeteroscedasticGaussian, Likelihood
+from methods.networks import Network
+from methods.optim import Adam
+from methods.predictive import Predictive
+from methods.priors import (
+    PENALTY_WEIGHTS,
+    EmpiricalBayes,
+    Fixed,
+    LearnedMean,
+    LearnedMeanAndVariance,
+    Prior,
+    averaged,
+    own,
+)
+from methods.problem import Problem, Task
+from methods.spaces import LogUniform, OneOf
+
+
+class State(NamedTuple):
+    """Attributes:
+    weights: (D,), of the network with 2K outputs.
+    optim: of the weights.
+    """
+
+    weights: Tensor
+    optim: Adam
+
+
+class DirectUQ(Method):
+    """What the variants have in common.
+
+    Hyper-parameters: `lr` and `penalty_weight` (eta). The paper's learning rate is 0.001, or 0.0005 on two of four data
+    sets, for thousands of epochs (appendix D).
+
+    Args:
+        mc_samples: L, samples of z per training example and update.
+    """
+
+    paper = Paper("Wei and Khardon", "Direct Uncertainty Quantification")
+    weight_posterior = False
+
+    def __init__(self, mc_samples: int = 10):
+        self.mc_samples = mc_samples
+
+    @abstractmethod
+    def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
+        """R, averaged over a minibatch, (), for the mean and sd (M, K) of q(z | x)."""
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {"lr": LogUniform(5e-4, 1e-3), "penalty_weight": OneOf(*PENALTY_WEIGHTS)}
+
+    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-3, 10)}
+
+    def likelihood(self, task: Task) -> Likelihood:
+        return HeteroscedasticGaussian() if task.likelihood.standardises else task.likelihood
+
+    def network(self, task: Task) -> Network:
+        return replace(task.network, n_outputs=2 * self.likelihood(task).n_outputs)
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        weights = problem.initial_weights(noise)
+        return State(weights, Adam.init(weights))
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        x, y = batch.x.flatten(0, 1), batch.y.flatten()
+        unit = noise.normal(self.mc_samples, len(y), problem.likelihood.n_outputs)
+
+        def objective(weights: Tensor) -> Tensor:
+            mean, sd = distribution_of_outputs(problem, weights, x)
+            nll = problem.likelihood.nll(mean + sd * unit, y, hparams, problem.y_scale).mean()
+            return nll + hparams.penalty_weight * self.penalty(problem, weights, mean, sd)
+
+        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), hparams.lr, t)
+        return State(weights, optim)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+        return state.weights
+
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
+        mean, sd = distribution_of_outputs(problem, posterior, x)
+        half = noise.normal(-(-n_samples // 2), 1, problem.likelihood.n_outputs)
+        unit = torch.cat([half, -half])[:n_samples]
+        return problem.likelihood.predictive(mean + sd * unit, hparams, problem.y_mean, problem.y_scale)
+
+
+class DirectUQWithPrior(DirectUQ):
+    """What the variants with a prior on z have in common."""
+
+    prior: Prior
+    one_prior_for_all_data = False
+
+    def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
+        share = averaged if self.one_prior_for_all_data else own
+        return self.prior.penalty(mean, sd, share).mean()
+
+
+class DirectUQNaive(DirectUQWithPrior):
+    """The prior is N(0, 0.1 I), the paper's variance for its small data sets."""
+
+    name = "directuq-naive"
+    title = "DirectUQ, fixed prior"
+    prior = Fixed(variance=0.1)
+
+
+class DirectUQMean(DirectUQWithPrior):
+    """The prior's mean is inferred at each x: eq. 12."""
+
+    name = "directuq-mean"
+    title = "DirectUQ, prior mean inferred"
+    prior = LearnedMean()
+
+
+class DirectUQMeanVariance(DirectUQWithPrior):
+    """The prior's mean and variance are inferred at each x: eq. 13-14."""
+
+    name = "directuq-mv"
+    title = "DirectUQ, prior mean and variance inferred"
+    prior = LearnedMeanAndVariance()
+
+
+class DirectUQEmpiricalBayes(DirectUQWithPrior):
+    """One prior variance for the K entries of z is chosen at each x: eq. 16."""
+
+    name = "directuq-eb"
+    title = "DirectUQ, empirical Bayes"
+    prior = EmpiricalBayes()
+
+
+class DirectUQMeanAll(DirectUQMean):
+    """The prior's mean is inferred once: eq. 23."""
+
+    name = "directuq-mean-all"
+    title = "DirectUQ, one prior mean"
+    one_prior_for_all_data = True
+
+
+class DirectUQMeanVarianceAll(DirectUQMeanVariance):
+    """The prior's variance is inferred once, its mean at each x: eq. 29-30."""
+
+    name = "directuq-mv-all"
+    title = "DirectUQ, one prior variance, means inferred"
+    one_prior_for_all_data = True
+
+
+class DirectUQEmpiricalBayesAll(DirectUQEmpiricalBayes):
+    """One prior variance is chosen once: appendix C.3."""
+
+    name = "directuq-eb-all"
+    title = "DirectUQ, empirical Bayes, one prior"
+    one_prior_for_all_data = True
+
+
+class DirectUQL2(DirectUQ):
+    """No prior on z but eta / N |W|^2 on the weights (section 5.4, where the square is missing)."""
+
+    name = "directuq-l2"
+    title = "DirectUQ, weight decay"
+
+    def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
+        return weights.square().sum() / problem.n_train
+
+
+class DirectUQEnsemble(DirectUQMean):
+    """Five networks with the prior's mean inferred."""
+
+    name = "directuq-ensemble"
+    title = "Ensemble of DirectUQ"
+    members = 5
+
+
+def distribution_of_outputs(problem: Problem, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """mu and sigma of q(z | x), (M, K) each, at x (M, P)."""
+    mean, link = problem.network(weights, x).chunk(2, dim=-1)
+    return mean, softplus(link)

@@ -1,0 +1,109 @@
+"""MC dropout: random zeros in the inputs of every layer, in training and in prediction.
+
+A sample of a layer's weights is W = diag(z) M / (1 - r), z_i = 0 with probability r and else 1: every layer's inputs,
+the network's own among them, are dropped at rate r, and what is left is scaled up as in `torch.nn.Dropout`. Trained is
+
+    sum_n -log p(y_n | x_n, W_n) + alpha / 2 (sum |M|^2 / (1 - r) + sum |b|^2),
+
+with a sample W_n per example. This is the negative ELBO of the posterior that the zeros make, under the prior
+N(0, I / alpha) and up to terms without M: the penalty is alpha / 2 E|W|^2 + alpha / 2 |b|^2 (Gal and Ghahramani 2016,
+section 3 and their appendix; alpha is their squared prior length-scale, their M is M / (1 - r) here).
+
+A prediction's sample is one z for all points, that is one network. In a convolution every input pixel has its own z, as
+in their image models, where a sample is a network only of the whole image.
+"""
+
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+from torch.func import grad
+
+from methods.base import Method, Paper
+from methods.layers import Layer
+from methods.noise import Noise
+from methods.optim import Adam
+from methods.predictive import Predictive
+from methods.problem import Problem, Task
+from methods.spaces import LogUniform, OneOf
+
+
+class State(NamedTuple):
+    """Attributes:
+    weights: (D,), M and b of all layers.
+    optim: of the weights.
+    """
+
+    weights: Tensor
+    optim: Adam
+
+
+class MCDropout(Method):
+    """MC dropout with Adam.
+
+    Hyper-parameters: `lr`, `prior_precision` (alpha), `dropout_rate` (r) and the likelihood's. The rates are the grid
+    of the authors' UCI code, whose squared length-scale, 1e-4, is the lower end of alpha.
+    """
+
+    name = "mc-dropout"
+    title = "MC dropout"
+    paper = Paper("Gal and Ghahramani 2016", "Dropout as a Bayesian Approximation")
+
+    weight_posterior = False
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(1e-3, 3e-2),
+            "prior_precision": LogUniform(1e-4, 10),
+            "dropout_rate": OneOf(0.005, 0.01, 0.05, 0.1),
+            **task.likelihood.search_space(),
+        }
+
+    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return super().wide_space(task) | {"dropout_rate": LogUniform(1e-3, 0.5)}
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        weights = problem.initial_weights(noise)
+        return State(weights, Adam.init(weights))
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        x, y = batch.x.flatten(0, 1)[:, None], batch.y.flatten()[:, None]  # every example has a sample to itself
+
+        def objective(weights: Tensor) -> Tensor:
+            outputs = sampled_outputs(problem, weights, x, hparams.dropout_rate, noise)
+            nll = problem.likelihood.nll(outputs, y, hparams, problem.y_scale).mean()
+            penalty = expected_square(problem, weights, hparams.dropout_rate)
+            return problem.n_train * nll + 0.5 * hparams.prior_precision * penalty
+
+        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), hparams.lr, t)
+        return State(weights, optim)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+        return state.weights
+
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
+        outputs = sampled_outputs(problem, posterior, x.expand(n_samples, *x.shape), hparams.dropout_rate, noise)
+        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+
+
+def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, noise: Noise) -> Tensor:
+    """Outputs (S, n, O) at x (S, n, P) of S sampled networks."""
+    pieces, shape = problem.network.split(weights), x.shape[:2]
+    keep = 1 - rate
+    threshold = torch.special.ndtri(keep)  # a normal number is below it with probability 1 - r
+
+    def dropped(number: int, layer: Layer, h: Tensor) -> Tensor:
+        kept = noise.normal(shape[0], 1, *h.shape[1:]) < threshold
+        masked = h.unflatten(0, shape) * (kept / keep)
+        return layer(pieces[number], masked.flatten(0, 1))
+
+    return problem.network.forward(x.flatten(0, 1), dropped).unflatten(0, shape)
+
+
+def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
+    """E|W|^2 + |b|^2 of all layers, ()."""
+    layers = problem.network.split(weights)
+    return sum(
+        pieces[0].square().sum() / (1 - rate) + sum(bias.square().sum() for bias in pieces[1:]) for pieces in layers
+    )

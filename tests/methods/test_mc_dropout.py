@@ -1,0 +1,127 @@
+"""MC dropout against enumeration of all masks, autograd of the written objective, MAP, and dropout's ridge."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.special import ndtr
+
+from bench.conjugate import correlated
+from methods.likelihoods import Categorical, Gaussian
+from methods.map import MAP
+from methods.map import State as MAPState
+from methods.mc_dropout import MCDropout, State, expected_square
+from methods.networks import MLP, ConvNet
+from methods.noise import Noise
+from methods.optim import SGD
+from methods.problem import Problem, Step, Task
+
+FIRST = Step(torch.tensor(1.0), None)
+ONE = torch.tensor(1.0, dtype=torch.float64)
+
+
+def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def with_rate(hparams, rate: float) -> SimpleNamespace:
+    return SimpleNamespace(**vars(hparams), dropout_rate=torch.tensor(rate, dtype=torch.float64))
+
+
+def masked_network(weights, x, masks, rate):
+    """A 3-4-1 ReLU network at one x (3,), its inputs and hidden units masked."""
+    first, first_bias, last, last_bias = weights.split([12, 4, 4, 1])
+    hidden = torch.relu((x * masks[:3] / (1 - rate)) @ first.reshape(3, 4) + first_bias)
+    return (hidden * masks[3:] / (1 - rate)) @ last + last_bias[0]
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.4])
+def test_an_update_follows_the_gradient_with_each_examples_own_mask(problem, hparams, batches, rate):
+    batch, weights = batches(1), (0.5 * numbers(problem.dim, seed=3)).requires_grad_()
+    tape = numbers(5 * 7, seed=4)
+    zeros = ndtr(tape) > 1 - rate
+    assert zeros.any()
+    masks = 1 - torch.cat([zeros[:15].reshape(5, 3), zeros[15:].reshape(5, 4)], dim=1).double()
+    outputs = torch.stack([masked_network(weights, *one, rate) for one in zip(batch.x[0], masks, strict=True)])
+    nll = -torch.distributions.Normal(outputs, 1 / (hparams.noise_precision**0.5 * 3)).log_prob(batch.y[0])
+    matrices, biases = torch.cat([weights[:12], weights[16:20]]), torch.cat([weights[12:16], weights[20:]])
+    penalty = (matrices**2).sum() / (1 - rate) + (biases**2).sum()
+    (gradient,) = torch.autograd.grad(12 * nll.mean() + 0.5 * hparams.prior_precision * penalty, weights)
+    state = State(weights.detach(), SGD())
+    after = MCDropout().update(problem, state, batch, with_rate(hparams, rate), Noise(tape), FIRST)
+    torch.testing.assert_close(after.weights, (weights - hparams.lr * gradient).detach())
+
+
+def test_samples_are_the_masked_networks_with_their_probabilities(problem, hparams):
+    rate, n_samples = 0.3, 40000
+    weights, x = numbers(problem.dim, seed=3), numbers(2, 3, seed=1)
+    masks = torch.tensor(list(product((0.0, 1.0), repeat=7)), dtype=torch.float64)
+    probabilities = (1 - rate) ** masks.sum(1) * rate ** (7 - masks.sum(1))
+    every = torch.stack([torch.stack([masked_network(weights, point, mask, rate) for point in x]) for mask in masks])
+    every = 2 + 3 * every  # (128, 2), in original units
+    predictive = MCDropout().predict(
+        problem, weights, x, with_rate(hparams, rate), Noise(numbers(n_samples * 7)), n_samples
+    )
+    distances = torch.cdist(predictive.mean, every, p=float("inf"))
+    assert distances.min(1).values.max() < 1e-12
+    torch.testing.assert_close(predictive.variance, (1 / hparams.noise_precision).expand(n_samples, 2))
+    mean = probabilities @ every
+    variance = probabilities @ (every - mean) ** 2
+    assert ((predictive.mean.mean(0) - mean).abs() < 4 * (variance / n_samples).sqrt()).all()
+    torch.testing.assert_close(predictive.mean.var(0), variance, rtol=0.05, atol=0)
+
+
+def test_at_rate_zero_it_is_map(problem, hparams, batches):
+    batch, weights = batches(1), numbers(problem.dim, seed=3)
+    method, none = MCDropout(), with_rate(hparams, 0.0)
+    found = method.update(problem, State(weights, SGD()), batch, none, Noise(numbers(35)), FIRST).weights
+    expected = MAP().update(problem, MAPState(weights, SGD()), batch, hparams, Noise(numbers(0)), FIRST).weights
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    x = numbers(2, 3, seed=1)
+    predictive = method.predict(problem, weights, x, none, Noise(numbers(70)), 10)
+    torch.testing.assert_close(predictive.mean, problem.predictive(weights.expand(10, -1), x, hparams).mean)
+
+
+def test_the_penalty_is_the_expected_square_of_the_sampled_weights(problem):
+    rate, weights = 0.3, numbers(problem.dim, seed=3)
+    first, first_bias, last, last_bias = weights.split([12, 4, 4, 1])
+    masks = torch.tensor(list(product((0.0, 1.0), repeat=7)), dtype=torch.float64)
+    squares = [
+        ((mask[:3, None] * first.reshape(3, 4) / (1 - rate)) ** 2).sum() + ((mask[3:] * last / (1 - rate)) ** 2).sum()
+        for mask in masks
+    ]
+    probabilities = (1 - rate) ** masks.sum(1) * rate ** (7 - masks.sum(1))
+    expected = probabilities @ torch.stack(squares) + (first_bias**2).sum() + (last_bias**2).sum()
+    torch.testing.assert_close(expected_square(problem, weights, rate), expected)
+
+
+def test_on_a_linear_model_it_is_the_ridge_that_dropout_makes():
+    # Dropping inputs adds r / (1 - r) beta sum_n x_nj^2 to weight j's own precision (Wager et al. 2013, section 3).
+    problem, rate = correlated(seed=1, n_rows=100, alpha=1.0, beta=1.0), 0.2
+    own = problem.alpha / (1 - rate) + rate / (1 - rate) * problem.beta * (problem.x**2).sum(0)
+    precision = np.diag(own) + problem.beta * problem.x.T @ problem.x
+    expected = np.linalg.solve(precision, problem.beta * problem.x.T @ problem.y)
+    stack = problem.fit(MCDropout(), lr=0.003, updates=2000, batch_size=100, seeds=range(8), dropout_rate=rate)
+    found = stack.posterior.mean(0).numpy()
+    np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
+    ridge = np.linalg.solve(
+        problem.alpha * np.eye(2) + problem.beta * problem.x.T @ problem.x, problem.beta * problem.x.T @ problem.y
+    )
+    assert np.abs(ridge - expected).max() > 0.1 * np.abs(expected).max()  # so that the bound above can tell
+
+
+def test_masks_of_an_image_are_shared_by_points_and_not_by_samples(hparams):
+    problem = Problem(ConvNet((1, 4, 4), (2,), n_outputs=3), Categorical(3), 12 * ONE, 0 * ONE, ONE)
+    weights, x = numbers(problem.dim, seed=3), numbers(1, 16, seed=1).expand(4, -1)
+    length = 6 * (16 + 8)
+    found = MCDropout().predict(problem, weights, x, with_rate(hparams, 0.5), Noise(numbers(length)), 6).log_probs
+    torch.testing.assert_close(found, found[:, :1].expand_as(found))
+    assert len(torch.unique(found[:, 0, 0])) == 6
+
+
+def test_the_wide_space_reaches_the_usual_rates():
+    task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
+    assert MCDropout().search_space(task)["dropout_rate"].choices == (0.005, 0.01, 0.05, 0.1)
+    assert MCDropout().wide_space(task)["dropout_rate"].high == 0.5

@@ -1,0 +1,326 @@
+"""Inducing weights: uncertainty about a layer's weights W through a smaller matrix U, sampled by Matheron's rule.
+
+The equations are those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights". The weights of a
+layer with its bias as last column, (d_out, d_in), have the prior N(0, sigma^2 I) with sigma^2 = 1 / (alpha d_in). They
+are jointly Gaussian with U (M_out, M_in) ~ MN(0, Psi_r, Psi_c), Psi = Z Z^T + D^2 (6). The posterior, q(U) times the
+prior's N(W | U) with standard deviations scaled by lambda, minimises (8)
+
+    E_q[-log p(D | W)] + sum over layers of R(lambda) + KL(q(U) || p(U)),
+    R(lambda) = d_in d_out (lambda^2 / 2 - log lambda - 1 / 2).                                                     (7)
+
+U is whitened: U = L_r V L_c^T with the Cholesky factors L L^T = Psi, so that p(V) = N(0, I). Let G = L^-1 [Z D], whose
+rows are orthonormal because [Z D] [Z D]^T = Psi, and let A = L^-1 Z be its first d columns. Matheron's rule (9, 10) is
+then
+
+    W = sigma (lambda E_1 + A_r^T (V - lambda G_r E G_c^T) A_c),      E (d_out + M_out, d_in + M_in) ~ N(0, I),
+
+where E_1 (d_out, d_in) is E's first block. This needs no Psi, which is nearly singular where M is near d: G^T is the
+orthogonal factor of [Z D]^T. Equation 10 draws fewer numbers, but from Cholesky factors of Z Z^T, singular where M > d.
+"""
+
+from abc import abstractmethod
+from math import expm1, log, prod
+from typing import NamedTuple
+
+import torch
+from optuna.distributions import BaseDistribution
+from torch import Tensor
+from torch.func import grad, vmap
+from torch.nn.functional import logsigmoid, softplus
+
+from methods.base import Method, Paper, Plan
+from methods.networks import Network
+from methods.noise import Noise
+from methods.optim import Adam
+from methods.problem import Problem, Task
+from methods.spaces import LogUniform
+
+SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
+QUIET_EPOCHS, RAMP_EPOCHS = 100, 50  # of the KL's weight: zero, then growing to one
+QUIET_PART, RAMP_PART = 1 / 2, 1 / 4  # of training where that is shorter: the same parts of the authors' 200 epochs
+
+Shapes = list[tuple[int, ...]]
+
+
+class State(NamedTuple):
+    """Attributes:
+    params: (P,): every layer's leaves of `LayerParams`, flat, one after the other.
+    optim: of all of them.
+    """
+
+    params: Tensor
+    optim: Adam
+
+
+class Posterior(NamedTuple):
+    """Attributes:
+    params: (P,), as in `State`.
+    prior_precision: (), alpha.
+    """
+
+    params: Tensor
+    prior_precision: Tensor
+
+
+class LayerParams(NamedTuple):
+    """What one layer learns.
+
+    Attributes:
+        z_r, z_c: (M_out, d_out) and (M_in, d_in).
+        raw_d_r, raw_d_c: (M_out,) and (M_in,); D = softplus(raw).
+        raw_scale: (); lambda = cap x sigmoid(raw).
+        q: of q(U), as each method defines it.
+    """
+
+    z_r: Tensor
+    z_c: Tensor
+    raw_d_r: Tensor
+    raw_d_c: Tensor
+    raw_scale: Tensor
+    q: tuple[Tensor, ...]
+
+
+class Inducing(Method):
+    """What the methods have in common; they differ in q(U). Adam.
+
+    Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The paper has no such
+    experiment: the ranges are ours.
+
+    Args:
+        size: M; a layer has M_out = min(M, d_out) and M_in = min(M, d_in). By default the largest that needs no more
+            numbers than the network has weights, which is the method's point: 3 for 6 inputs and 50 units.
+    """
+
+    paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
+    max_scale = 0.03  # cap of lambda
+
+    def __init__(self, size: int | None = None):
+        self.size = size
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return {
+            "lr": LogUniform(3e-3, 3e-2),
+            "prior_precision": LogUniform(0.03, 3),
+            **task.likelihood.search_space(),
+        }
+
+    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
+        # alpha is relative to the prior of the paper, where other methods' is that of single weights.
+        return super().wide_space(task) | {"prior_precision": LogUniform(1e-3, 1e2)}
+
+    @abstractmethod
+    def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
+        """Shapes of the parameters of q(U)."""
+
+    @abstractmethod
+    def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
+        """Their initial values."""
+
+    @abstractmethod
+    def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
+        """Whitened samples (S, M_out, M_in) of q(U), as many as an update takes if `n_samples` is None."""
+
+    @abstractmethod
+    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
+        """(), KL(q(U) || p(U))."""
+
+    def phase(self, update: int, plan: Plan) -> tuple[float, float]:
+        """Updates without a KL, and updates of its growth: one phase, so that one recording serves all of training."""
+        quiet = min(QUIET_EPOCHS * plan.updates_per_epoch, QUIET_PART * plan.n_updates)
+        ramp = min(RAMP_EPOCHS * plan.updates_per_epoch, RAMP_PART * plan.n_updates)
+        return quiet, ramp
+
+    def init(self, problem: Problem, hparams, noise) -> State:
+        leaves = [leaf for shapes in self._shapes(problem.network) for leaf in self._initial(shapes, noise)]
+        params = torch.cat([leaf.flatten() for leaf in leaves])
+        return State(params, Adam.init(params))
+
+    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+        quiet, ramp = t.phase
+        kl_weight = ((t.count - quiet) / ramp).clamp(0, 1)
+
+        def loss(params: Tensor) -> Tensor:
+            weights = self._weights(problem.network, params, hparams.prior_precision, noise)
+            nll = vmap(problem.mean_nll, in_dims=(0, None, None))(weights, batch, hparams).mean()
+            return problem.n_train * nll + kl_weight * self.kl(problem.network, params)
+
+        params, optim = state.optim.step(state.params, grad(loss)(state.params), hparams.lr, t)
+        return State(params, optim)
+
+    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
+        return Posterior(state.params, hparams.prior_precision)
+
+    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+        return self._weights(problem.network, *posterior, noise, n_samples)
+
+    def kl(self, network: Network, params: Tensor) -> Tensor:
+        """(), the sum over layers in the objective."""
+        layers = self.layers_of(network, params)
+        return sum(self.conditional_kl(own) + self.inducing_kl(own.q) for own in layers)
+
+    def conditional_kl(self, own: LayerParams) -> Tensor:
+        """(), R(lambda) of a layer."""
+        d_out, d_in = own.z_r.shape[1], own.z_c.shape[1]
+        log_scale = log(self.max_scale) + logsigmoid(own.raw_scale)
+        return d_out * d_in * (0.5 * torch.exp(2 * log_scale) - log_scale - 0.5)
+
+    def shapes(self, d_out: int, d_in: int, m_out: int, m_in: int) -> Shapes:
+        """Of the leaves of a layer's `LayerParams`."""
+        return [(m_out, d_out), (m_in, d_in), (m_out,), (m_in,), (), *self.inducing_shapes(m_out, m_in)]
+
+    def layers_of(self, network: Network, params: Tensor) -> list[LayerParams]:
+        """The layers' parameters, from the flat vector (P,)."""
+        shapes = self._shapes(network)
+        pieces = iter(params.split([prod(shape) for own in shapes for shape in own]))
+        leaves = [[next(pieces).reshape(shape) for shape in own] for own in shapes]
+        return [LayerParams(*own[:5], tuple(own[5:])) for own in leaves]
+
+    def _shapes(self, network: Network) -> list[Shapes]:
+        sides = [layer.shape for layer in network.layers]
+
+        def of_size(size: int) -> list[Shapes]:
+            return [self.shapes(*side, *(min(size, d) for d in side)) for side in sides]
+
+        size = self.size or 1
+        if self.size is None:
+            while size < max(map(max, sides)) and numbers(of_size(size + 1)) <= network.dim:
+                size += 1
+        return of_size(size)
+
+    def _initial(self, shapes: Shapes, noise: Noise) -> list[Tensor]:
+        rows, columns, (m_out,), (m_in,), *_ = shapes
+        z_r, z_c = noise.normal(*rows) / m_out**0.5, noise.normal(*columns) / m_in**0.5
+        raw_d = z_r.new_full((m_out + m_in,), inverse_softplus(SMALL))
+        raw_scale = z_r.new_full((1,), logit(SMALL / self.max_scale))
+        return [z_r, z_c, raw_d, raw_scale, *self.inducing_init(m_out, m_in, noise)]
+
+    def _weights(
+        self, network: Network, params: Tensor, alpha: Tensor, noise: Noise, n_samples: int | None = None
+    ) -> Tensor:
+        """Weight samples (S, D)."""
+        pieces = []
+        for layer, own in zip(network.layers, self.layers_of(network, params), strict=True):
+            g_r = orthonormal(own.z_r, softplus(own.raw_d_r))
+            g_c = orthonormal(own.z_c, softplus(own.raw_d_c))
+            inducing = self.inducing_sample(own.q, noise, n_samples)
+            unit = noise.normal(len(inducing), g_r.shape[1], g_c.shape[1])
+            sigma = (alpha * layer.shape[1]) ** -0.5
+            scale = self.max_scale * own.raw_scale.sigmoid()
+            pieces += vmap(layer.pieces)(sigma * matheron(g_r, g_c, inducing, scale, unit))
+        return torch.cat(pieces, dim=1)
+
+
+class InducingFFG(Inducing):
+    """q(U) is a factorised Gaussian: `q` is its mean and the logits of its standard deviations over their cap."""
+
+    name = "inducing-ffg"
+    title = "Inducing weights, FFG-U"
+    max_sd = 0.1
+
+    def inducing_shapes(self, m_out, m_in):
+        return [(m_out, m_in), (m_out, m_in)]
+
+    def inducing_init(self, m_out, m_in, noise):
+        mean = noise.normal(m_out, m_in)
+        return mean, torch.full_like(mean, logit(SMALL / self.max_sd))
+
+    def inducing_sample(self, q, noise, n_samples):
+        mean, raw = q
+        return mean + self.max_sd * raw.sigmoid() * noise.normal(n_samples or 1, *mean.shape)
+
+    def inducing_kl(self, q):
+        mean, raw = q
+        log_sd = log(self.max_sd) + logsigmoid(raw)
+        return 0.5 * (mean**2 + torch.exp(2 * log_sd) - 1 - 2 * log_sd).sum()
+
+
+class InducingFCG(Inducing):
+    """q(U) is a Gaussian of full covariance L L^T for the k = M_out M_in numbers of a layer's U, row after row.
+
+    `q` is its mean and the lower triangle of L, row after row, softplus^-1 of the diagonal in the diagonal's places.
+    """
+
+    name = "inducing-fcg"
+    title = "Inducing weights, FCG-U"
+
+    def inducing_shapes(self, m_out, m_in):
+        k = m_out * m_in
+        return [(m_out, m_in), (k * (k + 1) // 2,)]
+
+    def inducing_init(self, m_out, m_in, noise):
+        mean = noise.normal(m_out, m_in)
+        diagonal = torch.eye(m_out * m_in, dtype=mean.dtype, device=mean.device)
+        return mean, inverse_softplus(SMALL) * diagonal[*torch.tril_indices(*diagonal.shape)]
+
+    def inducing_sample(self, q, noise, n_samples):
+        mean, raw = q
+        factor = lower_triangle(raw, mean.numel())
+        return mean + (noise.normal(n_samples or 1, mean.numel()) @ factor.T).reshape(-1, *mean.shape)
+
+    def inducing_kl(self, q):
+        mean, raw = q
+        factor = lower_triangle(raw, mean.numel())
+        return 0.5 * (mean.square().sum() + (factor**2).sum() - mean.numel()) - factor.diagonal().log().sum()
+
+
+class InducingEnsemble(Inducing):
+    """q(U) is five points that share Z, D and lambda: `q` is U of each, (5, M_out, M_in). There is no KL on U.
+
+    Every update shows its minibatch to all five; a predictive takes equally many samples from each.
+    """
+
+    name = "inducing-ensemble"
+    title = "Inducing weights, Ensemble-U"
+    max_scale = 0.1
+    n_points = 5
+
+    def inducing_shapes(self, m_out, m_in):
+        return [(self.n_points, m_out, m_in)]
+
+    def inducing_init(self, m_out, m_in, noise):
+        return (noise.normal(m_out, m_in) + 0.1 * noise.normal(self.n_points, m_out, m_in),)
+
+    def inducing_sample(self, q, noise, n_samples):
+        return q[0].repeat(-(-(n_samples or 1) // self.n_points), 1, 1)
+
+    def inducing_kl(self, q):
+        return 0.0
+
+
+def orthonormal(z: Tensor, d: Tensor) -> Tensor:
+    """G (M, columns + M) = L^-1 [Z D] with the Cholesky factor L of Z Z^T + D^2, for z (M, columns) and d (M,)."""
+    if len(z) == 1:  # without the cost of a factorisation per row of a stack
+        row = torch.cat([z[0], d])
+        return (row / row.norm())[None]
+    q, r = torch.linalg.qr(torch.cat([z.T, torch.diag(d)]))
+    return (q * r.diagonal().sign()).T  # L = R^T, once its diagonal is positive
+
+
+def matheron(g_r: Tensor, g_c: Tensor, inducing: Tensor, scale: Tensor, unit: Tensor) -> Tensor:
+    """W / sigma (S, d_out, d_in), for V (S, M_out, M_in), lambda (), and E (S, d_out + M_out, d_in + M_in)."""
+    d_out, d_in = (g.shape[1] - g.shape[0] for g in (g_r, g_c))
+    residual = inducing - scale * (g_r @ unit @ g_c.T)
+    return scale * unit[:, :d_out, :d_in] + g_r[:, :d_out].T @ residual @ g_c[:, :d_in]
+
+
+def lower_triangle(raw: Tensor, size: int) -> Tensor:
+    """L (size, size) with a positive diagonal, from its lower triangle row after row."""
+    number = torch.arange(size, device=raw.device)
+    place = (number * (number + 1) // 2)[:, None] + number
+    full = raw[place.clamp(max=len(raw) - 1)]
+    return full.tril(-1) + torch.diag(softplus(full.diagonal()))
+
+
+def numbers(shapes: list[Shapes]) -> int:
+    """How many numbers layers of these shapes take."""
+    return sum(prod(shape) for own in shapes for shape in own)
+
+
+def inverse_softplus(value: float) -> float:
+    """x with log(1 + e^x) = value."""
+    return log(expm1(value))
+
+
+def logit(value: float) -> float:
+    """x with 1 / (1 + e^-x) = value."""
+    return log(value / (1 - value))

@@ -1,0 +1,291 @@
+"""Inducing weights against the dense joint Gaussian that they are defined by."""
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import MultivariateNormal, Normal, kl_divergence
+from torch.func import grad, jacrev
+from torch.nn.functional import softplus
+
+from methods.base import Plan
+from methods.inducing import (
+    Inducing,
+    InducingEnsemble,
+    InducingFCG,
+    InducingFFG,
+    State,
+    lower_triangle,
+    matheron,
+    numbers,
+    orthonormal,
+)
+from methods.likelihoods import Gaussian
+from methods.networks import MLP, ConvNet
+from methods.noise import Noise, NoiseGauge
+from methods.optim import SGD
+from methods.problem import Problem, Step
+
+D_OUT, D_IN = 3, 4
+METHODS = [InducingFFG, InducingFCG, InducingEnsemble]
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def vec(matrix: torch.Tensor) -> torch.Tensor:
+    """Columns one after the other, as in the paper."""
+    return matrix.T.reshape(-1)
+
+
+def eye(size: int) -> torch.Tensor:
+    return torch.eye(size, dtype=torch.float64)
+
+
+class Joint:
+    """Equation 6, its parts dense."""
+
+    def __init__(self, z_r, z_c, d_r, d_c, sigma):
+        self.z_r, self.z_c, self.d_r, self.d_c, self.sigma = z_r, z_c, d_r, d_c, sigma
+        self.psi_r, self.psi_c = (z @ z.T + torch.diag(d**2) for z, d in ((z_r, d_r), (z_c, d_c)))
+        cross = sigma * torch.kron(z_c.T.contiguous(), z_r.T.contiguous())  # Cov(vec W, vec U)
+        self.to_mean = cross @ torch.linalg.inv(torch.kron(self.psi_c, self.psi_r))
+        self.conditional = sigma**2 * eye(len(cross)) - self.to_mean @ cross.T
+
+    @classmethod
+    def random(cls, m_out: int, m_in: int) -> "Joint":
+        d_r, d_c = 0.1 + normal(m_out, seed=3).abs(), 0.1 + normal(m_in, seed=4).abs()
+        return cls(normal(m_out, D_OUT, seed=1), normal(m_in, D_IN, seed=2), d_r, d_c, 0.7)
+
+    def sample(self, whitened, scale, unit):
+        """(d_out, d_in), as the method computes it."""
+        g_r, g_c = orthonormal(self.z_r, self.d_r), orthonormal(self.z_c, self.d_c)
+        return self.sigma * matheron(g_r, g_c, whitened[None], scale, unit[None])[0]
+
+    def unwhitened(self, whitened):
+        return torch.linalg.cholesky(self.psi_r) @ whitened @ torch.linalg.cholesky(self.psi_c).T
+
+    def jacobian(self, whitened, scale):
+        """Of vec W in the noise, of which W is an affine map."""
+        noise = torch.zeros(D_OUT + len(self.z_r), D_IN + len(self.z_c), dtype=torch.float64)
+        found = jacrev(lambda unit: vec(self.sample(whitened, scale, unit)))(noise)
+        return found.reshape(D_OUT * D_IN, -1)
+
+
+# Fewer, as many, and more inducing rows and columns than the layer has.
+sizes = pytest.mark.parametrize(("m_out", "m_in"), [(1, 1), (2, 3), (3, 4), (5, 2), (4, 6)])
+
+
+@sizes
+def test_a_sample_has_the_conditional_mean_and_scaled_covariance(m_out, m_in):
+    joint, whitened, scale = Joint.random(m_out, m_in), normal(m_out, m_in), torch.tensor(0.3, dtype=torch.float64)
+    mean = joint.sample(whitened, scale, torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64))
+    torch.testing.assert_close(vec(mean), joint.to_mean @ vec(joint.unwhitened(whitened)))
+    to_noise = joint.jacobian(whitened, scale)
+    torch.testing.assert_close(to_noise @ to_noise.T, scale**2 * joint.conditional)
+
+
+@sizes
+def test_with_the_priors_inducing_weights_and_lambda_1_a_sample_is_one_of_the_prior(m_out, m_in):
+    joint, one = Joint.random(m_out, m_in), torch.tensor(1.0, dtype=torch.float64)
+    whitened = normal(m_out, m_in)
+    unit = torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64)
+    to_inducing = jacrev(lambda v: vec(joint.sample(v, one, unit)))(whitened).reshape(D_OUT * D_IN, -1)
+    to_noise = joint.jacobian(whitened, one)
+    covariance = to_inducing @ to_inducing.T + to_noise @ to_noise.T
+    torch.testing.assert_close(covariance, joint.sigma**2 * eye(D_OUT * D_IN))
+
+
+@sizes
+def test_whitening_is_by_the_cholesky_factor(m_out, m_in):
+    joint = Joint.random(m_out, m_in)
+    whitened = orthonormal(joint.z_r, joint.d_r)
+    factor = torch.linalg.cholesky(joint.psi_r)
+    torch.testing.assert_close(factor @ whitened, torch.cat([joint.z_r, torch.diag(joint.d_r)], dim=1))
+
+
+def test_whitening_survives_a_singular_product_in_single_precision():
+    z, d = normal(1, 7).float().expand(5, 7), torch.full((5,), 1e-3)
+    found = orthonormal(z, d)
+    torch.testing.assert_close(found @ found.T, torch.eye(5), atol=1e-5, rtol=0)
+    gradient = grad(lambda z: orthonormal(z, d)[:, :7].square().sum())(z.contiguous())
+    assert gradient.isfinite().all()
+
+
+def test_the_kl_of_the_conditionals_is_that_of_the_dense_gaussians():
+    joint, scale = Joint.random(2, 2), 0.02
+    mean = normal(D_OUT * D_IN)
+    dense = kl_divergence(
+        MultivariateNormal(mean, scale**2 * joint.conditional), MultivariateNormal(mean, joint.conditional)
+    )
+    method = InducingFFG()
+    raw = torch.tensor(scale / method.max_scale, dtype=torch.float64).logit()
+    own = SimpleNamespace(z_r=joint.z_r, z_c=joint.z_c, raw_scale=raw)
+    torch.testing.assert_close(method.conditional_kl(own), dense)
+
+
+def test_the_kl_of_a_factorised_u():
+    mean, raw = normal(2, 3), normal(2, 3, seed=1)
+    q = Normal(mean, 0.1 * raw.sigmoid())
+    dense = kl_divergence(q, Normal(torch.zeros_like(mean), torch.ones_like(mean))).sum()
+    torch.testing.assert_close(InducingFFG().inducing_kl((mean, raw)), dense)
+
+
+def test_the_kl_and_the_covariance_of_a_full_u():
+    mean, raw = normal(2, 3), normal(21, seed=1)
+    factor = lower_triangle(raw, 6)
+    assert (factor.triu(1) == 0).all()
+    q = MultivariateNormal(mean.flatten(), scale_tril=factor)
+    method, prior = InducingFCG(), MultivariateNormal(torch.zeros(6, dtype=torch.float64), eye(6))
+    torch.testing.assert_close(method.inducing_kl((mean, raw)), kl_divergence(q, prior))
+    to_sample = jacrev(lambda tape: method.inducing_sample((mean, raw), Noise(tape), 1).flatten())(normal(6))
+    torch.testing.assert_close(to_sample @ to_sample.T, q.covariance_matrix)
+
+
+def test_an_ensemble_shares_its_samples_among_its_points_and_has_no_kl_on_u():
+    method, points = InducingEnsemble(), normal(5, 2, 2)
+    found = method.inducing_sample((points,), None, 20)
+    assert all((found == point).all((1, 2)).sum() == 4 for point in points)
+    assert method.inducing_kl((points,)) == 0
+
+
+def problem_of(network) -> Problem:
+    one = torch.tensor(1.0, dtype=torch.float64)
+    return Problem(network, Gaussian((0.01, 1.0)), 12 * one, 2 * one, 3 * one)
+
+
+def started(method: Inducing, problem: Problem) -> torch.Tensor:
+    return method.init(problem, None, NoiseGauge(torch.float64)).params
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_starts_as_the_paper_says(method):
+    method = method(size=40)
+    problem = problem_of(MLP(60, (50,)))
+    own = method.layers_of(problem.network, started(method, problem))[0]
+    torch.testing.assert_close(softplus(torch.cat([own.raw_d_r, own.raw_d_c])), torch.full((80,), 1e-3).double())
+    torch.testing.assert_close(method.max_scale * own.raw_scale.sigmoid(), torch.tensor(1e-3).double())
+    assert own.z_r.shape == (40, 50)
+    assert own.z_c.shape == (40, 61)
+    for z in (own.z_r, own.z_c):
+        assert z.std().item() == pytest.approx(40**-0.5, rel=0.1)
+
+
+def test_the_two_gaussians_start_with_the_papers_moments():
+    problem = problem_of(MLP(6, (50,)))
+    ffg, fcg = InducingFFG(size=20), InducingFCG(size=5)
+    mean, raw = ffg.layers_of(problem.network, started(ffg, problem))[0].q
+    assert abs(mean.std().item() - 1) < 0.1
+    torch.testing.assert_close(0.1 * raw.sigmoid(), torch.full_like(raw, 1e-3))
+    mean, raw = fcg.layers_of(problem.network, started(fcg, problem))[0].q
+    torch.testing.assert_close(lower_triangle(raw, 25), 1e-3 * eye(25))
+
+
+def test_the_points_of_an_ensemble_start_near_one_another():
+    problem = problem_of(MLP(60, (50,)))
+    method = InducingEnsemble(size=40)
+    (points,) = method.layers_of(problem.network, started(method, problem))[0].q
+    assert points.mean(0).std().item() == pytest.approx(1, rel=0.1)
+    assert points.std(0).mean().item() == pytest.approx(0.094, rel=0.05)  # 0.1 x the mean sample sd of five
+
+
+@pytest.mark.parametrize(("method", "cap"), [(InducingFFG, 0.03), (InducingFCG, 0.03), (InducingEnsemble, 0.1)])
+def test_lambda_and_the_standard_deviations_never_exceed_their_caps(method, cap):
+    method, network = method(size=2), MLP(3, ())
+    params = torch.full_like(started(method, problem_of(network)), 50.0)
+    (own,) = method.layers_of(network, params)
+    d = network.dim
+    assert method.conditional_kl(own).item() == pytest.approx(d * (cap**2 / 2 - np.log(cap) - 0.5))
+    if isinstance(method, InducingFFG):
+        tape = torch.ones(2, dtype=torch.float64)
+        assert (method.inducing_sample(own.q, Noise(tape), 1) - own.q[0]).max().item() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("network", [MLP(3, (4,)), ConvNet((1, 4, 4), (2, 3))], ids=["dense", "conv"])
+def test_flat_weights_have_the_conditional_moments_of_every_layer(network):
+    method, alpha = InducingEnsemble(size=2), torch.tensor(0.6, dtype=torch.float64)
+    params = started(method, problem_of(network))
+    params = params + 0.3 * normal(len(params))
+    gauge = NoiseGauge(torch.float64)
+    method._weights(network, params, alpha, gauge)
+
+    def flat(tape):
+        return method._weights(network, params, alpha, Noise(tape))[0]
+
+    silent = torch.zeros(gauge.used, dtype=torch.float64)
+    means, to_noise = flat(silent), jacrev(flat)(silent)
+    ends = np.cumsum([sum(layer.sizes) for layer in network.layers])
+    for layer, own, end in zip(network.layers, method.layers_of(network, params), ends, strict=True):
+        size = sum(layer.sizes)
+        here = slice(end - size, end)
+        d_r, d_c = softplus(own.raw_d_r), softplus(own.raw_d_c)
+        scale = method.max_scale * own.raw_scale.sigmoid()
+        joint = Joint(own.z_r, own.z_c, d_r, d_c, (alpha * layer.shape[1]) ** -0.5)
+        matrices = eye(size).reshape(size, *reversed(layer.shape)).mT
+        to_flat = torch.stack([torch.cat(layer.pieces(matrix)) for matrix in matrices], dim=1)
+        torch.testing.assert_close(means[here], to_flat @ joint.to_mean @ vec(joint.unwhitened(own.q[0][0])))
+        covariance = to_noise[here] @ to_noise[here].T
+        torch.testing.assert_close(covariance, scale**2 * to_flat @ joint.conditional @ to_flat.T)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batches):
+    method, problem, batch = method(size=2), problem_of(MLP(3, (4,))), batches(1)
+    params = started(method, problem)
+    gauge = NoiseGauge(torch.float64)
+    method._weights(problem.network, params, hparams.prior_precision, gauge)
+    tape = normal(gauge.used, seed=5)
+
+    def objective(params):
+        weights = method._weights(problem.network, params, hparams.prior_precision, Noise(tape))
+        nll = sum(problem.mean_nll(one, batch, hparams) for one in weights) / len(weights)
+        kl = 0.0
+        for own in method.layers_of(problem.network, params):
+            scale = method.max_scale * own.raw_scale.sigmoid()
+            size = own.z_r.shape[1] * own.z_c.shape[1]
+            kl = kl + size * (scale**2 / 2 - scale.log() - 0.5) + method.inducing_kl(own.q)
+        return problem.n_train * nll + 0.25 * kl
+
+    step = Step(torch.tensor(15.0, dtype=torch.float64), (10, 20))  # a quarter of the way up
+    after = method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), step).params
+    torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [(Plan(4000, 20.0), (2000, 1000)), (Plan(8000, 20.0), (2000, 1000)), (Plan(400, 20.0), (200, 100))],
+    ids=["the paper's 200 epochs", "400 epochs", "20 epochs"],
+)
+def test_the_kl_is_annealed_by_epochs_or_by_parts_of_a_shorter_training(plan, expected):
+    method = InducingFFG()
+    assert {method.phase(update, plan) for update in (1, plan.n_updates)} == {expected}
+
+
+def resnet_18() -> list[tuple[int, int]]:
+    """(d_out, d_in) of the layers of the CIFAR ResNet-18, whose convolutions have no biases."""
+    sides = [(64, 3 * 9)]
+    for before, after in pairwise((64, 64, 128, 256, 512)):
+        sides += [(after, before * 9), *[(after, after * 9)] * 3]
+        sides += [(after, before)] * (before != after)
+    return [*sides, (10, 513)]
+
+
+def test_the_numbers_of_a_resnet_18_are_those_of_the_paper():
+    sides = resnet_18()
+    batch_norms = sum(2 * d_out for d_out, _ in sides[:-1])
+    assert sum(d_out * d_in for d_out, d_in in sides) + batch_norms == 11_173_962
+    found = numbers([InducingFFG().shapes(*side, 128, 128) for side in sides])
+    assert found + batch_norms == 5_352_853
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_inputs", [4, 13, 60])
+def test_by_default_there_are_no_more_numbers_than_weights(method, n_inputs):
+    problem = problem_of(MLP(n_inputs, (50,)))
+    assert len(started(method(), problem)) <= problem.dim
+    m_out, m_in = method().layers_of(problem.network, started(method(), problem))[0].q[0].shape[-2:]
+    larger = method(size=max(m_out, m_in) + 1)
+    assert len(started(larger, problem)) > problem.dim

@@ -23,12 +23,12 @@ from torch.func import jacrev, jvp, vmap
 from methods.base import Paper
 from methods.map import MAP
 from methods.map import State as Trained
-from methods.networks import Network
+from methods.networks import Network, features
 from methods.predictive import Predictive
 from methods.problem import Problem, Sweep, Task
 
 MAX_UNCERTAIN = 1000  # weights T: a stack of 150 holds 150 T^2 numbers in double precision, and three times in `finish`
-JACOBIAN_NUMBERS = 1 << 16  # of one model's Jacobian at once
+JACOBIAN_NUMBERS = 1 << 18  # of one model's Jacobian at once
 
 
 class State(NamedTuple):
@@ -75,16 +75,16 @@ class Laplace(MAP):
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         return state._replace(trained=super().update(problem, state.trained, batch, hparams, noise, t))
 
+    @abstractmethod
+    def curvature(self, problem: Problem, weights: Tensor, x: Tensor, fisher: Tensor) -> Tensor:
+        """sum_n J_n^T Lambda_n J_n, (T, T), float64, over x (M, P), given Lambda (M, O, O)."""
+
     def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
-        weights, count = state.trained.weights, state.ggn.shape[0]
-        jacobian = vmap(jacrev(lambda last, x: outputs_of(problem, weights, last, x[None])[0]), in_dims=(None, 0))
-        at_once = max(1, JACOBIAN_NUMBERS // (count * problem.network.n_outputs))
-        ggn = state.ggn
+        weights, ggn = state.trained.weights, state.ggn
+        at_once = max(1, JACOBIAN_NUMBERS // (len(ggn) * problem.network.n_outputs))
         for x, present in zip(rows.x.split(at_once), rows.present.split(at_once), strict=True):
             fisher = problem.likelihood.fisher(problem.network(weights, x), hparams, problem.y_scale)
-            j = jacobian(weights[-count:], x).double()
-            weighted = (fisher * present[:, None, None]).double() @ j
-            ggn = ggn + j.flatten(0, 1).T @ weighted.flatten(0, 1)
+            ggn = ggn + self.curvature(problem, weights, x, fisher * present[:, None, None])
         return state._replace(ggn=ggn)
 
     def finish(self, problem: Problem, state: State, hparams) -> Posterior:
@@ -99,12 +99,12 @@ class Laplace(MAP):
 
     def _linearised(self, problem: Problem, posterior: Posterior, x: Tensor, noise, n_samples: int) -> Tensor:
         """Outputs (S, n, O) of the linearised model at S posterior samples."""
-        count = posterior.root.shape[0]
+        count = len(posterior.root)
         unit = noise.normal(count, n_samples)
         deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
 
         def outputs(last: Tensor) -> Tensor:
-            return outputs_of(problem, posterior.mean, last, x)
+            return problem.network(torch.cat([posterior.mean[:-count], last]), x)
 
         def shifted(deviation: Tensor) -> Tensor:
             centre, change = jvp(outputs, (posterior.mean[-count:],), (deviation,))
@@ -123,6 +123,16 @@ class LastLayerLaplace(Laplace):
     def uncertain(self, network: Network) -> int:
         return sum(network.layers[-1].sizes)
 
+    def curvature(self, problem: Problem, weights: Tensor, x: Tensor, fisher: Tensor) -> Tensor:
+        # J_n is the Kronecker product of the layer's inputs h, a one for its bias, and the identity of the outputs:
+        # summing h h^T once for each pair of outputs takes O times fewer operations than the product with J_n.
+        inputs = features(problem.network, weights, x).double()
+        if problem.network.layers[-1].bias:
+            inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)
+        weighted = fisher.double()[..., None] * inputs[:, None, None, :]  # (M, O, O, H)
+        pairs = (inputs.T @ weighted.flatten(1)).unflatten(1, weighted.shape[1:])  # (H, O, O, H)
+        return pairs.transpose(2, 3).flatten(0, 1).flatten(1, 2)
+
 
 class FullLaplace(Laplace):
     """Laplace in all weights, for networks of up to `MAX_UNCERTAIN` of them."""
@@ -134,7 +144,7 @@ class FullLaplace(Laplace):
     def uncertain(self, network: Network) -> int:
         return network.dim
 
-
-def outputs_of(problem: Problem, weights: Tensor, last: Tensor, x: Tensor) -> Tensor:
-    """Outputs (M, O) at x (M, P) with the weights' last elements replaced by `last` (T,)."""
-    return problem.network(torch.cat([weights[: -len(last)], last]), x)
+    def curvature(self, problem: Problem, weights: Tensor, x: Tensor, fisher: Tensor) -> Tensor:
+        jacobian = vmap(jacrev(lambda weights, x: problem.network(weights, x[None])[0]), in_dims=(None, 0))
+        j = jacobian(weights, x).double()
+        return j.flatten(0, 1).T @ (fisher.double() @ j).flatten(0, 1)

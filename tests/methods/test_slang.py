@@ -1,0 +1,185 @@
+"""SLANG against dense matrices, a loop of autograd and the exact posterior."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from bench.conjugate import orthogonal
+from bench.minibatches import Schedule
+from bench.row import Data, Fit
+from bench.stack import Stack
+from methods.gaussian import LowRankPrecision
+from methods.likelihoods import Categorical, Gaussian
+from methods.networks import MLP, ConvNet
+from methods.noise import Noise
+from methods.problem import Batch, Problem, Step, Task
+from methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
+
+
+def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def some_state(problem, k: int) -> State:
+    """Any state, with a posterior that is far from a diagonal one."""
+    mean, momentum = 0.5 * numbers(2, problem.dim, seed=1)
+    factors, diagonal = 3 * numbers(k, problem.dim, seed=2), numbers(problem.dim, seed=3).exp()
+    return State(LowRankPrecision(mean, factors, diagonal), momentum)
+
+
+def gradients_one_by_one(problem, weights, batch, hparams) -> torch.Tensor:
+    """(S M, D)"""
+    rows = []
+    for theta in weights:
+        for x, y in zip(batch.x[0], batch.y[0], strict=True):
+            leaf = theta.clone().requires_grad_()
+            output = problem.network(leaf, x[None])
+            nll = problem.likelihood.nll(output, y[None], hparams, problem.y_scale).sum()
+            rows.append(torch.autograd.grad(nll, leaf)[0])
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("network", [MLP(3, (4,)), ConvNet((1, 4, 4), (2, 3))], ids=["MLP", "ConvNet"])
+def test_gradients_of_examples_equal_a_loop_of_autograd(hparams, network):
+    one = torch.tensor(1.0, dtype=torch.float64)
+    problem = Problem(network, Gaussian((0.01, 1.0)), 12 * one, 2 * one, 3 * one)
+    n_inputs = 3 if isinstance(network, MLP) else 16
+    batch = Batch(numbers(1, 5, n_inputs, seed=4), numbers(1, 5, seed=5))
+    weights = numbers(2, problem.dim, seed=6)
+    found = example_gradients(problem, weights, batch, hparams)
+    assert found.shape == (2, 5, problem.dim)
+    torch.testing.assert_close(found.flatten(0, 1), gradients_one_by_one(problem, weights, batch, hparams))
+
+
+@pytest.mark.parametrize("method_class", [SLANG, ReleasedSLANG])
+@pytest.mark.parametrize("k", [1, 3])
+def test_an_update_equals_dense_algebra(problem, hparams, batches, k, method_class):
+    n_samples, size, count = 4, 5, 7
+    before, batch, momentum = some_state(problem, k).posterior, batches(1, size), some_state(problem, k).momentum
+    tape = numbers(n_samples * (k + problem.dim), seed=7)
+    step = Step(torch.tensor(float(count), dtype=torch.float64), None)
+
+    method = method_class(latent_dim=k, mc_samples=n_samples)
+    after = method.update(problem, State(before, momentum), batch, hparams, Noise(tape), step)
+
+    centre = before.mean if method_class is SLANG else 2 * before.mean
+    weights = before._replace(mean=centre).sample(Noise(tape), n_samples)
+    g = gradients_one_by_one(problem, weights, batch, hparams).numpy()
+    lr, alpha, n_train = (float(one) for one in (hparams.lr, hparams.prior_precision, problem.n_train))
+    mean, factors, diagonal = (one.numpy() for one in before)
+    fisher = n_train / (n_samples * size) * sum(np.outer(one, one) for one in g)
+    matrix = (1 - lr) * factors.T @ factors + lr * fisher
+    values, vectors = np.linalg.eigh(matrix)
+    low_rank = vectors[:, -k:] @ np.diag(values[-k:]) @ vectors[:, -k:].T
+    new_diagonal = (1 - lr) * diagonal + lr * alpha + np.diag(matrix - low_rank)
+    covariance = np.linalg.inv(low_rank + np.diag(new_diagonal))
+    new_momentum = 0.9 * momentum.numpy() + 0.1 * n_train * g.mean(axis=0)
+    new_mean = mean - lr * covariance @ (new_momentum / (1 - 0.9**count) + alpha * mean)
+
+    found = after.posterior
+    np.testing.assert_allclose(found.factors.T @ found.factors, low_rank, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.diagonal, new_diagonal, rtol=1e-9)
+    np.testing.assert_allclose(after.momentum, new_momentum, rtol=1e-9)
+    np.testing.assert_allclose(found.mean, new_mean, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("k", [1, 4])
+def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k):
+    left, _ = torch.linalg.qr(numbers(8, 8, seed=1))
+    right, _ = torch.linalg.qr(numbers(20, 8, seed=2))
+    singular = torch.tensor([5.0, 4.99, 4.9, 1.0, 1.0, 1e-3, 0.0, 0.0], dtype=torch.float64)
+    root = left @ torch.diag(singular) @ right.T
+    factors, lost = top_factors(root.to(dtype), k)
+    tolerance = 20 * torch.finfo(dtype).eps * singular[0] ** 2
+    matrix = root.T @ root
+    # What is left of the matrix is as small as any rank-k approximation can leave it (Eckart and Young 1936).
+    rest = matrix - (factors.T @ factors).double()
+    assert abs(torch.linalg.matrix_norm(rest, 2) - singular[k] ** 2) < tolerance
+    assert ((lost - rest.diagonal()).abs() < tolerance).all()
+    assert (lost >= 0).all()
+
+
+def test_a_row_that_diverged_does_not_stop_the_others():
+    root = torch.stack([numbers(4, 6), numbers(4, 6) * torch.nan, numbers(4, 6) * torch.inf])
+    factors, lost = torch.func.vmap(lambda one: top_factors(one, 1))(root)
+    torch.testing.assert_close(factors[0], top_factors(root[0], 1)[0])
+    assert factors[0].isfinite().all()
+    assert lost[1:].isnan().all()
+
+
+def test_starts_at_the_networks_weights_with_unit_precision(problem, hparams):
+    tape = numbers(problem.dim)
+    q = SLANG(latent_dim=2).init(problem, hparams, Noise(tape)).posterior
+    torch.testing.assert_close(q.mean, problem.initial_weights(Noise(tape)))
+    torch.testing.assert_close(q.precision(), torch.eye(problem.dim, dtype=torch.float64))
+
+
+def fitted(method):
+    problem = orthogonal(0)
+    return problem, problem.fit(method, lr=0.01, updates=1200, batch_size=10, seeds=range(16))
+
+
+@pytest.fixture(scope="module")
+def slang_fitted():
+    return fitted(SLANG())
+
+
+def test_finds_the_mean_of_the_exact_posterior(slang_fitted):
+    problem, stack = slang_fitted
+    exact = problem.posterior()
+    sd = np.sqrt(np.diag(exact.covariance))
+    found = stack.posterior.mean.mean(0).numpy()
+    assert (np.abs(found - exact.mean) < 0.1 * sd).all()
+
+
+def test_the_precision_is_that_of_the_empirical_fisher_matrix(slang_fitted):
+    """Its diagonal is alpha + sum_n E_q[g_n^2], the expectation in closed form; the Hessian's may be far from it."""
+    problem, stack = slang_fitted
+    exact = problem.posterior()
+    residual = problem.y - problem.x @ exact.mean
+    variance = np.einsum("nd,de,ne->n", problem.x, exact.covariance, problem.x)
+    expected = problem.alpha + problem.beta**2 * (problem.x**2 * (residual**2 + variance)[:, None]).sum(axis=0)
+    q = stack.posterior
+    found = (q.diagonal + q.factors.square().sum(1)).mean(0).numpy()
+    np.testing.assert_allclose(found, expected, rtol=0.1)
+
+
+def test_the_released_code_settles_at_half_the_mean():
+    problem, stack = fitted(ReleasedSLANG())
+    state_mean = stack.posterior.mean.mean(0).numpy() / 2
+    # 2 m is the mean under a prior of half the precision.
+    doubled = problem._replace(alpha=problem.alpha / 2).posterior().mean
+    sd = np.sqrt(np.diag(problem.posterior().covariance))
+    assert (np.abs(2 * state_mean - doubled) < 0.1 * sd).all()
+    assert np.abs(state_mean - problem.posterior().mean).max() > 3 * sd.max()  # which nobody could call the exact mean
+
+
+def test_a_convolutional_network_is_trained_in_a_stack_as_alone():
+    generator = np.random.default_rng(0)
+    data = Data.of(generator.standard_normal((12, 16)), np.arange(12) % 3)
+    hparams = {"lr": 0.02, "prior_precision": 0.5}
+    fits = [Fit(np.arange(3, 12), hparams, 1), Fit(np.arange(9), hparams, 2)]
+    task = Task("tiny", Categorical(3), ConvNet((1, 4, 4), (2, 3), n_outputs=3))
+    schedule = Schedule(9, 4, 3, 1, 3)
+    together = Stack(SLANG(), task, data, fits, schedule, dtype=torch.float64)
+    for number, fit in enumerate(fits):
+        alone = Stack(SLANG(), task, data, [fit], schedule, dtype=torch.float64, stacked=False)
+        for ours, its in zip(together.posterior, alone.posterior, strict=True):
+            torch.testing.assert_close(ours[number], its[0])
+
+
+def test_single_precision_stays_finite_where_gradients_are_huge(hparams):
+    """100 updates from the initial weights on targets of noise precision 1e6 times the usual."""
+    one = torch.tensor(1.0)
+    problem = Problem(MLP(3, (50,)), Gaussian((0.01, 1.0)), 10_000 * one, 0 * one, one)
+    hparams = SimpleNamespace(lr=0.08 * one, prior_precision=0.01 * one, noise_precision=1e6 * one)
+    method, generator = SLANG(), torch.Generator().manual_seed(0)
+    state = method.init(problem, hparams, Noise(torch.randn(problem.dim, generator=generator)))
+    x = torch.randn(1, 10, 3, generator=generator)
+    for count in range(1, 101):
+        tape = Noise(torch.randn(4 * (1 + problem.dim), generator=generator))
+        state = method.update(problem, state, Batch(x, x.sin().sum(-1)), hparams, tape, Step(count * one, None))
+    assert all(part.isfinite().all() for part in state.posterior)

@@ -35,6 +35,7 @@ class ExpectationMaximisation(NamedTuple):
         square: (D,), average of d_t^2.
         cross: (K, D), average of m_t d_t^T.
         latent_square: (K, K), average of m_t m_t^T.
+        moment: (K, K), H when F was last learnt.
         factors: (K, D), F transposed.
         variance: (D,), psi.
     """
@@ -44,6 +45,7 @@ class ExpectationMaximisation(NamedTuple):
     square: Tensor
     cross: Tensor
     latent_square: Tensor
+    moment: Tensor
     factors: Tensor
     variance: Tensor
 
@@ -53,7 +55,8 @@ class ExpectationMaximisation(NamedTuple):
         factors = orthonormal(dim, k, noise)
         zeros = torch.zeros_like(factors[0])
         cross = torch.zeros_like(factors)
-        return cls(zeros.sum(), zeros, zeros, cross, cross @ cross.T, factors, zeros + 1)
+        square = cross @ cross.T
+        return cls(zeros.sum(), zeros, zeros, cross, square, capacitance(cross, cross), factors, zeros + 1)
 
     def update(self, theta: Tensor, learn: bool = True) -> "ExpectationMaximisation":
         """After the next vector (D,); F and psi stay as they are unless `learn`."""
@@ -64,17 +67,26 @@ class ExpectationMaximisation(NamedTuple):
         square = self.square + (deviation**2 - self.square) / count
         cross = self.cross + (latent[:, None] * deviation - self.cross) / count
         latent_square = self.latent_square + (latent[:, None] * latent - self.latent_square) / count
-        factors, variance = self.factors, self.variance
+        moment, factors, variance = self.moment, self.factors, self.variance
         if learn:
             moment = latent_covariance + latent_square
             factors = inverse(moment) @ cross
             unexplained = square + ((moment @ factors - 2 * cross) * factors).sum(0)
             variance = torch.maximum(unexplained, MIN_VARIANCE_SHARE * square).clamp(min=torch.finfo(square.dtype).tiny)
-        return ExpectationMaximisation(count, mean, square, cross, latent_square, factors, variance)
+        return ExpectationMaximisation(count, mean, square, cross, latent_square, moment, factors, variance)
 
     def normal(self) -> LowRankNormal:
-        """The distribution fitted so far."""
+        """What Algorithm 2 returns: N(mean, F F^T + diag(psi))."""
         return LowRankNormal(self.mean, self.factors, self.variance)
+
+    def expanded(self) -> LowRankNormal:
+        """N(mean, F H F^T + diag(psi)), which keeps the variance that the stream has had in each dimension.
+
+        F belongs to latent factors of second moment H, so this is the fitted model with their own covariance instead
+        of I: the reduction step of parameter-expanded EM (Liu, Rubin and Wu 1998). Where EM has converged, H = I and
+        nothing changes. The averages of a short stream, however, remember factors of another scale.
+        """
+        return LowRankNormal(self.mean, torch.linalg.cholesky_ex(self.moment).L.T @ self.factors, self.variance)
 
 
 class GradientAscent(NamedTuple):
@@ -107,7 +119,9 @@ class GradientAscent(NamedTuple):
         if learn:
             factor_gradient, log_variance_gradient = log_density_gradients(self.normal(), theta - mean)
             factors = factors + GRADIENT_LR * factor_gradient
-            log_variance = log_variance + GRADIENT_LR * log_variance_gradient
+            # Past what this vector alone asks for, which takes deviations of 140 sd, the exponential would overflow.
+            most = torch.log1p(2 * log_variance_gradient.clamp(min=0))
+            log_variance = log_variance + torch.minimum(GRADIENT_LR * log_variance_gradient, most)
         return GradientAscent(count, mean, factors, log_variance)
 
     def normal(self) -> LowRankNormal:

@@ -4,11 +4,18 @@ After `methods.sgd`'s burn-in, each iterate of its trajectory goes to an estimat
 the posterior is what that has fitted, N(c, F F^T + diag(psi)), at full scale (Brownlie 2022, chapter 4). SWAG is the
 special case F = D / sqrt(2 (K - 1)), psi = var / 2 (section 3.2 of the thesis).
 
-The estimators start at psi = 1 and orthonormal F, where the variances of SGD iterates may be 1e-6. Their first
-averages would then remember latent factors of a scale that F soon leaves, and gradient steps would never arrive. So
-they are given (theta - o) / s, with o and s the running mean and standard deviation of each weight at the end of the
-burn-in, and their result is scaled back: factor analysis is equivariant under both. The first iterates update
-averages only, `WARM_UP` of them or half of all where that is less.
+The thesis tries its estimators on streams of 100,000 vectors of unit scale. A trajectory has some thousand iterates,
+most of their variance is slow drift, and it may be 1e-6 where the estimators start at psi = 1. Hence two changes, both
+without effect on a long stream:
+
+- Iterates are given to the estimator as (theta - o) / s, and its result is scaled back; factor analysis is equivariant
+  under both. o and s are each weight's running mean and standard deviation at the end of the burn-in. Gradient ascent
+  would not arrive from elsewhere.
+- EM's result is read off with the latent factors' own second moment, `ExpectationMaximisation.expanded`. On yacht and
+  boston, at three learning rates, the covariance is then within 1.1 % of that of the iterates (relative Frobenius
+  distance), where Algorithm 2's output is at 93 to 99 %.
+
+The first iterates update averages only: `WARM_UP`, or half of all where that is less.
 """
 
 from typing import ClassVar, NamedTuple
@@ -23,12 +30,12 @@ from methods.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAs
 from methods.gaussian import LowRankNormal
 from methods.problem import Problem, Task
 
-MEMORY = 100  # iterates that the running mean and variance look back on
-MIN_VARIANCE = 1e-12  # of weights of about 1, single precision cannot tell a smaller movement from rounding
+RECENCY = 4  # iterate i of the burn-in has a weight of about i^(RECENCY - 1) in the running mean and variance
+MIN_SHARE = 1e-4  # of the mean variance: the weights of a dead unit hardly move, until it revives
 
 
 class Frame(NamedTuple):
-    """Where a trajectory is and how far it moves, with exponentially fading memory.
+    """Where a trajectory is and how far it moves, later iterates counting more.
 
     Attributes:
         origin: (D,), running mean.
@@ -38,14 +45,16 @@ class Frame(NamedTuple):
     origin: Tensor
     variance: Tensor
 
-    def follow(self, weights: Tensor) -> "Frame":
-        """After one more iterate (D,)."""
+    def follow(self, weights: Tensor, count: Tensor) -> "Frame":
+        """After one more iterate (D,), the count-th."""
+        rate = RECENCY / (count + RECENCY)
         change = weights - self.origin
-        return Frame(self.origin + change / MEMORY, (1 - 1 / MEMORY) * (self.variance + change**2 / MEMORY))
+        return Frame(self.origin + rate * change, (1 - rate) * (self.variance + rate * change**2))
 
     def scale(self) -> Tensor:
         """(D,), positive."""
-        return (self.variance + MIN_VARIANCE).sqrt()
+        least = MIN_SHARE * self.variance.mean()
+        return (self.variance + least).clamp(min=torch.finfo(least.dtype).tiny).sqrt()
 
     def restore(self, normal: LowRankNormal) -> LowRankNormal:
         """The distribution of theta, from that of (theta - origin) / scale."""
@@ -105,15 +114,18 @@ class OnlineEM(Method):
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         trajectory, frame, estimator = state.trajectory.step(problem, batch, hparams, t), state.frame, state.estimator
         if t.phase == "follow":
-            return State(trajectory, frame.follow(trajectory.weights), estimator)
+            return State(trajectory, frame.follow(trajectory.weights, t.count), estimator)
         seen = (trajectory.weights - frame.origin) / frame.scale()
         return State(trajectory, frame, estimator.update(seen, learn=t.phase == "learn"))
 
     def finish(self, problem: Problem, state: State, hparams) -> LowRankNormal:
-        return state.frame.restore(state.estimator.normal())
+        return state.frame.restore(self._fitted(state.estimator))
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
+
+    def _fitted(self, estimator: ExpectationMaximisation) -> LowRankNormal:
+        return estimator.expanded()
 
 
 class OnlineSGA(OnlineEM):
@@ -123,3 +135,6 @@ class OnlineSGA(OnlineEM):
     title = "Online SGA factor analysis"
 
     estimator = GradientAscent
+
+    def _fitted(self, estimator: GradientAscent) -> LowRankNormal:
+        return estimator.normal()

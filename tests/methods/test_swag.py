@@ -1,0 +1,98 @@
+"""SWA and SWAG against NumPy's moments of the recorded iterates and the paper's formulas, dense."""
+
+import numpy as np
+import pytest
+import torch
+
+from methods.base import Plan
+from methods.noise import Noise
+from methods.problem import Batch, Step
+from methods.swag import RANK, SWA, SWAG, Collected, DiagonalSWAG
+
+
+def trained(method, problem, hparams, batches, plan):
+    """The posterior, and the iterates that were due to be collected, (T, D)."""
+    generator = torch.Generator().manual_seed(1)
+    state = method.init(problem, hparams, Noise(torch.randn(problem.dim, generator=generator, dtype=torch.float64)))
+    batch, iterates = batches(plan.n_updates), []
+    for number in range(plan.n_updates):
+        step = Step(torch.tensor(number + 1.0, dtype=torch.float64), method.phase(number + 1, plan))
+        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), hparams, Noise(None), step)
+        if step.phase:
+            iterates.append(state.trajectory.weights.numpy())
+    return method.finish(problem, state, hparams), np.stack(iterates)
+
+
+def last_deviations(iterates: np.ndarray) -> np.ndarray:
+    """Each of the last K iterates less the mean of all up to it, (K, D)."""
+    means = np.cumsum(iterates, axis=0) / np.arange(1, len(iterates) + 1)[:, None]
+    return (iterates - means)[-RANK:]
+
+
+def covariance_of_samples(posterior) -> np.ndarray:
+    """Exact: sampling takes standard normal noise to deviations from the mean by a linear map."""
+    k, d = posterior.factors.shape
+    basis = torch.eye(k + d, dtype=torch.float64)
+    root = (posterior.transform(basis[:, :k], basis[:, k:]) - posterior.mean).numpy()
+    return root.T @ root
+
+
+# 10 updates collect 5 iterates, fewer than K; 80 updates collect 40, of which the last 20 give deviations.
+@pytest.mark.parametrize(("n_updates", "collected"), [(10, 5), (80, 40)], ids=["fewer than K", "more than K"])
+def test_swag_samples_have_the_mean_and_covariance_of_the_paper(problem, hparams, batches, n_updates, collected):
+    posterior, iterates = trained(SWAG(), problem, hparams, batches, Plan(n_updates, 1.0))
+    deviations = last_deviations(iterates)
+    assert len(iterates) == collected
+    np.testing.assert_allclose(posterior.mean.numpy(), iterates.mean(0))
+    expected = np.diag(iterates.var(0)) / 2 + deviations.T @ deviations / (2 * (len(deviations) - 1))
+    np.testing.assert_allclose(covariance_of_samples(posterior), expected, rtol=1e-9, atol=1e-15)
+
+
+def test_the_diagonal_variant_has_all_of_the_variance(problem, hparams, batches):
+    posterior, iterates = trained(DiagonalSWAG(), problem, hparams, batches, Plan(40, 1.0))
+    np.testing.assert_allclose(covariance_of_samples(posterior), np.diag(iterates.var(0)), rtol=1e-9, atol=1e-15)
+
+
+def test_swa_is_the_average(problem, hparams, batches):
+    posterior, iterates = trained(SWA(), problem, hparams, batches, Plan(40, 1.0))
+    np.testing.assert_allclose(SWA().sample(problem, posterior, Noise(None), 30).numpy(), iterates.mean(0)[None])
+
+
+def test_deviations_are_kept_in_order_behind_rows_of_zeros():
+    iterates = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    collected = Collected.init(iterates[0], rank=5)
+    for theta in iterates:
+        collected = collected.add(theta)
+    assert collected.count == 3
+    assert collected.deviations[:2].abs().max() == 0
+    np.testing.assert_allclose(collected.deviations[2:].numpy(), last_deviations(iterates.numpy()), atol=1e-15)
+
+
+def test_one_iterate_is_a_point_with_the_least_variance():
+    posterior = Collected.init(torch.ones(3), rank=4).add(torch.full((3,), 2.0)).normal(0.5)
+    assert torch.equal(posterior.mean, torch.full((3,), 2.0))
+    assert posterior.factors.abs().max() == 0
+    torch.testing.assert_close(posterior.variance, torch.full((3,), 0.5e-30))
+
+
+def test_the_variance_survives_single_precision():
+    """Standard deviations of 1e-4 round weights of 1, whose squares single precision knows to 1e-7 only."""
+    iterates = 1 + 1e-4 * torch.randn(200, 50, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    collected = Collected.init(torch.zeros(50), rank=0)
+    for theta in iterates.float():
+        collected = collected.add(theta)
+    np.testing.assert_allclose(collected.variance.numpy(), iterates.numpy().var(0), rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("plan", "collected"),
+    [
+        (Plan(240, 2.0), range(122, 241, 2)),  # once per epoch
+        (Plan(240, 0.25), range(121, 241)),  # an epoch is less than an update
+        (Plan(200, 1000.0), range(105, 201, 5)),  # a fifth of an epoch in all: K iterates none the less
+        (Plan(24, 6.0), range(13, 25)),  # as many as there are
+        (Plan(1, 6.0), range(1, 2)),
+    ],
+)
+def test_iterates_are_collected_once_per_epoch_or_often_enough(plan, collected):
+    assert [n for n in range(1, plan.n_updates + 1) if SWAG().phase(n, plan)] == list(collected)

@@ -128,7 +128,7 @@ class CollapsedMeanFieldVI(MeanFieldVI):
         }
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-2, 10)}
+        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-3, 10)}
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor, hparams) -> Tensor:
         return hparams.penalty_weight * self.prior.penalty(mean, log_sd.exp())

@@ -30,6 +30,7 @@ BUILT_IN = {
     "slang": "methods.slang:SLANG",
     "slang-released": "methods.slang:ReleasedSLANG",
     "variational-laplace": "methods.variational_laplace:VariationalLaplace",
+    "variational-laplace-tempered": "methods.variational_laplace:TemperedVariationalLaplace",
     "inducing-ffg": "methods.inducing:InducingFFG",
     "inducing-fcg": "methods.inducing:InducingFCG",
     "inducing-ensemble": "methods.inducing:InducingEnsemble",

@@ -98,7 +98,7 @@ def test_the_penalty_is_the_expected_square_of_the_sampled_weights(problem):
 
 
 def test_on_a_linear_model_it_is_the_ridge_that_dropout_makes():
-    # Dropping inputs adds r / (1 - r) beta sum_n x_nj^2 to weight j's own precision (Wager et al. 2013, section 3).
+    # Dropping inputs adds r / (1 - r) beta sum_n x_nj^2 to weight j's own precision (Wager et al. 2013).
     problem, rate = correlated(seed=1, n_rows=100, alpha=1.0, beta=1.0), 0.2
     own = problem.alpha / (1 - rate) + rate / (1 - rate) * problem.beta * (problem.x**2).sum(0)
     precision = np.diag(own) + problem.beta * problem.x.T @ problem.x

@@ -14,7 +14,7 @@ from methods.networks import MLP
 from methods.noise import Noise
 from methods.optim import SGD
 from methods.problem import Problem, Step, Task
-from methods.variational_laplace import Posterior, State, VariationalLaplace
+from methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
 
 N_TRAIN, Y_SCALE = 12, 3.0  # of the `problem` fixture
 ZERO = torch.tensor(0.0, dtype=torch.float64)
@@ -126,6 +126,17 @@ def test_finds_ridge_and_the_reciprocal_of_prior_precision_plus_fisher_informati
     # The curvature of a linear model does not depend on the weights: its gradient in them is noise round zero.
     np.testing.assert_allclose(mean, ridge.coef_, atol=0.1 * sd.min())
     np.testing.assert_allclose(np.exp(log_sd), sd, rtol=0.03)
+
+
+def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params, hparams, batches):
+    method, fixed = TemperedVariationalLaplace(), VariationalLaplace(tempering=0.2)
+    hparams.tempering = torch.tensor(0.2, dtype=torch.float64)
+    unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    state = State(params, SGD(), ZERO, ZERO)
+    arguments = smooth, state, batches(1), hparams
+    after, expected = (one.update(*arguments, Noise(unit), step(False)) for one in (method, fixed))
+    torch.testing.assert_close(after.params, expected.params)
+    assert "tempering" in method.search_space(Task("any", Gaussian((0.01, 1.0)), MLP(5)))
 
 
 def test_starts_three_below_the_priors_log_sd(problem, hparams):

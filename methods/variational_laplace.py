@@ -15,9 +15,10 @@ log sigma starts at log s - 3 with ten times the weights' learning rate, because
 before the variances have converged. Whether they have shows in the ELBO, -N times the objective's mean over the last
 epoch, which is recorded.
 
-The expansion sees one weight at a time. The weights into a unit that is not used, those out of it being near zero, have
-no curvature and return to the prior; but in a sample those out of it are not zero, and so samples of the network spread
-wider than the objective believes. A small tempering, which the paper sweeps, its Table 1 giving the best, keeps q narrow.
+The expansion sees one weight at a time. The weights into a unit that is not used, those out of it being near zero,
+have no curvature and return to the prior; but in a sample those out of it are not zero, and so samples of the network
+spread wider than the objective believes. A small tempering keeps q narrow; the paper sweeps it, and its Table 1 is of
+the best.
 """
 
 from dataclasses import replace

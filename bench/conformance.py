@@ -1,13 +1,15 @@
 """Does an adapter keep the method contract? What `python -m methods check NAME` runs.
 
-Each check is a function of a method that returns what it found, in words, or raises `Violation`. They run on small
-tasks, in seconds.
+Each check is a function of a method under examination that returns what it found, in words, or raises `Violation`. They
+run in seconds, on a tiny task of each kind that the method can be used for.
 """
 
 import io
 import math
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property, wraps
 from itertools import product
 
 import numpy as np
@@ -21,21 +23,32 @@ from bench.minibatches import Schedule
 from bench.row import Data, Fit
 from bench.stack import Stack
 from methods.base import Method, Paper
-from methods.likelihoods import Gaussian
+from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
 from methods.networks import MLP
-from methods.predictive import Normals, Predictive
+from methods.predictive import Classes, Normals, Predictive
 from methods.problem import Task
 
 N_ROWS, N_FEATURES, HIDDEN = 40, 3, (8,)
-TEST_ROWS = np.arange(30, 40)
+TRAIN_ROWS, TEST_ROWS = np.arange(30), np.arange(30, 40)
 N_SAMPLES = 7
-UPDATES = 24
+UPDATES, SPACE_UPDATES = 24, 60
+SEEDS = (11, 12, 13)
 TOLERANCE = 1e-8  # relative, in float64, between a fit in a stack and the same fit alone
 SPACE_DRAWS = 24
 CONJUGATE_SEEDS, CONJUGATE_UPDATES, CONJUGATE_SAMPLES = 8, 6000, 2000
 MEAN_TOLERANCE = 0.25  # exact posterior standard deviations, mean over the seeds
 SPREAD_TOLERANCE = 0.15  # relative, mean over the seeds
 MAX_LOG_CORNERS = 6
+
+TASKS = tuple(
+    Task(name, likelihood, MLP(N_FEATURES, HIDDEN, likelihood.n_outputs))
+    for name, likelihood in {
+        "regression": Gaussian((0.1, 10.0)),
+        "heteroscedastic": HeteroscedasticGaussian(),
+        "binary": Bernoulli(),
+        "3 classes": Categorical(3),
+    }.items()
+)
 
 
 class Violation(AssertionError):
@@ -57,19 +70,84 @@ class Finding:
     detail: str
 
 
+class Examined:
+    """A method, and the fits of it that several checks look at.
+
+    Attributes:
+        method: the method.
+        tasks: those of `TASKS` that it can be used for.
+    """
+
+    def __init__(self, method: Method):
+        self.method = method
+        # Cached per object, so that fits are given back with it.
+        self.together, self.alone = cache(self._together), cache(self._alone)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        return [task for task in TASKS if not self.method.excludes(task)]
+
+    def _together(self, task: Task) -> Stack:
+        """Three fits as the engine makes them, differing in rows, order of minibatches and noise."""
+        return self.stack(task, range(len(SEEDS)))
+
+    def _alone(self, task: Task, number: int) -> Predictive:
+        """One of them alone and without vmap."""
+        (found,) = self.predictives(self.stack(task, (number,), stacked=False))
+        return found
+
+    def stack(self, task: Task, numbers: range | tuple[int, ...], seeds: tuple[int, ...] = SEEDS, **options) -> Stack:
+        """Fits in float64, whose rows and seeds follow from their numbers."""
+        space = self.method.search_space(task)
+        hparams = {name: _middle(one) for name, one in space.items()}
+        fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
+        options = {"stacked": self.method.stackable, "dtype": torch.float64} | options
+        return Stack(self.method, task, _data(task), fits, self.schedule(UPDATES), **options)
+
+    def schedule(self, updates: int) -> Schedule:
+        minibatches = updates * self.method.batches_per_update
+        return Schedule(len(TRAIN_ROWS), 5, minibatches, self.method.batches_per_update, minibatches)
+
+    @staticmethod
+    def predictives(stack: Stack) -> list[Predictive]:
+        return list(stack.predict([TEST_ROWS] * len(stack.fits), N_SAMPLES))
+
+
 def check(method: Method) -> Iterator[Finding]:
     """Run all checks on a method, yielding each outcome as it is known; an exception inside is a failed check."""
+    examined = Examined(method)
     for title, rule in RULES.items():
         try:
-            yield Finding(title, True, rule(method))
+            yield Finding(title, True, rule(examined))
         except Violation as violation:
             yield Finding(title, False, str(violation))
         except Exception as error:
             yield Finding(title, False, f"{type(error).__name__}: {error}")
 
 
-def declares_itself(method: Method) -> str:
-    """Name, title, paper and search space are there and of the right kind."""
+def _on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined], str]:
+    """The rule for all tasks of a method; what it found is told with each task's name, or once where it is the same."""
+
+    @wraps(rule)
+    def on_all(examined: Examined) -> str:
+        found = {}
+        for task in examined.tasks:
+            try:
+                found[task.name] = rule(examined, task)
+            except Violation as violation:
+                raise Violation(f"on the task {task.name!r}: {violation}") from None
+            except Exception as error:
+                raise Violation(f"on the task {task.name!r}: {type(error).__name__}: {error}") from error
+        if len(set(found.values())) == 1:
+            return f"{next(iter(found.values()))} ({', '.join(found)})"
+        return "; ".join(f"{name}: {detail}" for name, detail in found.items())
+
+    return on_all
+
+
+def declares_itself(examined: Examined) -> str:
+    """Name, title, paper and search spaces are there and of the right kind."""
+    method = examined.method
     for attribute in ("name", "title"):
         value = getattr(method, attribute, None)
         _require(isinstance(value, str) and value, f"`{attribute}` is {value!r}; it must be a non-empty string")
@@ -77,68 +155,94 @@ def declares_itself(method: Method) -> str:
     for attribute in ("batches_per_update", "members"):
         value = getattr(method, attribute)
         _require(isinstance(value, int) and value >= 1, f"`{attribute}` is {value!r}; it must be an integer from 1 up")
-    space = method.search_space(_task())
-    wrong = [name for name, one in space.items() if not isinstance(one, BaseDistribution)]
-    _require(not wrong, f"search_space gives no Optuna distribution for {', '.join(wrong)}")
-    return f"tunes {', '.join(space)}"
+    reasons = {task.name: method.excludes(task) for task in TASKS}
+    _require(bool(examined.tasks), f"it excludes every task: {reasons}")
+    for task in examined.tasks:
+        for space in (method.search_space, method.wide_space):
+            wrong = [name for name, one in space(task).items() if not isinstance(one, BaseDistribution)]
+            _require(not wrong, f"{space.__name__} gives no Optuna distribution for {', '.join(wrong)}")
+    return f"tunes {', '.join(method.search_space(examined.tasks[0]))}; for {', '.join(t.name for t in examined.tasks)}"
 
 
-def state_keeps_its_shape(method: Method) -> str:
+@_on_every_task
+def state_keeps_its_shape(examined: Examined, task: Task) -> str:
     """`update` returns a state like the one it got; `Stack` refuses anything else."""
-    stack = _stack(method, seeds=(1, 2))  # raises when a state changes its structure
-    return f"{stack.n_parameters} numbers in the posterior of {stack.n_weights} weights"
+    stack = examined.together(task)  # raises when a state changes its structure
+    return f"{stack.n_parameters} numbers for {stack.n_weights} weights"
 
 
-def stack_equals_alone(method: Method) -> str:
-    """Three fits in a stack give what each gives alone, without vmap, from the same seed; float64."""
-    if not method.stackable:
-        return "declares that it does not stack"
-    seeds = (11, 12, 13)
-    together = _predictives(_stack(method, seeds))
-    worst = 0.0
-    for number, seed in enumerate(seeds):
-        (alone,) = _predictives(_stack(method, (seed,), positions=(number,), stacked=False))
-        worst = max(worst, *(_difference(ours, its) for ours, its in zip(together[number], alone, strict=True)))
-    _require(
-        worst < TOLERANCE,
-        f"a fit in a stack of {len(seeds)} differs from the same fit alone by {worst:.1e} (relative); allowed "
-        f"{TOLERANCE:.0e}. Does an operation mix the rows, or randomness come from elsewhere than `noise`?",
-    )
-    return f"largest relative difference {worst:.1e}"
+@_on_every_task
+def stack_equals_alone(examined: Examined, task: Task) -> str:
+    """Three fits side by side give what each gives alone, without vmap, from the same seed; float64."""
+    together = examined.predictives(examined.together(task))
+    # In another order, so that what a fit leaves behind in the method meets another fit.
+    for number in reversed(range(len(SEEDS))):
+        alone = examined.alone(task, number)
+        worst = max(_difference(ours, its) for ours, its in zip(together[number], alone, strict=True))
+        _require(
+            worst < TOLERANCE,
+            f"fit {number + 1} of {len(SEEDS)} in a stack differs from the same fit alone by {worst:.1e} (relative); "
+            f"allowed {TOLERANCE:.0e}. Does an operation mix the rows, does the method keep something in `self`, or "
+            "does randomness come from elsewhere than `noise`?",
+        )
+    return "the same"
 
 
-def is_deterministic(method: Method) -> str:
+@_on_every_task
+def is_deterministic(examined: Examined, task: Task) -> str:
     """The same seed gives the same bits whatever the global generators hold; another seed gives others."""
-    torch.manual_seed(1)
-    np.random.seed(1)  # noqa: NPY002 (it is the legacy global state that must not matter)
-    first = _predictives(_stack(method, (5,)))[0]
-    torch.manual_seed(2)
-    np.random.seed(2)  # noqa: NPY002
-    before = torch.get_rng_state()
-    second = _predictives(_stack(method, (5,)))[0]
-    _require(torch.equal(before, torch.get_rng_state()), "it draws from torch's global generator; draw from `noise`")
-    equal = all(torch.equal(one, other) for one, other in zip(first, second, strict=True))
+    found = []
+    for state in (1, 2):
+        torch.manual_seed(state)
+        np.random.seed(state)  # noqa: NPY002 (it is the legacy global state that must not matter)
+        random.seed(state)
+        before = torch.get_rng_state()
+        (one,) = examined.predictives(examined.stack(task, (0,), stacked=False))
+        _require(
+            torch.equal(before, torch.get_rng_state()), "it draws from torch's global generator; draw from `noise`"
+        )
+        found.append(one)
+    equal = all(torch.equal(one, other) for one, other in zip(*found, strict=True))
     _require(equal, "the same seed gave two results; all randomness must come from `noise`")
-    other = _predictives(_stack(method, (6,)))[0]
-    _require(not torch.equal(first.mean, other.mean), "two seeds gave the same result; `noise` seems unused")
+    (other,) = examined.predictives(examined.stack(task, (0,), seeds=SEEDS[1:], stacked=False))
+    _require(not torch.equal(found[0][0], other[0]), "two seeds gave the same result; `noise` seems unused")
     return "the same seed gives the same bits, another seed others"
 
 
-def survives_its_search_space(method: Method) -> str:
-    """60 updates leave finite predictions at the corners and at random points of the search space."""
-    points = list(_search_points(method))
-    data, task = _data(), _task()
-    fits = [Fit(np.arange(30), point, seed) for seed, point in enumerate(points)]
-    stack = Stack(method, task, data, fits, _schedule(method, 60), stacked=method.stackable)
+@_on_every_task
+def survives_its_search_spaces(examined: Examined, task: Task) -> str:
+    """60 updates leave finite predictions at the corners and at random points of both search spaces."""
+    method = examined.method
+    points = [point for space in (method.search_space, method.wide_space) for point in _search_points(space(task))]
+    fits = [Fit(TRAIN_ROWS, point, seed) for seed, point in enumerate(points)]
+    stack = Stack(method, task, _data(task), fits, examined.schedule(SPACE_UPDATES), stacked=method.stackable)
     for point, predictive in zip(points, stack.predict([TEST_ROWS] * len(fits), N_SAMPLES), strict=True):
         finite = all(part.isfinite().all() for part in predictive)
-        _require(finite, f"not finite after 60 updates at {point}")
-    return f"finite at {len(points)} points, corners included"
+        _require(finite, f"not finite after {SPACE_UPDATES} updates at {point}")
+    return f"{len(points)} points, corners included"
 
 
-def predictive_is_a_density(method: Method) -> str:
-    """Shapes agree, variances are positive, and the density at each test point integrates to one."""
-    (predictive,) = _predictives(_stack(method, (3,)))
+@_on_every_task
+def predictive_is_a_density(examined: Examined, task: Task) -> str:
+    """Shapes agree, and every sample is a density or probabilities of the target."""
+    predictive = examined.predictives(examined.together(task))[0]
+    kind = Normals if task.likelihood.standardises else Classes
+    _require(isinstance(predictive, kind), f"the predictive is {type(predictive).__name__}; wanted {kind.__name__}")
+    if isinstance(predictive, Classes):
+        return _sums_to_one(predictive, max(2, task.likelihood.n_outputs))
+    return _integrates_to_one(predictive)
+
+
+def _sums_to_one(predictive: Classes, n_classes: int) -> str:
+    shape = tuple(predictive.log_probs.shape)
+    wanted = (len(TEST_ROWS), n_classes)
+    _require(shape[1:] == wanted, f"`log_probs` has shape {shape}; wanted (samples, {wanted[0]}, {wanted[1]})")
+    off = predictive.log_probs.logsumexp(-1).expm1().abs().max().item()
+    _require(off < 1e-6, f"the probabilities of a test point sum to 1 only within {off:.1e}")
+    return f"{shape[0]} samples, probabilities sum to 1"
+
+
+def _integrates_to_one(predictive: Normals) -> str:
     n_points = len(TEST_ROWS)
     for name, part in predictive._asdict().items():
         shape = tuple(part.shape)
@@ -147,35 +251,47 @@ def predictive_is_a_density(method: Method) -> str:
             f"`{name}` has shape {shape}; wanted (samples, {n_points}), the same for all",
         )
     _require(bool((predictive.variance > 0).all()), "a predictive variance is not positive")
-    sd = predictive.variance.sqrt().max()
-    grid = torch.linspace(float(predictive.mean.min() - 12 * sd), float(predictive.mean.max() + 12 * sd), 20001)
-    grid = grid.double()
     for point in range(n_points):
+        mean, sd = predictive.mean[:, point], predictive.variance[:, point].sqrt()
+        # Each component on its own scale, because a network may predict variances of very different sizes.
+        grid = torch.cat(
+            [centre + width * torch.linspace(-12, 12, 2001) for centre, width in zip(mean, sd, strict=True)]
+        )
+        grid = grid.double().sort().values
         here = Normals(*(part[:, point : point + 1].expand(-1, len(grid)) for part in predictive))
         mass = torch.trapezoid(metrics.log_density(here, grid).exp(), grid).item()
         _require(abs(mass - 1) < 1e-3, f"the density at a test point integrates to {mass:.4f}, not 1")
-    return f"{len(predictive.mean)} samples, each density integrates to 1"
+    return f"{len(predictive.mean)} samples, densities integrate to 1"
 
 
-def posterior_can_be_saved(method: Method) -> str:
+@_on_every_task
+def posterior_can_be_saved(examined: Examined, task: Task) -> str:
     """A posterior that went through `torch.save` and `torch.load` predicts the same bits."""
-    stack = _stack(method, (4,))
-    before = _predictives(stack)[0]
+    stack = examined.together(task)
+    before = examined.predictives(stack)
     file = io.BytesIO()
     torch.save(stack.posterior, file)
     file.seek(0)
     stack.posterior = torch.load(file, weights_only=False)
-    after = _predictives(stack)[0]
-    _require(all(map(torch.equal, before, after)), "a saved and loaded posterior predicts something else")
-    return f"{len(file.getvalue()) / 1024:.0f} KiB on disk"
+    after = examined.predictives(stack)
+    same = all(
+        torch.equal(*pair) for one, other in zip(before, after, strict=True) for pair in zip(one, other, strict=True)
+    )
+    _require(same, "a saved and loaded posterior predicts something else")
+    return f"{len(file.getvalue()) / 1024 / len(SEEDS):.0f} KiB per fit"
 
 
-def finds_the_conjugate_posterior(method: Method) -> str:
+def finds_the_conjugate_posterior(examined: Examined) -> str:
     """On a linear model with orthogonal inputs the posterior mean, and the spread if `gaussian`, are the exact ones."""
+    method = examined.method
+    if not method.weight_posterior:
+        return "not applicable: no posterior over weights"
+    if TASKS[0] not in examined.tasks:
+        return f"not applicable: {method.excludes(TASKS[0])}"
     problem = conjugate.orthogonal(0)
     exact = problem.posterior()
     exact_sd = np.sqrt(np.diag(exact.covariance))
-    lr = method.search_space(_task()).get("lr")
+    lr = method.search_space(TASKS[0]).get("lr")
     stack = problem.fit(
         method,
         lr=_middle(lr) if lr else 0.01,
@@ -201,19 +317,21 @@ def finds_the_conjugate_posterior(method: Method) -> str:
     return f"mean within {bias:.2f} exact standard deviations, spread {worst:.2f} x the exact one"
 
 
-def cost_is_told(method: Method) -> str:
+def cost_is_told(examined: Examined) -> str:
     """Measures, and does not judge, the time of an update alone and in a stack of 30."""
-    alone = speed.microseconds(method, 1, "eager", stacked=False)
-    stacked = speed.microseconds(method, 30, "traced")
+    if TASKS[0] not in examined.tasks:
+        return "not measured: it needs the regression task"
+    alone = speed.microseconds(examined.method, 1, "eager", stacked=False)
+    stacked = speed.microseconds(examined.method, 30, "traced")
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 
-RULES: dict[str, Callable[[Method], str]] = {
+RULES: dict[str, Callable[[Examined], str]] = {
     "declares itself": declares_itself,
     "state keeps its shape": state_keeps_its_shape,
     "stack equals alone": stack_equals_alone,
     "deterministic": is_deterministic,
-    "finite over its search space": survives_its_search_space,
+    "finite over its search spaces": survives_its_search_spaces,
     "predictive is a density": predictive_is_a_density,
     "posterior can be saved": posterior_can_be_saved,
     "conjugate posterior": finds_the_conjugate_posterior,
@@ -221,34 +339,16 @@ RULES: dict[str, Callable[[Method], str]] = {
 }
 
 
-def _task() -> Task:
-    return Task("tiny", Gaussian((0.1, 10.0)), MLP(N_FEATURES, HIDDEN))
-
-
-def _data() -> Data:
+@cache
+def _data(task: Task) -> Data:
     generator = np.random.default_rng(0)
     x = generator.standard_normal((N_ROWS, N_FEATURES))
-    return Data.of(x, np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS))
-
-
-def _schedule(method: Method, updates: int) -> Schedule:
-    minibatches = updates * method.batches_per_update
-    return Schedule(30, 5, minibatches, method.batches_per_update, minibatches)
-
-
-def _stack(method: Method, seeds: tuple[int, ...], positions: tuple[int, ...] | None = None, **options) -> Stack:
-    """Fits on the tiny task in float64; rows and hyper-parameters of each depend on its position."""
-    space = method.search_space(_task())
-    fits = [
-        Fit(np.roll(np.arange(30), position)[position:], {name: _middle(one) for name, one in space.items()}, seed)
-        for position, seed in zip(positions or range(len(seeds)), seeds, strict=True)
-    ]
-    options = {"stacked": method.stackable, "dtype": torch.float64} | options
-    return Stack(method, _task(), _data(), fits, _schedule(method, UPDATES), **options)
-
-
-def _predictives(stack: Stack) -> list[Predictive]:
-    return list(stack.predict([TEST_ROWS] * len(stack.fits), N_SAMPLES))
+    signal = np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS)
+    if task.likelihood.standardises:
+        return Data.of(x, signal)
+    n_classes = max(2, task.likelihood.n_outputs)
+    bounds = np.quantile(signal, np.arange(1, n_classes) / n_classes)
+    return Data.of(x, np.digitize(signal, bounds).astype(float))
 
 
 def _middle(distribution: BaseDistribution) -> float:
@@ -259,9 +359,8 @@ def _middle(distribution: BaseDistribution) -> float:
     return _study().ask({"value": distribution}).params["value"]
 
 
-def _search_points(method: Method) -> Iterator[dict[str, float]]:
-    """Corners of the numeric ranges and random points of the search space."""
-    space = method.search_space(_task())
+def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, float]]:
+    """Corners of the numeric ranges of a search space and random points of it."""
     study = _study()
     numeric = [name for name, one in space.items() if isinstance(one, FloatDistribution)][:MAX_LOG_CORNERS]
     for ends in product(("low", "high"), repeat=len(numeric)):

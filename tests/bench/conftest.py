@@ -13,6 +13,7 @@ class ForeignLibrary(Method):
 
     name, title, paper = "foreign", "Foreign", Paper("Somebody 2000", "A Library")
     stackable = False
+    likelihoods = ("gaussian",)
 
     def search_space(self, task):
         return {"lr": LogUniform(1e-3, 1e-2), **task.likelihood.search_space()}

@@ -27,18 +27,19 @@ from methods.networks import Network, features
 from methods.predictive import Predictive
 from methods.problem import Problem, Sweep, Task
 
-MAX_UNCERTAIN = 1000  # weights T: a stack of 150 holds 150 T^2 numbers in double precision, and three times in `finish`
+MAX_UNCERTAIN = 1000  # weights T: a stack of 150 takes 3 GB at T = 701 (measured), by T^2 6 GB at 1000
 JACOBIAN_NUMBERS = 1 << 18  # of one model's Jacobian at once
 
 
 class State(NamedTuple):
     """Attributes:
     trained: MAP's own.
-    ggn: (T, T), float64, because alpha must not drown in the rounding of the largest eigenvalues.
+    precision: (T, T), alpha I until the sweep adds the GGN; float64, because alpha must not drown in the rounding of
+        the largest eigenvalues.
     """
 
     trained: Trained
-    ggn: Tensor
+    precision: Tensor
 
 
 class Posterior(NamedTuple):
@@ -69,8 +70,8 @@ class Laplace(MAP):
 
     def init(self, problem: Problem, hparams, noise) -> State:
         trained = super().init(problem, hparams, noise)
-        count = self.uncertain(problem.network)
-        return State(trained, trained.weights.new_zeros(count, count, dtype=torch.float64))
+        identity = torch.eye(self.uncertain(problem.network), dtype=torch.float64, device=trained.weights.device)
+        return State(trained, hparams.prior_precision * identity)
 
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         return state._replace(trained=super().update(problem, state.trained, batch, hparams, noise, t))
@@ -80,18 +81,17 @@ class Laplace(MAP):
         """sum_n J_n^T Lambda_n J_n, (T, T), float64, over x (M, P), given Lambda (M, O, O)."""
 
     def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
-        weights, ggn = state.trained.weights, state.ggn
-        at_once = max(1, JACOBIAN_NUMBERS // (len(ggn) * problem.network.n_outputs))
+        weights, precision = state.trained.weights, state.precision
+        at_once = max(1, JACOBIAN_NUMBERS // (len(precision) * problem.network.n_outputs))
         for x, present in zip(rows.x.split(at_once), rows.present.split(at_once), strict=True):
             fisher = problem.likelihood.fisher(problem.network(weights, x), hparams, problem.y_scale)
-            ggn = ggn + self.curvature(problem, weights, x, fisher * present[:, None, None])
-        return state._replace(ggn=ggn)
+            precision = precision + self.curvature(problem, weights, x, fisher * present[:, None, None])
+        return state._replace(precision=precision)
 
     def finish(self, problem: Problem, state: State, hparams) -> Posterior:
-        identity = torch.eye(state.ggn.shape[0], dtype=state.ggn.dtype, device=state.ggn.device)
-        root, failed = torch.linalg.cholesky_ex(state.ggn + hparams.prior_precision * identity)
+        root, failed = torch.linalg.cholesky_ex(state.precision)
         weights = state.trained.weights
-        return Posterior(weights, root.where(failed == 0, torch.nan).to(weights))
+        return Posterior(weights, root.to(weights).where(failed == 0, torch.nan))
 
     def predict(self, problem: Problem, posterior: Posterior, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
         outputs = self._linearised(problem, posterior, x, noise, n_samples)

@@ -110,6 +110,16 @@ def test_a_row_that_diverged_does_not_stop_the_others():
     assert lost[1:].isnan().all()
 
 
+@pytest.mark.parametrize("scale", [1e-18, 1.0, 1e18])
+def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scale):
+    generator = torch.Generator().manual_seed(267)  # with which the squares, in single precision, do not converge
+    orders = 10 ** (-22 * torch.rand(81, generator=generator))
+    root = torch.randn(81, 30, generator=generator) * orders[:, None]
+    factors, _ = top_factors(scale * root, 1)
+    top = torch.linalg.svdvals(root.double())[0].item()
+    assert factors.double().norm().item() == pytest.approx(scale * top, rel=1e-5)
+
+
 def test_starts_at_the_networks_weights_with_unit_precision(problem, hparams):
     tape = numbers(problem.dim)
     q = SLANG(latent_dim=2).init(problem, hparams, Noise(tape)).posterior

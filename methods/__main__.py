@@ -1,5 +1,6 @@
-"""`python -m methods list | check NAME`: what methods there are, and whether one keeps the contract."""
+"""`python -m methods list | check NAME | new NAME`: what there is, whether it keeps the contract, and a start."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 import methods
 
 app = typer.Typer(
-    help="Approximate-inference methods: which there are, and whether one keeps the contract.",
+    help="Approximate-inference methods: which there are, whether one keeps the contract, and a start for a new one.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -86,6 +87,26 @@ def check(
             broken += not finding.passed
     if broken:
         raise typer.Exit(1)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the method is to be called, as in my-method.", show_default=False)],
+    into: Annotated[
+        Path | None, typer.Option(help="Folder for its package; by default ./NAME.", show_default=False)
+    ] = None,
+) -> None:
+    """Write a small working method as a package of its own, with its test, to start from."""
+    from methods import scaffold
+
+    folder = into or Path(name)
+    try:
+        written = scaffold.write(name, folder)
+    except scaffold.Refused as refusal:
+        raise typer.BadParameter(str(refusal)) from None
+    for path in written:
+        typer.echo(f"wrote {path}")
+    typer.echo(f"\nNow: pip install -e {folder}\n     python -m methods check {name}")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ def list_() -> None:
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, expand=True)
     table.add_column("name", no_wrap=True)
-    table.add_column("title")
-    table.add_column("paper", no_wrap=True, ratio=1, min_width=20)
-    table.add_column("applies to")
+    table.add_column("title", ratio=1)
+    table.add_column("paper", no_wrap=True, ratio=1)
+    table.add_column("applies to", max_width=25)
     broken = []
     for name in methods.names():
         try:

@@ -41,6 +41,7 @@ def test_list_says_what_a_method_applies_to(method, words):
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_list_fits_the_terminal_and_cuts_no_name(columns):
     shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": columns}).stdout
+    assert all(part in shown for part in ("applies to", "all tasks", "MacKay 1992"))
     assert max(map(len, shown.splitlines())) <= int(columns)
     assert all(any(line.startswith(name) for line in shown.splitlines()) for name in methods.names())
 

@@ -5,8 +5,8 @@ the posterior is what that has fitted, N(c, F F^T + diag(psi)), at full scale (B
 special case F = D / sqrt(2 (K - 1)), psi = var / 2 (section 3.2 of the thesis).
 
 The thesis tries its estimators on streams of 100,000 vectors of unit scale. A trajectory has some thousand iterates,
-most of their variance is slow drift, and it may be 1e-6 where the estimators start at psi = 1. Hence two changes, neither
-of which matters in the limit of a long stream:
+most of their variance is slow drift, and it may be 1e-6 where the estimators start at psi = 1. Hence two changes,
+neither of which matters in the limit of a long stream:
 
 - Iterates are given to the estimator as (theta - o) / s, and its result is scaled back; factor analysis is equivariant
   under both. o and s are each weight's running mean and standard deviation at the end of the burn-in. Gradient ascent

@@ -139,8 +139,9 @@ def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Factors (k, D) whose F^T F holds the top k eigenpairs of R^T R, for R (n, D), and the diagonal it lacks, (D,)."""
     # The decomposition must not fail, which would stop all rows of a stack. It refuses what is not finite, and where
     # squares of entries overflow or vanish it may not converge; its vectors depend on neither a factor nor a shift.
-    unit = (root / root.abs().amax()).nan_to_num(0, 0, 0)
+    gram = root @ root.T
+    unit = (gram / gram.diagonal().amax()).nan_to_num(0, 0, 0)
     shift = torch.finfo(unit.dtype).eps * torch.eye(len(unit), dtype=unit.dtype, device=unit.device)
-    top = torch.linalg.eigh(unit @ unit.T + shift).eigenvectors[:, -k:]
+    top = torch.linalg.eigh(unit + shift).eigenvectors[:, -k:]
     factors = top.T @ root
     return factors, (root.square().sum(0) - factors.square().sum(0)).clamp(min=0)

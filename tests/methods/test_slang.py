@@ -110,7 +110,7 @@ def test_a_row_that_diverged_does_not_stop_the_others():
     assert lost[1:].isnan().all()
 
 
-@pytest.mark.parametrize("scale", [1e-18, 1.0, 1e18])
+@pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
 def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scale):
     generator = torch.Generator().manual_seed(267)  # with which the squares, in single precision, do not converge
     orders = 10 ** (-22 * torch.rand(81, generator=generator))

@@ -37,12 +37,12 @@ SUITES = {
         name="uci",
         title="UCI regression and classification",
         hidden=(50,),
-        splits={"paper": None, "tuned": None, "quick": 3},
+        splits={"paper": None, "tuned": None, "quick": 2},
         presets={
             "paper": Protocol(),
-            "tuned": Protocol(epochs=300, batch_size=32, sampler="tpe", space="wide", max_minibatches=20_000),
+            "tuned": Protocol(epochs=200, batch_size=16, folds=3, sampler="tpe", space="wide", max_minibatches=10_000),
             "quick": Protocol(
-                epochs=150, batch_size=20, trials=8, folds=3, samples=100, validation_samples=30, max_minibatches=1500
+                epochs=150, batch_size=10, trials=5, folds=3, samples=100, validation_samples=30, max_minibatches=1000
             ),
         },
     ),

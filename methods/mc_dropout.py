@@ -61,7 +61,10 @@ class MCDropout(Method):
         }
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().wide_space(task) | {"dropout_rate": LogUniform(1e-3, 0.5)}
+        return super().wide_space(task) | {
+            "prior_precision": LogUniform(1e-4, 1e3),
+            "dropout_rate": LogUniform(1e-3, 0.5),
+        }
 
     def init(self, problem: Problem, hparams, noise) -> State:
         weights = problem.initial_weights(noise)

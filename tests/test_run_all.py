@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.schema import METRICS
+import methods
+from bench.schema import REGRESSION
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")
@@ -58,7 +59,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     assert not [path for path in (tmp_path / "r").rglob("*") if ".tmp" in path.name or path.suffix == ".running"]
     cells = rows(tmp_path / "r")
     assert (cells["status"] == "ok").all()
-    assert cells[list(METRICS)].notna().all().all()
+    assert cells[["nmll", *REGRESSION]].notna().all().all()
     assert (cells["preset"] == "quick-modified").all()
 
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "r/cells").rglob("*.parquet")}
@@ -177,7 +178,9 @@ def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, 
 def test_dry_run_shows_the_plan_and_does_nothing(run_all, tmp_path):
     done = run_all("--dry-run", "--preset", "paper", "--out", "r")
     assert done.returncode == 0
-    assert "diabetes: 5 methods x 20 splits" in done.stdout
+    assert f"diabetes: {len(methods.names())} methods x 20 splits" in done.stdout
+    assert "digits-ood" in done.stdout
+    assert "laplace-full is not for digits" in done.stdout
     assert "30 random trials x 5 folds" in done.stdout
     assert not (tmp_path / "r").exists()
 

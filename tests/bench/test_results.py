@@ -15,7 +15,7 @@ from bench.cells import Cell
 from bench.plan import Missing
 from bench.protocol import Protocol
 from bench.results import Results
-from bench.schema import CELLS, predictions_schema
+from bench.schema import CELLS, SCHEMA_VERSION, predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 
@@ -26,7 +26,7 @@ class Crash(BaseException):
 
 def row_of(cell: Cell, status: str = "ok", **metrics: float) -> dict:
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "suite": cell.suite,
         "dataset": cell.dataset,
         "method": cell.method,
@@ -46,7 +46,7 @@ def row_of(cell: Cell, status: str = "ok", **metrics: float) -> dict:
 
 
 def predictions() -> pa.Table:
-    point = {"row": 4, "y": 1.0, "mean": [0.5, 1.5], "variance": [0.25, 0.5], "nll": 0.7}
+    point = {"row": 4, "ood": False, "y": 1.0, "mean": [0.5, 1.5], "variance": [0.25, 0.5], "nll": 0.7}
     return pa.Table.from_pylist([point], schema=predictions_schema(2))
 
 

@@ -28,11 +28,11 @@ def data() -> Data:
     return Data.of(x, 1e3 + 50 * np.sin(x.sum(axis=1) / 100))
 
 
-def fits(method: Method = MAP()) -> list[Fit]:
+def fits(method: Method | None = None) -> list[Fit]:
     """Four fits that differ in everything: rows (40 or 39 of them), hyper-parameters, seed."""
     rows = [np.arange(40), np.arange(39), np.arange(5, 45), np.arange(8, 47)]
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study, space = optuna.create_study(sampler=RandomSampler(seed=0)), method.search_space(TASK)
+    study, space = optuna.create_study(sampler=RandomSampler(seed=0)), (method or MAP()).search_space(TASK)
     return [Fit(own, study.ask(space).params, number) for number, own in enumerate(rows)]
 
 

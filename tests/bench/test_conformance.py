@@ -44,7 +44,8 @@ def failures(found):
 def test_every_method_passes_on_one_of_its_tasks(number, name, failures):
     method = methods.get(name)
     usable = [task for task in TASKS if not method.excludes(task)]
-    assert failures(method, tasks=(usable[number % len(usable)],)) == {}
+    rules = [title for title in QUICK if title != "finite over its search spaces"]
+    assert failures(method, rules, tasks=(usable[number % len(usable)],)) == {}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from torch.distributions import MultivariateNormal, Normal, kl_divergence
 from torch.func import grad, jacrev
 from torch.nn.functional import softplus
 
+from bench.conjugate import orthogonal
 from methods.base import Plan
 from methods.inducing import (
     Inducing,
@@ -262,6 +263,16 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
 def test_the_kl_is_annealed_by_epochs_or_by_parts_of_a_shorter_training(plan, expected):
     method = InducingFFG()
     assert {method.phase(update, plan) for update in (1, plan.n_updates)} == {expected}
+
+
+@pytest.mark.parametrize(("method", "prior"), [(InducingFFG, 3), (InducingFCG, 3), (InducingEnsemble, 0)])
+def test_on_a_linear_model_the_mean_is_the_exact_one_under_the_methods_own_prior(method, prior):
+    # Of precision alpha d_in, and none for the means of an ensemble, which has no KL on U.
+    problem = orthogonal(0)
+    exact = problem._replace(alpha=problem.alpha * prior).posterior()
+    stack = problem.fit(method(), lr=0.01, updates=2000, batch_size=30, seeds=range(8))
+    bias = problem.weight_samples(stack, 200).mean(axis=(0, 1)) - exact.mean
+    assert (np.abs(bias) / np.sqrt(np.diag(exact.covariance))).max() < 0.1
 
 
 def resnet_18() -> list[tuple[int, int]]:

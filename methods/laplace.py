@@ -140,6 +140,7 @@ class FullLaplace(Laplace):
     name = "laplace-full"
     title = "Laplace, all weights"
     paper = Paper("Immer et al. 2021", "Improving predictions of Bayesian neural nets via local linearization")
+    limits = f"networks of up to {MAX_UNCERTAIN:,} weights"
 
     def uncertain(self, network: Network) -> int:
         return network.dim

@@ -27,7 +27,7 @@ def list_() -> None:
     table.add_column("name", no_wrap=True)
     table.add_column("title", ratio=1)
     table.add_column("paper", no_wrap=True, ratio=1)
-    table.add_column("applies to", max_width=25)
+    table.add_column("applies to", max_width=14)
     broken = []
     for name in methods.names():
         try:

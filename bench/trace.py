@@ -7,7 +7,9 @@ the number of operations. Recording it frees it of the transforms (`vmap`, `grad
 - the value of a loss that only its gradient is wanted of is never computed;
 - reshapes, expansions and casts that change nothing are dropped;
 - a batch of outer products, which is what the gradient of one example is, becomes one elementwise multiplication:
-  matrix products of inner size one cost a library call per matrix, twenty times as much on a CPU.
+  matrix products of inner size one cost a library call per matrix, twenty times as much on a CPU;
+- operators are called as torch's own functions, which parse their arguments faster: a tenth to a quarter of an update's
+  time (MAP and VIFA in stacks of 3 and 30, one core).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +23,35 @@ from torch.fx.experimental.proxy_tensor import make_fx
 aten = torch.ops.aten
 SHAPE_ONLY = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default}
 RESHAPES = {aten.view.default, aten._unsafe_view.default, aten.expand.default, aten._to_copy.default}
+
+DIRECT = {
+    aten._unsafe_view.default: torch.Tensor.view,
+    aten.abs.default: torch.abs,
+    aten.add.Tensor: torch.add,
+    aten.bmm.default: torch.bmm,
+    aten.cat.default: torch.cat,
+    aten.div.Tensor: torch.div,
+    aten.exp.default: torch.exp,
+    aten.expand.default: torch.Tensor.expand,
+    aten.lerp.Scalar: torch.lerp,
+    aten.log.default: torch.log,
+    aten.mul.Scalar: torch.mul,
+    aten.mul.Tensor: torch.mul,
+    aten.neg.default: torch.neg,
+    aten.permute.default: torch.permute,
+    aten.pow.Tensor_Scalar: torch.pow,
+    aten.reciprocal.default: torch.reciprocal,
+    aten.select.int: torch.select,
+    aten.sigmoid.default: torch.sigmoid,
+    aten.split_with_sizes.default: torch.split_with_sizes,
+    aten.sqrt.default: torch.sqrt,
+    aten.sub.Tensor: torch.sub,
+    aten.sum.dim_IntList: torch.sum,
+    aten.transpose.int: torch.transpose,
+    aten.unsqueeze.default: torch.unsqueeze,
+    aten.view.default: torch.Tensor.view,
+    aten.where.self: torch.where,
+}
 
 
 def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> GraphModule:
@@ -42,6 +73,8 @@ def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> Gra
         _drop_idle(module, values.of)
         _multiply_outer_products(module, values.of)
         module.graph.eliminate_dead_code()
+        for node in module.graph.nodes:
+            node.target = DIRECT.get(node.target, node.target)
     module.recompile()
     return module
 

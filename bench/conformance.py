@@ -285,7 +285,7 @@ def finds_the_conjugate_posterior(examined: Examined) -> str:
     """On a linear model with orthogonal inputs the posterior mean, and the spread if `gaussian`, are the exact ones."""
     method = examined.method
     if not method.weight_posterior:
-        return "not applicable: no posterior over weights"
+        return "not applicable: no posterior of the weights under N(0, I / prior_precision)"
     if TASKS[0] not in examined.tasks:
         return f"not applicable: {method.excludes(TASKS[0])}"
     problem = conjugate.orthogonal(0)

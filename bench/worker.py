@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from math import ceil
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,7 +178,7 @@ class _Pack:
                 "fit_seconds": fit_seconds,
                 "n_weights": stack.n_weights,
                 "n_parameters": stack.n_parameters,
-                "diagnostics": json.dumps(diagnosed),
+                "diagnostics": json.dumps({name: one if isfinite(one) else None for name, one in diagnosed.items()}),
                 "predict_seconds_per_1000": seconds_per_1000,
             }
         return [self._score(*one) for one in zip(numbers, predictives, oods, strict=True)]

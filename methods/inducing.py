@@ -92,6 +92,7 @@ class Inducing(Method):
     """
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
+    weight_posterior = False  # its prior N(0, I / (alpha d_in)) is another than that of the exact posterior
     max_scale = 0.03  # cap of lambda
 
     def __init__(self, size: int | None = None):

@@ -8,7 +8,6 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
 from torch import Tensor
 from torch.nn.functional import conv2d
 
@@ -34,9 +33,6 @@ class Layer(Protocol):
     def pieces(self, matrix: Tensor) -> Pieces:
         """The flat pieces that a matrix (d_out, d_in) stands for."""
 
-    def matrix(self, pieces: Pieces) -> Tensor:
-        """The matrix (d_out, d_in) that flat pieces stand for: the inverse of `pieces`."""
-
 
 @dataclass(frozen=True)
 class Dense:
@@ -61,10 +57,6 @@ class Dense:
     def pieces(self, matrix: Tensor) -> Pieces:
         weight = matrix[:, : self.fan_in].T.reshape(-1)
         return (weight, matrix[:, self.fan_in]) if self.bias else (weight,)
-
-    def matrix(self, pieces: Pieces) -> Tensor:
-        weight = pieces[0].reshape(self.fan_in, self.fan_out).T
-        return torch.cat([weight, pieces[1][:, None]], dim=1) if self.bias else weight
 
 
 @dataclass(frozen=True)
@@ -98,10 +90,6 @@ class Conv2d:
         end = self.channels_in * self.kernel**2
         weight = matrix[:, :end].reshape(-1)
         return (weight, matrix[:, end]) if self.bias else (weight,)
-
-    def matrix(self, pieces: Pieces) -> Tensor:
-        weight = pieces[0].reshape(self.channels_out, -1)
-        return torch.cat([weight, pieces[1][:, None]], dim=1) if self.bias else weight
 
 
 def fan_in(layer: Layer) -> int:

@@ -10,11 +10,6 @@ def LogUniform(low: float, high: float) -> FloatDistribution:
     return FloatDistribution(low, high, log=True)
 
 
-def Uniform(low: float, high: float) -> FloatDistribution:
-    """Uniform on [low, high]."""
-    return FloatDistribution(low, high)
-
-
 def OneOf(*values: float) -> CategoricalDistribution:
     """One of the values, each as likely."""
     return CategoricalDistribution(values)

@@ -83,7 +83,7 @@ def test_a_method_without_a_weight_posterior_is_not_held_to_the_exact_one(found)
         weight_posterior = False
 
     (finding,) = found(NoWeightPosterior(), rules=["conjugate posterior"]).values()
-    assert finding.detail == "not applicable: no posterior over weights"
+    assert finding.detail == "not applicable: no posterior of the weights under N(0, I / prior_precision)"
 
 
 def test_a_wrapper_round_a_foreign_library_passes(foreign_library, failures):

@@ -1,7 +1,8 @@
 """Records a step's tensor operations once and strips what a replay need not repeat.
 
 An update runs tens of thousands of times on tensors of the same shapes, so at the sizes of small stacks its cost is
-the number of operations. Recording it frees it of the transforms (`vmap`, `grad`); then
+the number of operations. Recording it frees it of the transforms (`vmap`, `grad`); then operations in place, which
+torch's own derivatives use, become pure ones, and of those
 
 - what follows from the fixed arguments alone (hyper-parameters, standardisation) is computed once;
 - the value of a loss that only its gradient is wanted of is never computed;
@@ -61,7 +62,7 @@ def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> Gra
     function draws random numbers, which a replay would repeat.
     """
     # A tensor given twice, as two parts of a state that start at the same zeros, must not become one input.
-    module = make_fx(function)(*(argument.view_as(argument) for argument in arguments))
+    module = make_fx(torch.func.functionalize(function))(*(argument.view_as(argument) for argument in arguments))
     drawn = [node for node in module.graph.nodes if _is(node, torch.Tag.nondeterministic_seeded)]
     if drawn:
         raise RuntimeError(f"a step draws from torch's global generator ({drawn[0].target}); draw from `noise`")

@@ -173,6 +173,16 @@ def test_what_is_written_to_in_place_starts_anew_at_every_replay():
         torch.testing.assert_close(module(fixed, x)[0], fixed.exp() + x)
 
 
+def test_what_is_done_in_place_is_simplified_too():
+    def function(fixed, x):
+        return [x * fixed.exp().add_(1).log_()]
+
+    fixed = numbers(3)
+    module = record(function, [fixed, numbers(3, seed=1)], n_fixed=1)
+    assert operations(module) == [torch.mul]
+    torch.testing.assert_close(module(fixed, torch.ones(3))[0], (fixed.exp() + 1).log())
+
+
 def test_recording_and_replaying_leave_the_arguments_alone():
     fixed, x = numbers(3), numbers(3, seed=1)
     before = fixed.clone(), x.clone()

@@ -94,23 +94,14 @@ class Laplace(MAP):
         return Posterior(weights, root.to(weights).where(failed == 0, torch.nan))
 
     def predict(self, problem: Problem, posterior: Posterior, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
-        outputs = self._linearised(problem, posterior, x, noise, n_samples)
+        unit = noise.normal(len(posterior.root), n_samples)
+        deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
+        outputs = self.linearised(problem.network, posterior.mean, deviations, x)
         return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
 
-    def _linearised(self, problem: Problem, posterior: Posterior, x: Tensor, noise, n_samples: int) -> Tensor:
-        """Outputs (S, n, O) of the linearised model at S posterior samples."""
-        count = len(posterior.root)
-        unit = noise.normal(count, n_samples)
-        deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
-
-        def outputs(last: Tensor) -> Tensor:
-            return problem.network(torch.cat([posterior.mean[:-count], last]), x)
-
-        def shifted(deviation: Tensor) -> Tensor:
-            centre, change = jvp(outputs, (posterior.mean[-count:],), (deviation,))
-            return centre + change
-
-        return vmap(shifted)(deviations)
+    @abstractmethod
+    def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
+        """f + J_n delta_s (S, M, O), f and J_n at `mean` (D,), for deviations (S, T) of the last T weights."""
 
 
 class LastLayerLaplace(Laplace):
@@ -133,6 +124,16 @@ class LastLayerLaplace(Laplace):
         pairs = (inputs.T @ weighted.flatten(1)).unflatten(1, weighted.shape[1:])  # (H, O, O, H)
         return pairs.transpose(2, 3).flatten(0, 1).flatten(1, 2)
 
+    def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
+        # The network is linear in these weights: it is the last layer with other weights, on the same inputs.
+        inputs, count = features(network, mean, x), deviations.shape[1]
+
+        def shifted(deviation: Tensor) -> Tensor:
+            weights = torch.cat([mean[:-count], mean[-count:] + deviation])
+            return network.layers[-1](network.split(weights)[-1], inputs)
+
+        return vmap(shifted)(deviations)
+
 
 class FullLaplace(Laplace):
     """Laplace in all weights, for networks of up to `MAX_UNCERTAIN` of them."""
@@ -149,3 +150,10 @@ class FullLaplace(Laplace):
         jacobian = vmap(jacrev(lambda weights, x: problem.network(weights, x[None])[0]), in_dims=(None, 0))
         j = jacobian(weights, x).double()
         return j.flatten(0, 1).T @ (fisher.double() @ j).flatten(0, 1)
+
+    def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
+        def shifted(deviation: Tensor) -> Tensor:
+            centre, change = jvp(lambda weights: network(weights, x), (mean,), (deviation,))
+            return centre + change
+
+        return vmap(shifted)(deviations)

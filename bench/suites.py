@@ -42,7 +42,7 @@ SUITES = {
             "paper": Protocol(),
             "tuned": Protocol(epochs=200, batch_size=16, folds=3, sampler="tpe", space="wide", max_minibatches=10_000),
             "quick": Protocol(
-                epochs=150, batch_size=10, trials=5, folds=3, samples=100, validation_samples=30, max_minibatches=400
+                epochs=150, batch_size=10, trials=5, folds=3, samples=100, validation_samples=30, max_minibatches=300
             ),
         },
     ),

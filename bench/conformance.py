@@ -20,6 +20,7 @@ from optuna.samplers import RandomSampler
 
 from bench import conjugate, metrics, speed
 from bench.minibatches import Schedule
+from bench.placement import stray
 from bench.row import Data, Fit
 from bench.stack import Stack
 from methods.base import Method, Paper
@@ -210,6 +211,18 @@ def is_deterministic(examined: Examined, task: Task) -> str:
 
 
 @_on_every_task
+def keeps_to_its_device(examined: Examined, task: Task) -> str:
+    """No step makes a tensor elsewhere than where the data are; tried without a GPU."""
+    method = examined.method
+    if not method.stackable:
+        return "not looked at: a foreign library's own business"
+    hparams = {name: _middle(one) for name, one in method.search_space(task).items()}
+    found = stray(method, task, _data(task), hparams, examined.schedule(UPDATES), N_SAMPLES)
+    _require(found is None, f"{found} makes a tensor on another device; take it from a tensor that is given")
+    return "on the device of the data"
+
+
+@_on_every_task
 def survives_its_search_spaces(examined: Examined, task: Task) -> str:
     """60 updates leave finite predictions at the corners and at random points of both search spaces."""
     method = examined.method
@@ -331,6 +344,7 @@ RULES: dict[str, Callable[[Examined], str]] = {
     "state keeps its shape": state_keeps_its_shape,
     "stack equals alone": stack_equals_alone,
     "deterministic": is_deterministic,
+    "keeps to its device": keeps_to_its_device,
     "finite over its search spaces": survives_its_search_spaces,
     "predictive is a density": predictive_is_a_density,
     "posterior can be saved": posterior_can_be_saved,

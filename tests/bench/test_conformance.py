@@ -184,6 +184,16 @@ class BranchesOnAValue(MAP):
         return state
 
 
+class AddsFromTheCPU(MAP):
+    def sample(self, problem, posterior, noise, n_samples):
+        return super().sample(problem, posterior, noise, n_samples) + torch.zeros(problem.dim)
+
+
+class StartsOnTheCPU(MAP):
+    def finish(self, problem, state, hparams):
+        return torch.zeros(problem.dim, dtype=torch.float64)
+
+
 class NegativeVariance(MAP):
     likelihoods = ("gaussian",)
 
@@ -222,6 +232,8 @@ class ExplodesBeyondItsUsualSpace(MAP):
         (CountsItsFits(), "stack equals alone", "keep something in `self`"),
         (KeepsTheLastRow(), "stack equals alone", "keep something in `self`"),
         (BranchesOnAValue(), "state keeps its shape", "vmap"),
+        (AddsFromTheCPU(), "keeps to its device", "cpu is not on the expected device"),
+        (StartsOnTheCPU(), "keeps to its device", "finish makes a tensor on another device"),
         (NegativeVariance(), "predictive is a density", "not positive"),
         (Unnormalised(), "predictive is a density", "on the task '3 classes': .* sum to 1 only within"),
         (Explodes(), "finite over its search spaces", "not finite after 60 updates"),

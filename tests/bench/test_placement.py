@@ -1,0 +1,63 @@
+"""What is made on the CPU is found without a GPU, wherever a method makes it."""
+
+import numpy as np
+import pytest
+import torch
+
+from bench.minibatches import Schedule
+from bench.placement import stray
+from bench.row import Data
+from methods.laplace import LastLayerLaplace
+from methods.likelihoods import Gaussian
+from methods.map import MAP
+from methods.networks import MLP
+from methods.problem import Task
+
+TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(2, (3,)))
+HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
+
+
+def found(method):
+    x = np.random.default_rng(0).standard_normal((12, 2))
+    schedule = Schedule(12, 4, epochs=2, batches_per_update=1)
+    return stray(method, TASK, Data.of(x, x.sum(axis=1)), HPARAMS, schedule, n_samples=5)
+
+
+@pytest.mark.parametrize("method", [MAP(), LastLayerLaplace()])
+def test_a_method_that_takes_its_device_from_its_tensors_does_not_stray(method):
+    assert found(method) is None
+
+
+class LateOnTheCPU(MAP):
+    def phase(self, update, plan):
+        return "late" if update == plan.n_updates else "early"
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        state = super().update(problem, state, batch, hparams, noise, t)
+        return state._replace(weights=torch.zeros(problem.dim)) if t.phase == "late" else state
+
+
+class SweepsToTheCPU(LastLayerLaplace):
+    def sweep(self, problem, state, rows, hparams):
+        return state._replace(precision=torch.eye(len(state.precision)))
+
+
+class DiagnosesOnTheCPU(MAP):
+    def diagnostics(self, problem, posterior, hparams):
+        return {"elbo": torch.zeros(())}
+
+
+@pytest.mark.parametrize(
+    ("method", "step"), [(LateOnTheCPU(), "update"), (SweepsToTheCPU(), "sweep"), (DiagnosesOnTheCPU(), "diagnostics")]
+)
+def test_the_step_that_strays_is_named(method, step):
+    assert found(method) == step
+
+
+def test_mixed_devices_are_refused():
+    class Mixes(MAP):
+        def sample(self, problem, posterior, noise, n_samples):
+            return super().sample(problem, posterior, noise, n_samples) + torch.zeros(problem.dim)
+
+    with pytest.raises(RuntimeError, match="cpu is not on the expected device"):
+        found(Mixes())

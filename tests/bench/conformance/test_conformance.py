@@ -9,8 +9,8 @@ import torch
 from torch.func import grad
 
 import methods
-from bench import conformance
-from bench.conformance import RULES, TASKS, check
+from bench.conformance import RULES, Finding, check
+from bench.conformance.examined import TASKS
 from methods.base import Method
 from methods.map import MAP, State
 from methods.mfvi import MeanFieldVI
@@ -18,30 +18,18 @@ from methods.mfvi import MeanFieldVI
 QUICK = [title for title in RULES if title not in ("cost", "conjugate posterior")]
 
 
-@pytest.fixture
-def found(monkeypatch):
+def found(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, Finding]:
     """What the checks say of a method: title -> finding."""
-
-    def find(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, conformance.Finding]:
-        monkeypatch.setattr(conformance, "RULES", {title: RULES[title] for title in rules})
-        monkeypatch.setattr(conformance, "TASKS", tasks)
-        return {finding.check: finding for finding in check(method)}
-
-    return find
+    return {finding.check: finding for finding in check(method, rules, tasks)}
 
 
-@pytest.fixture
-def failures(found):
+def failures(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, str]:
     """What the checks complain of: title -> detail."""
-
-    def find(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, str]:
-        return {title: one.detail for title, one in found(method, rules, tasks).items() if not one.passed}
-
-    return find
+    return {title: one.detail for title, one in found(method, rules, tasks).items() if not one.passed}
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(methods.names())))
-def test_every_method_passes_on_one_of_its_tasks(number, name, failures):
+def test_every_method_passes_on_one_of_its_tasks(number, name):
     method = methods.get(name)
     usable = [task for task in TASKS if not method.excludes(task)]
     rules = [title for title in QUICK if title != "finite over its search spaces"]
@@ -50,11 +38,11 @@ def test_every_method_passes_on_one_of_its_tasks(number, name, failures):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", methods.names())
-def test_every_method_passes_every_check(name, failures):
+def test_every_method_passes_every_check(name):
     assert failures(methods.get(name), rules=tuple(RULES)) == {}
 
 
-def test_a_method_for_every_task_is_tried_on_all(found):
+def test_a_method_for_every_task_is_tried_on_all():
     details = found(MAP())["predictive is a density"].detail
     assert [details.find(task.name) for task in TASKS] == sorted(details.find(task.name) for task in TASKS)
     assert "densities integrate to 1" in details
@@ -65,20 +53,20 @@ class ForTwoClasses(MAP):
     likelihoods = ("bernoulli",)
 
 
-def test_a_method_is_tried_on_no_task_that_it_excludes(found):
+def test_a_method_is_tried_on_no_task_that_it_excludes():
     seen = found(ForTwoClasses(), rules=tuple(RULES))
     assert all(one.passed for one in seen.values())
     assert "not applicable: no gaussian likelihood" in seen["conjugate posterior"].detail
 
 
-def test_a_method_for_no_task_is_told_so(failures):
+def test_a_method_for_no_task_is_told_so():
     class ForNothing(MAP):
         likelihoods = ()
 
     assert "excludes every task" in failures(ForNothing(), rules=["declares itself"])["declares itself"]
 
 
-def test_a_method_without_a_weight_posterior_is_not_held_to_the_exact_one(found):
+def test_a_method_without_a_weight_posterior_is_not_held_to_the_exact_one():
     class NoWeightPosterior(MAP):
         weight_posterior = False
 
@@ -86,7 +74,7 @@ def test_a_method_without_a_weight_posterior_is_not_held_to_the_exact_one(found)
     assert finding.detail == "not applicable: no posterior of the weights under N(0, I / prior_precision)"
 
 
-def test_a_wrapper_round_a_foreign_library_passes(foreign_library, failures):
+def test_a_wrapper_round_a_foreign_library_passes(foreign_library):
     assert failures(foreign_library) == {}
 
 
@@ -241,18 +229,18 @@ class ExplodesBeyondItsUsualSpace(MAP):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Method) else "",
 )
-def test_broken_adapters_fail_by_name(method, check_title, complaint, failures):
+def test_broken_adapters_fail_by_name(method, check_title, complaint):
     seen = failures(method, rules=[check_title])
     assert re.search(complaint, seen[check_title])
 
 
 @pytest.mark.parametrize("leak", [NormalisesOverTheStack, CountsItsFits])
-def test_a_leak_is_no_other_checks_business(leak, failures):
+def test_a_leak_is_no_other_checks_business(leak):
     rules = [title for title in QUICK if title not in ("stack equals alone", "deterministic")]
     assert failures(leak(), rules=rules, tasks=TASKS[:1]) == {}
 
 
-def test_a_wrong_scale_of_the_noise_is_seen_at_the_conjugate_posterior_alone(failures):
+def test_a_wrong_scale_of_the_noise_is_seen_at_the_conjugate_posterior_alone():
     seen = failures(TwiceTheNoise(), rules=[*QUICK, "conjugate posterior"], tasks=TASKS[:1])
     assert list(seen) == ["conjugate posterior"]
     assert "x the exact one" in seen["conjugate posterior"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from bench.conformance.placement import stray
 from bench.minibatches import Schedule
-from bench.placement import stray
 from bench.row import Data
 from methods.laplace import LastLayerLaplace
 from methods.likelihoods import Gaussian

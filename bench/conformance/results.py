@@ -1,0 +1,143 @@
+"""Are a method's predictions finite and proper, its posterior the exact one where that is known? What does it cost?"""
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import torch
+from optuna.distributions import BaseDistribution, FloatDistribution
+
+from bench import conjugate, metrics, speed
+from bench.conformance.examined import (
+    N_SAMPLES,
+    REGRESSION,
+    TEST_ROWS,
+    TRAIN_ROWS,
+    Examined,
+    data_of,
+    middle,
+    new_study,
+    on_every_task,
+    require,
+)
+from bench.row import Fit
+from bench.stack import Stack
+from methods.predictive import Classes, Normals
+from methods.problem import Task
+
+SPACE_DRAWS, SPACE_UPDATES = 24, 60
+MAX_LOG_CORNERS = 6
+CONJUGATE_SEEDS, CONJUGATE_UPDATES, CONJUGATE_SAMPLES = 8, 6000, 2000
+MEAN_TOLERANCE = 0.25  # exact posterior standard deviations, mean over the seeds
+SPREAD_TOLERANCE = 0.15  # relative, mean over the seeds
+
+
+@on_every_task
+def survives_its_search_spaces(examined: Examined, task: Task) -> str:
+    """60 updates leave finite predictions at the corners and at random points of both search spaces."""
+    method = examined.method
+    points = [point for space in (method.search_space, method.wide_space) for point in _search_points(space(task))]
+    fits = [Fit(TRAIN_ROWS, point, seed) for seed, point in enumerate(points)]
+    stack = Stack(method, task, data_of(task), fits, examined.schedule(SPACE_UPDATES), stacked=method.stackable)
+    for point, predictive in zip(points, stack.predict([TEST_ROWS] * len(fits), N_SAMPLES), strict=True):
+        finite = all(part.isfinite().all() for part in predictive)
+        require(finite, f"not finite after {SPACE_UPDATES} updates at {point}")
+    return f"{len(points)} points, corners included"
+
+
+@on_every_task
+def predictive_is_a_density(examined: Examined, task: Task) -> str:
+    """Shapes agree, and every sample is a density or probabilities of the target."""
+    predictive = examined.predictives(examined.together(task))[0]
+    kind = Normals if task.likelihood.standardises else Classes
+    require(isinstance(predictive, kind), f"the predictive is {type(predictive).__name__}; wanted {kind.__name__}")
+    if isinstance(predictive, Classes):
+        return _sums_to_one(predictive, max(2, task.likelihood.n_outputs))
+    return _integrates_to_one(predictive)
+
+
+def finds_the_conjugate_posterior(examined: Examined) -> str:
+    """On a linear model with orthogonal inputs the posterior mean, and the spread if `gaussian`, are the exact ones."""
+    method = examined.method
+    if not method.weight_posterior:
+        return "not applicable: no posterior of the weights under N(0, I / prior_precision)"
+    if REGRESSION not in examined.tasks:
+        return f"not applicable: {method.excludes(REGRESSION)}"
+    problem = conjugate.orthogonal(0)
+    exact = problem.posterior()
+    exact_sd = np.sqrt(np.diag(exact.covariance))
+    lr = method.search_space(REGRESSION).get("lr")
+    stack = problem.fit(
+        method,
+        lr=middle(lr) if lr else 0.01,
+        updates=CONJUGATE_UPDATES,
+        batch_size=len(problem.x) // 2,
+        seeds=range(CONJUGATE_SEEDS),
+    )
+    samples = problem.weight_samples(stack, CONJUGATE_SAMPLES)
+    bias = float(np.abs((samples.mean(axis=1) - exact.mean).mean(axis=0) / exact_sd).max())
+    require(
+        bias < MEAN_TOLERANCE,
+        f"the posterior mean of a linear model is {bias:.2f} exact standard deviations off; allowed {MEAN_TOLERANCE}",
+    )
+    if not method.gaussian:
+        return f"mean within {bias:.2f} exact standard deviations"
+    ratio = (samples.std(axis=1) / exact_sd).mean(axis=0)
+    worst = float(ratio[np.argmax(np.abs(ratio - 1))])
+    require(
+        abs(worst - 1) < SPREAD_TOLERANCE,
+        f"a posterior standard deviation of a linear model is {worst:.2f} x the exact one; allowed within "
+        f"{SPREAD_TOLERANCE:.0%}. Is the noise scaled rightly?",
+    )
+    return f"mean within {bias:.2f} exact standard deviations, spread {worst:.2f} x the exact one"
+
+
+def cost_is_told(examined: Examined) -> str:
+    """Measures, and does not judge, the time of an update alone and in a stack of 30."""
+    if REGRESSION not in examined.tasks:
+        return "not measured: it needs the regression task"
+    alone = speed.microseconds(examined.method, 1, "eager", stacked=False)
+    stacked = speed.microseconds(examined.method, 30, "traced")
+    return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
+
+
+def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, float]]:
+    """Corners of the numeric ranges of a search space and random points of it."""
+    study = new_study()
+    numeric = [name for name, one in space.items() if isinstance(one, FloatDistribution)][:MAX_LOG_CORNERS]
+    for ends in product(("low", "high"), repeat=len(numeric)):
+        corner = {name: getattr(space[name], end) for name, end in zip(numeric, ends, strict=True)}
+        yield study.ask(space).params | corner
+    for _ in range(SPACE_DRAWS):
+        yield study.ask(space).params
+
+
+def _sums_to_one(predictive: Classes, n_classes: int) -> str:
+    shape = tuple(predictive.log_probs.shape)
+    wanted = (len(TEST_ROWS), n_classes)
+    require(shape[1:] == wanted, f"`log_probs` has shape {shape}; wanted (samples, {wanted[0]}, {wanted[1]})")
+    off = predictive.log_probs.logsumexp(-1).expm1().abs().max().item()
+    require(off < 1e-6, f"the probabilities of a test point sum to 1 only within {off:.1e}")
+    return f"{shape[0]} samples, probabilities sum to 1"
+
+
+def _integrates_to_one(predictive: Normals) -> str:
+    n_points = len(TEST_ROWS)
+    for name, part in predictive._asdict().items():
+        shape = tuple(part.shape)
+        require(
+            len(shape) == 2 and shape[1] == n_points and shape == tuple(predictive.mean.shape),
+            f"`{name}` has shape {shape}; wanted (samples, {n_points}), the same for all",
+        )
+    require(bool((predictive.variance > 0).all()), "a predictive variance is not positive")
+    for point in range(n_points):
+        mean, sd = predictive.mean[:, point], predictive.variance[:, point].sqrt()
+        # Each component on its own scale, because a network may predict variances of very different sizes.
+        grid = torch.cat(
+            [centre + width * torch.linspace(-12, 12, 2001) for centre, width in zip(mean, sd, strict=True)]
+        )
+        grid = grid.double().sort().values
+        here = Normals(*(part[:, point : point + 1].expand(-1, len(grid)) for part in predictive))
+        mass = torch.trapezoid(metrics.log_density(here, grid).exp(), grid).item()
+        require(abs(mass - 1) < 1e-3, f"the density at a test point integrates to {mass:.4f}, not 1")
+    return f"{len(predictive.mean)} samples, densities integrate to 1"

@@ -119,8 +119,8 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
         return False
     import torch
 
+    from bench.pack import MAX_PACK, Job
     from bench.scheduler import run_jobs
-    from bench.worker import MAX_PACK, Job
 
     largest = min(MAX_PACK[torch.device(slot).type] for slot in slots)
     jobs = [

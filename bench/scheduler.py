@@ -10,7 +10,8 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from bench.worker import Job, Outcome, failed_row, run
+from bench.pack import Job
+from bench.worker import Outcome, failed_row, run
 
 MAX_SILENT_DEATHS = 3
 

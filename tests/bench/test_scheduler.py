@@ -6,9 +6,9 @@ import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench.cells import Cell
+from bench.pack import Job
 from bench.protocol import Protocol
 from bench.scheduler import fraction_done, marker_of, run_jobs
-from bench.worker import Job
 from methods import registry
 
 TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)

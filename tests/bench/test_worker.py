@@ -14,13 +14,14 @@ import methods
 from bench import metrics
 from bench.cells import Cell
 from bench.minibatches import Schedule
+from bench.pack import Job
 from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.schema import CELLS, COSTS, METRICS
 from bench.seeds import seed_of
 from bench.stack import Stack
 from bench.tasks import task_of
-from bench.worker import Job, Outcome, run
+from bench.worker import Outcome, run
 from methods.predictive import Normals
 
 REGRESSION = {
@@ -146,7 +147,7 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
         seen[self.method.name] = [tuple(part) for part in validation]
         return np.ones(len(fits))
 
-    monkeypatch.setattr("bench.worker._Pack._scores", scores)
+    monkeypatch.setattr("bench.pack.Pack._scores", scores)
     outcome_of(job("map"))
     outcome_of(job("mfvi"))
     assert seen["map"] == seen["mfvi"]
@@ -159,7 +160,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
         seen.extend(zip(fits, validation, strict=True))
         return np.arange(1.0, len(fits) + 1)
 
-    monkeypatch.setattr("bench.worker._Pack._scores", scores)
+    monkeypatch.setattr("bench.pack.Pack._scores", scores)
     outcome_of(job("map"))
     train = datasets.load("diabetes").splits[0].train
     assert len(seen) == 3 * 3
@@ -174,7 +175,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
 
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
     first = outcome_of(job())
-    monkeypatch.setattr("bench.worker._Pack._scores", lambda *_: pytest.fail("tuned again"))
+    monkeypatch.setattr("bench.pack.Pack._scores", lambda *_: pytest.fail("tuned again"))
     assert numbers(outcome_of(job()).row) == numbers(first.row)
 
 
@@ -205,7 +206,7 @@ def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampler):
-    monkeypatch.setattr("bench.worker.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("bench.progress.TELL_SECONDS", 0.0)
     told = []
     run(job("deep-ensemble", sampler=sampler, trials=12), tell=told.append)
     assert told == sorted(told)

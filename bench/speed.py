@@ -82,7 +82,7 @@ def _measure(
 
 
 def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stacked: bool = True) -> float:
-    """Time per model-step from the end of the first updates, which set up and trace, to the end of the last."""
+    """Time per model-step, without the first updates, which set up, and without those that record a phase."""
     import numpy as np
     import optuna
     import torch
@@ -106,17 +106,20 @@ def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stack
     fits = [Fit(np.arange(N_ROWS), hparams, seed) for seed in range(n_fits)]
     minibatches = (WARM_UPDATES + timed) * method.batches_per_update
     schedule = Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
-    clock = []
+    phases = [method.phase(update, schedule.plan) for update in range(1, schedule.plan.n_updates + 1)]
+    recorded = [update for update in range(WARM_UPDATES + 1, len(phases)) if phases[update] not in phases[:update]]
+    clock = dict.fromkeys([WARM_UPDATES, len(phases), *recorded, *(update + 1 for update in recorded)], 0.0)
 
     def watch(update: int) -> None:
-        if update in (WARM_UPDATES, WARM_UPDATES + timed):
+        if update in clock:
             if data.x.is_cuda:
                 torch.cuda.synchronize()
-            clock.append(time.perf_counter())
+            clock[update] = time.perf_counter()
 
     stacked = stacked and method.stackable
     Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
-    return (clock[1] - clock[0]) / (timed * n_fits * method.members) * 1e6
+    seconds = clock[len(phases)] - clock[WARM_UPDATES] - sum(clock[one + 1] - clock[one] for one in recorded)
+    return seconds / ((timed - len(recorded)) * n_fits * method.members) * 1e6
 
 
 def _print_table(rows, sizes: list[int], execution: str, threads: int, device: str) -> None:

@@ -143,5 +143,7 @@ def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
     unit = (gram / gram.diagonal().amax()).nan_to_num(0, 0, 0)
     shift = torch.finfo(unit.dtype).eps * torch.eye(len(unit), dtype=unit.dtype, device=unit.device)
     top = torch.linalg.eigh(unit + shift).eigenvectors[:, -k:]
+    # An eigenvector's sign is rounding's choice, and samples would follow it: its largest entry is made positive.
+    top = top * top.gather(0, top.abs().argmax(0, keepdim=True)).sign()
     factors = top.T @ root
     return factors, (root.square().sum(0) - factors.square().sum(0)).clamp(min=0)

@@ -102,6 +102,14 @@ def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k):
     assert (lost >= 0).all()
 
 
+def test_the_order_of_examples_does_not_turn_the_sign_of_factors():
+    root = numbers(12, 30)
+    factors, _ = top_factors(root, 3)
+    for seed in range(20):
+        order = torch.randperm(12, generator=torch.Generator().manual_seed(seed))
+        torch.testing.assert_close(top_factors(root[order], 3)[0], factors)
+
+
 def test_a_row_that_diverged_does_not_stop_the_others():
     root = torch.stack([numbers(4, 6), numbers(4, 6) * torch.nan, numbers(4, 6) * torch.inf])
     factors, lost = torch.func.vmap(lambda one: top_factors(one, 1))(root)

@@ -68,4 +68,4 @@ def search_space(task: Task) -> dict[str, BaseDistribution]:
 
 def wide_space(task: Task) -> dict[str, BaseDistribution]:
     """The same in wider ranges; the usual wide range of `lr` is Adam's."""
-    return widened(search_space(task)) | {"lr": LogUniform(1e-4, 1e-1)}
+    return widened(search_space(task)) | {"lr": LogUniform(1e-4, 0.5)}

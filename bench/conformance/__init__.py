@@ -7,7 +7,7 @@ run in seconds, on a tiny task of each kind that the method can be used for.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.conformance import contract, reproducibility, results
+from bench.conformance import contract, correctness, reproducibility
 from bench.conformance.examined import TASKS, Examined, Violation
 from methods.base import Method
 from methods.problem import Task
@@ -18,11 +18,11 @@ RULES: dict[str, Callable[[Examined], str]] = {
     "stack equals alone": reproducibility.stack_equals_alone,
     "deterministic": reproducibility.is_deterministic,
     "keeps to its device": contract.keeps_to_its_device,
-    "finite over its search spaces": results.survives_its_search_spaces,
-    "predictive is a density": results.predictive_is_a_density,
+    "finite over its search spaces": correctness.survives_its_search_spaces,
+    "predictive is a density": correctness.predictive_is_a_density,
     "posterior can be saved": contract.posterior_can_be_saved,
-    "conjugate posterior": results.finds_the_conjugate_posterior,
-    "cost": results.cost_is_told,
+    "conjugate posterior": correctness.finds_the_conjugate_posterior,
+    "cost": correctness.cost_is_told,
 }
 
 

@@ -76,11 +76,13 @@ class Examined:
         return Stack(self.method, task, data_of(task), fits, self.schedule(UPDATES), **options)
 
     def schedule(self, updates: int) -> Schedule:
+        """So many updates of the method, whatever number of minibatches each takes."""
         minibatches = updates * self.method.batches_per_update
         return Schedule(len(TRAIN_ROWS), BATCH_SIZE, minibatches, self.method.batches_per_update, minibatches)
 
     @staticmethod
     def predictives(stack: Stack) -> list[Predictive]:
+        """Each fit's predictive at the test rows."""
         return list(stack.predict([TEST_ROWS] * len(stack.fits), N_SAMPLES))
 
 
@@ -106,6 +108,7 @@ def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined],
 
 @cache
 def data_of(task: Task) -> Data:
+    """N_ROWS rows of normal features and a noisy sine of their sum, or equally many rows of each class along it."""
     generator = np.random.default_rng(0)
     x = generator.standard_normal((N_ROWS, N_FEATURES))
     signal = np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS)
@@ -125,10 +128,12 @@ def middle(distribution: BaseDistribution) -> float:
 
 
 def new_study() -> optuna.Study:
+    """A study that draws at random, the same at every call."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(sampler=RandomSampler(seed=0))
 
 
 def require(holds: bool, message: str) -> None:
+    """Raises Violation with the message unless the rule holds."""
     if not holds:
         raise Violation(message)

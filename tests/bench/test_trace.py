@@ -183,6 +183,13 @@ def test_what_is_done_in_place_is_simplified_too():
     torch.testing.assert_close(module(fixed, torch.ones(3))[0], (fixed.exp() + 1).log())
 
 
+def test_an_argument_that_the_function_writes_to_is_written_to_at_every_replay():
+    module = record(lambda fixed, x: [x.add_(fixed) * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
+    x = torch.tensor([5.0, 6.0])
+    assert module(torch.ones(2), x)[0].tolist() == [12, 14]
+    assert module(torch.ones(2), x)[0].tolist() == [14, 16]
+
+
 def test_recording_and_replaying_leave_the_arguments_alone():
     fixed, x = numbers(3), numbers(3, seed=1)
     before = fixed.clone(), x.clone()

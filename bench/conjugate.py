@@ -90,8 +90,3 @@ def orthogonal(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 1.0, be
     x = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q * np.sqrt(n_rows)
     theta = generator.normal(0, alpha**-0.5, size=dim)
     return LinearProblem(x, x @ theta + generator.normal(0, beta**-0.5, size=n_rows), alpha, beta)
-
-
-def relative_distance(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """||estimate - truth|| / ||truth||, Frobenius."""
-    return float(np.linalg.norm(estimate - truth) / np.linalg.norm(truth))

@@ -133,23 +133,6 @@ def log_determinant(matrix: Tensor) -> Tensor:
     return 2 * torch.linalg.cholesky_ex(matrix).L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def scaled_wasserstein(mean: Tensor, covariance: Tensor, other_mean: Tensor, other_covariance: Tensor) -> Tensor:
-    """The 2-Wasserstein distance between two dense Gaussians, divided by their dimension D: ().
-
-    W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1^1/2 S2 S1^1/2)^1/2), whose last trace is the nuclear norm of
-    R1^T R2 for any roots R R^T = S. The thesis and the VIFA paper divide W by D in this way.
-    """
-    overlap = torch.linalg.svdvals(root(covariance).T @ root(other_covariance)).sum()
-    square = (mean - other_mean).square().sum() + covariance.trace() + other_covariance.trace() - 2 * overlap
-    return square.clamp(min=0).sqrt() / mean.shape[0]
-
-
-def root(covariance: Tensor) -> Tensor:
-    """R (D, D) with R R^T = covariance, which may be singular."""
-    values, vectors = torch.linalg.eigh(covariance)
-    return vectors * values.clamp(min=0).sqrt()
-
-
 def kl_diagonal(mean: Tensor, log_sd: Tensor, precision: Tensor) -> Tensor:
     """KL(N(mean, diag(exp(2 log_sd))) || N(0, I / precision)), (), nats, for mean and log_sd (D,)."""
     square = mean**2 + torch.exp(2 * log_sd)

@@ -9,7 +9,7 @@ from sklearn.decomposition import FactorAnalysis
 from torch.distributions import MultivariateNormal
 from torch.func import grad
 
-from bench.conjugate import relative_distance
+from bench.distances import relative_distance
 from methods.factor_analysis import (
     GRADIENT_LR,
     MIN_VARIANCE_SHARE,

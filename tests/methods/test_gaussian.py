@@ -13,7 +13,6 @@ from methods.gaussian import (
     inverse,
     kl_diagonal,
     log_determinant,
-    scaled_wasserstein,
 )
 from methods.noise import Noise
 
@@ -76,24 +75,6 @@ def test_a_stack_of_gaussians_equals_each_alone(normal):
     for number, scale in enumerate(scales):
         for stacked, alone in zip(vmap(everything)(scales), everything(scale), strict=True):
             torch.testing.assert_close(stacked[number], alone)
-
-
-@pytest.mark.parametrize("rank", [2, 6], ids=["singular", "regular"])
-def test_scaled_wasserstein_distance_equals_the_matrix_square_root_formula(normal, rank):
-    generator = np.random.default_rng(rank)
-    mean, half = generator.standard_normal(6), generator.standard_normal((6, rank))
-    covariance, other = half @ half.T, normal.covariance().numpy()
-    # SciPy's root is of the matrix that is regular, in whichever order W2 is written.
-    middle = scipy.linalg.sqrtm(other)
-    cross = np.sqrt(np.linalg.eigvalsh(middle @ covariance @ middle).clip(0)).sum()
-    square = np.sum((mean - normal.mean.numpy()) ** 2) + np.trace(covariance) + np.trace(other) - 2 * cross
-    ours = scaled_wasserstein(torch.tensor(mean), torch.tensor(covariance), normal.mean, normal.covariance())
-    assert ours.item() == pytest.approx(np.sqrt(square) / 6)
-
-
-def test_scaled_wasserstein_distance_to_itself_is_zero(normal):
-    both = normal.mean, normal.covariance()
-    assert scaled_wasserstein(*both, *both).item() == pytest.approx(0, abs=1e-7)
 
 
 def linear_map(normal: LowRankNormal | LowRankPrecision) -> torch.Tensor:

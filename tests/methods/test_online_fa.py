@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.conjugate import relative_distance
+from bench.distances import relative_distance
 from methods.base import Plan
 from methods.gaussian import LowRankNormal
 from methods.noise import Noise

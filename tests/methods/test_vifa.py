@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch.func import grad
 
-from bench.conjugate import correlated, relative_distance
+from bench.conjugate import correlated
+from bench.distances import relative_distance
 from methods.noise import Noise
 from methods.optim import SGD, clip_norm
 from methods.problem import Batch, Step

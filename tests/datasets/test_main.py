@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import datasets
+from datasets import factor_models, sgd_streams
 from datasets.__main__ import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +34,8 @@ def row_of(output, name):
 
 
 # Sets that need no download.
-BUILT_IN = ("diabetes", "wdbc", "wine-recognition", "digits", "digits-ood")
+STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
+BUILT_IN = ("diabetes", "wdbc", "wine-recognition", "digits", "digits-ood", *STREAMS)
 
 
 def test_list_shows_every_set_and_its_state(run, tmp_path, tiny, place):

@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 
 import datasets
+from datasets import factor_models, sgd_streams
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
 BINARY = ("australian", "breast-cancer", "a1a", "usps3v5", "wdbc")
 MULTICLASS = ("wine-recognition", "digits", "digits-ood")
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
+STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
+EVERY = (*OURS, *STREAMS)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 
-def test_our_sets_come_in_the_order_of_the_papers_regression_first():
-    assert datasets.names()[: len(OURS)] == OURS
+def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_streams_last():
+    assert datasets.names()[: len(EVERY)] == EVERY
 
 
 def test_every_entry_says_what_a_reader_needs():
@@ -77,7 +80,7 @@ def test_errors_survive_the_way_back_from_a_worker():
 
 
 def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
-    assert datasets.names() == (*OURS, "tiny")
+    assert datasets.names() == (*EVERY, "tiny")
     assert "tiny_set" not in sys.modules
     assert datasets.entry("tiny").n_rows == 10
     assert datasets.problems() == ()
@@ -113,7 +116,7 @@ def test_a_broken_package_is_named_and_harms_no_other(install, code, complaint):
 
 def test_a_package_cannot_replace_a_built_in_set(install):
     install("usurper", "raise RuntimeError('must not be imported')", yacht="usurper:SOURCE")
-    assert datasets.names() == OURS
+    assert datasets.names() == EVERY
     assert datasets.entry("yacht").title == "Yacht hydrodynamics"
     (problem,) = datasets.problems()
     assert "usurper:SOURCE claims the name of a built-in set" in str(problem)
@@ -122,7 +125,7 @@ def test_a_package_cannot_replace_a_built_in_set(install):
 def test_two_packages_with_one_name_are_both_refused(install):
     for module in ("first", "second"):
         install(module, "", mine=f"{module}:SOURCE")
-    assert datasets.names() == (*OURS, "mine")
+    assert datasets.names() == (*EVERY, "mine")
     with pytest.raises(datasets.BrokenDataset, match="first:SOURCE and second:SOURCE claim the same name"):
         datasets.entry("mine")
 

@@ -44,7 +44,7 @@ class FactorModel(NamedTuple):
 class FactorModels(StreamSource):
     """Models of one kind, one per split: row by row its mean, the K columns of F, its variances psi; y is zero."""
 
-    def model(self, dataset: Dataset, split: Split) -> FactorModel:
+    def truth(self, dataset: Dataset, split: Split) -> FactorModel:
         """The model that is a split of the loaded set."""
         mean, *factors = dataset.x[split.train]
         (variance,) = dataset.x[split.test]

@@ -39,7 +39,7 @@ def test_every_set_belongs_to_the_suite_and_says_how_many_factors_to_fit(loaded)
 def test_a_split_is_one_model_and_its_rows_are_the_parameters(loaded):
     source, dataset = loaded
     for number, split in enumerate(dataset.splits):
-        model = source.model(dataset, split)
+        model = source.truth(dataset, split)
         rows = dataset.x[(K + 2) * number : (K + 2) * (number + 1)]
         np.testing.assert_array_equal(np.vstack(model), rows)
         assert model.factors.shape == (K, source.n_features)
@@ -50,7 +50,7 @@ def test_a_split_is_one_model_and_its_rows_are_the_parameters(loaded):
 def test_values_follow_the_laws_of_algorithm_3(loaded):
     source, dataset = loaded
     low, high = 1, int(source.name.rsplit("-")[-1])
-    models = [source.model(dataset, split) for split in dataset.splits]
+    models = [source.truth(dataset, split) for split in dataset.splits]
     assert kstest(np.concatenate([model.mean for model in models]), "norm").pvalue > 1e-3
     # psi over its bound is uniform, and the bound, the largest of D spectra, is within a few per cent of the highest.
     variance = np.concatenate([model.variance for model in models])

@@ -141,7 +141,7 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
         try:
             with closing(run_jobs(jobs, workers)) as outcomes, _polling(progress, bar, running):
                 for outcome in outcomes:
-                    results.write(outcome.cell, outcome.row, outcome.predictions)
+                    results.write(outcome.cell, outcome.row, outcome.tables)
                     del running[outcome.cell]
                     progress.update(bar, done=len(todo) - len(running), description=_name(outcome.cell))
                     _show_finished(progress.console, outcome)

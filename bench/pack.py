@@ -1,31 +1,32 @@
-"""The steps of a job: its cells, which differ in their split alone, are tuned, fitted and scored side by side."""
+"""The steps of a job: its cells, which differ in their split alone, are tuned, fitted and scored side by side.
+
+What is fitted and how it is scored is up to the kind of suite: `bench.prediction`, `bench.fidelity`.
+"""
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil, isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
+from optuna.distributions import BaseDistribution
 
 import datasets
 import methods
-from bench import metrics
 from bench.cells import Cell
 from bench.minibatches import Schedule
-from bench.predictions import predictions_table
 from bench.progress import Progress
 from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.tasks import space_of, task_of
 from bench.tuner import Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
-from datasets import Standardisation, folds
-from methods.predictive import Predictive
+from methods.problem import Task
 
 MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # on a CPU core larger stacks gain little and cost memory
 MAX_PACK = {"cpu": 5, "cuda": 20}  # cells side by side: their final fits fill a stack, and no more is lost at a stop
@@ -53,15 +54,22 @@ class Job:
         return [replace(self, cells=(cell,), journals=(journal,)) for cell, journal in pairs]
 
 
-class End(NamedTuple):
-    """What became of a cell."""
+@dataclass(frozen=True)
+class End:
+    """What became of a cell.
+
+    Attributes:
+        status: one of `bench.schema.STATUSES`.
+        error: why it is not "ok".
+        tables: what is kept beside its row, by the name of the folder.
+    """
 
     status: str
     error: str | None = None
-    predictions: pa.Table | None = None
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
-class Pack:
+class Pack(ABC):
     """The steps of a job; what one finds out about a cell goes into `found` at once, and a later failure keeps it."""
 
     def __init__(self, job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]):
@@ -82,16 +90,35 @@ class Pack:
         if len({len(split.train) for split in self.splits}) > 1:
             raise ValueError("splits of different sizes cannot be trained in step")
         self.method = methods.get(first.method)
-        self.task = task_of(first.suite, first.dataset, self.protocol.likelihood)
-        x = np.concatenate([self.dataset.x, self.dataset.ood])
-        y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])  # the latter are never looked at
-        self.data = Data.of(x, y, self.device)
         self.limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
         fits = [(end - start) * self.protocol.folds for start, end in rounds(self.protocol)] + [1]
         self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in fits), tell)
 
+    objective: str  # the column of the schema that holds the score of the chosen trial
+    task: Task  # what is fitted
+    data: Data  # on which rows
+    space: Mapping[str, BaseDistribution]  # what is tuned
+    standardise: bool = True  # whether each fit standardises its data by its own rows
+    dtype: torch.dtype = torch.float32
+
+    @abstractmethod
+    def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, Any]]:
+        """What has to be fitted to score a trial of cell `number`, `protocol.folds` fits, and what to score each on."""
+
+    @abstractmethod
+    def scores(self, stack: Stack, by: Sequence[Any]) -> list[float]:
+        """The score, to be minimised, of each fit of a stack on what belongs to it."""
+
+    @abstractmethod
+    def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
+        """The fit of cell `number` with the chosen hyper-parameters."""
+
+    @abstractmethod
+    def judge(self, stack: Stack, numbers: Sequence[int]) -> list[End]:
+        """The ends of the cells `numbers`, whose final fits are in the stack."""
+
     def go(self) -> list[End]:
-        """Tune, fit, predict, score each cell."""
+        """Tune, fit and score each cell."""
         ends: list[End | None] = [None] * len(self.cells)
         tuned: dict[int, Tuned] = {}
         for number, search in enumerate(self._tune()):
@@ -103,7 +130,7 @@ class Pack:
             self.found[number] |= {
                 "tune_seconds": best.seconds,
                 "hparams": json.dumps(best.hparams),
-                "validation_nmll": best.validation_nmll,
+                self.objective: best.score,
                 "n_trials": best.n_trials,
                 "n_trials_failed": best.n_failed,
             }
@@ -113,97 +140,72 @@ class Pack:
                 ends[number] = end
         return ends
 
-    def _finals(self, numbers: Sequence[int], tuned: Mapping[int, Tuned]) -> list[End]:
-        """The final fits of some cells, stacked, and their scores on the test parts."""
-        fits = [
-            Fit(self.splits[number].train, tuned[number].hparams, seed_of(self.cells[number].fit_seed, "final"))
-            for number in numbers
-        ]
-        started = self._now()
-        stack = self._train(fits, len(fits[0].rows))
-        fit_seconds = (self._now() - started) / len(fits)
-        diagnostics = stack.diagnostics()
+    def final_seed(self, number: int) -> int:
+        """Seed of the final fit of cell `number`."""
+        return seed_of(self.cells[number].fit_seed, "final")
 
-        tests = [self.splits[number].test for number in numbers]
-        started = self._now()
-        predictives = list(self._predictives(stack, tests))
-        seconds_per_1000 = (self._now() - started) / sum(map(len, tests)) * 1000
-        ood_rows = len(self.dataset.x) + np.arange(len(self.dataset.ood))
-        oods = list(self._predictives(stack, [ood_rows] * len(numbers))) if len(ood_rows) else [None] * len(numbers)
-        for number, diagnosed in zip(numbers, diagnostics, strict=True):
+    def now(self) -> float:
+        """Seconds, when all that was asked of the device is done."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter()
+
+    def _finals(self, numbers: Sequence[int], tuned: Mapping[int, Tuned]) -> list[End]:
+        fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
+        started = self.now()
+        stack = self._train(fits, len(fits[0].rows))
+        fit_seconds = (self.now() - started) / len(fits)
+        for number, diagnosed in zip(numbers, stack.diagnostics(), strict=True):
             self.found[number] |= {
                 "fit_seconds": fit_seconds,
                 "n_weights": stack.n_weights,
                 "n_parameters": stack.n_parameters,
                 "diagnostics": json.dumps({name: one if isfinite(one) else None for name, one in diagnosed.items()}),
-                "predict_seconds_per_1000": seconds_per_1000,
             }
-        return [self._score(*one) for one in zip(numbers, predictives, oods, strict=True)]
-
-    def _score(self, number: int, predictive: Predictive, ood: Predictive | None) -> End:
-        if not all(part.isfinite().all() for part in (*predictive, *(ood or ()))):
-            return End("diverged", "the final fit predicts numbers that are not finite")
-        train, test = self.splits[number].train, self.splits[number].test
-        y = torch.tensor(self.dataset.y[test])
-        y_scale = float(Standardisation.of(self.dataset.y, train).scale)
-        self.found[number] |= metrics.evaluate(predictive, y, y_scale, ood)
-        return End("ok", None, predictions_table(predictive, test, y, ood))
-
-    def _predictives(self, stack: Stack, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
-        """Each fit's predictive at its own rows, on the CPU."""
-        for found in stack.predict(rows, self.protocol.samples):
-            yield type(found)(*(part.cpu() for part in found))
+        return self.judge(stack, numbers)
 
     def _tune(self) -> list[Search]:
         """The finished study of each cell."""
-        space = space_of(self.method, self.task, self.protocol)
         searches = [
-            Search(journal, space, self.protocol, cell.fit_seed)
+            Search(journal, dict(self.space), self.protocol, cell.fit_seed)
             for cell, journal in zip(self.cells, self.journals, strict=True)
         ]
-        parts = [_folds(cell, split.train) for cell, split in zip(self.cells, self.splits, strict=True)]
 
         def objective(due: list[tuple[Search, Trials]]) -> list[list[float]]:
-            fits, validation = [], []
-            for search, trials in due:
-                number = searches.index(search)
-                for trial, hparams in trials:
-                    for fold, (training, held_out) in enumerate(parts[number]):
-                        seed = seed_of(self.cells[number].fit_seed, "trial", trial, fold)
-                        fits.append(Fit(training, hparams, seed))
-                        validation.append(held_out)
-            scores = mean_over_folds(self._scores(fits, validation), self.protocol.folds)
+            wanted = [
+                pair
+                for search, trials in due
+                for trial, hparams in trials
+                for pair in self.trial_fits(searches.index(search), trial, hparams)
+            ]
+            scores = mean_over_folds(self._scores(*zip(*wanted, strict=True)), self.protocol.folds)
             ends = np.cumsum([len(trials) for _, trials in due])
             return [scores[end - len(trials) : end] for end, (_, trials) in zip(ends, due, strict=True)]
 
         tune(searches, self.protocol, objective)
         return searches
 
-    def _scores(self, fits: Sequence[Fit], validation: Sequence[np.ndarray]) -> np.ndarray:
-        """The validation NMLL of each fit at its own validation rows."""
-        scores, largest = [], max(len(fit.rows) for fit in fits)
+    def _scores(self, fits: Sequence[Fit], by: Sequence[Any]) -> np.ndarray:
+        """The score of each fit on what belongs to it."""
+        found, largest = [], max(len(fit.rows) for fit in fits)
         for first in range(0, len(fits), self.limit):
-            stack = self._train(fits[first : first + self.limit], largest)
-            rows = validation[first : first + self.limit]
-            for own, predictive in zip(rows, stack.predict(rows, self.protocol.validation_samples), strict=True):
-                scores.append(metrics.nmll(predictive, self.data.y[own]))
-        return np.array(scores)
+            here = slice(first, first + self.limit)
+            found += self.scores(self._train(fits[here], largest), by[here])
+        return np.array(found)
 
     def _train(self, fits: Sequence[Fit], largest: int) -> Stack:
         protocol = self.protocol
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, self.method.batches_per_update, protocol.max_minibatches
         )
-        watch = self.progress.next_stack(schedule.plan.n_updates)
-        return Stack(self.method, self.task, self.data, fits, schedule, stacked=self.method.stackable, watch=watch)
-
-    def _now(self) -> float:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        return time.perf_counter()
-
-
-def _folds(cell: Cell, train: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and validation rows of each fold; the same for every method."""
-    held_out = [train[part] for part in folds(len(train), cell.protocol.folds, cell.fold_seed)]
-    return [(np.setdiff1d(train, part), part) for part in held_out]
+        return Stack(
+            self.method,
+            self.task,
+            self.data,
+            fits,
+            schedule,
+            standardise=self.standardise,
+            dtype=self.dtype,
+            stacked=self.method.stackable,
+            watch=self.progress.next_stack(schedule.plan.n_updates),
+        )

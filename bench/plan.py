@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
-import methods
 from bench.cells import Cell, cells_of
 from bench.protocol import Protocol
 from bench.suites import SUITES, Suite
+
+FOLDS = {
+    True: "does not cross-validate; leave --folds out",
+    False: "tunes by cross-validation, which takes 2 folds or more",
+}
 
 
 class Refused(ValueError):
@@ -77,13 +81,16 @@ def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
     "headline" stands for one method of each idea. An unknown method, and a broken one that was asked for by name, are
     refused. This imports the methods.
     """
-    asked = methods.names() if request.methods is None else request.methods
-    groups = (methods.headline() if name == "headline" else (name,) for name in asked)
+    suite = suite_of(request)
+    kind = suite.kind
+    asked = kind.names() if request.methods is None else request.methods
+    groups = (kind.headline() if name == "headline" else (name,) for name in asked)
     names = tuple(dict.fromkeys(name for group in groups for name in group))
-    broken = {name: problem for name in names if (problem := methods.problem_with(name))}
+    broken = {name: problem for name in names if (problem := kind.problem_with(name))}
     if broken and request.methods is not None:
         raise Refused(next(iter(broken.values())))
-    return tuple(name for name in names if name not in broken), broken
+    usable = tuple(name for name in names if name not in broken)
+    return usable if request.methods else tuple(name for name in usable if kind.belongs(name, suite.name)), broken
 
 
 def protocol_of(request: Request) -> tuple[str, Protocol]:
@@ -94,6 +101,8 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
         protocol = original.changed(**request.changes)
     except ValueError as error:
         raise Refused(str(error)) from None
+    if (protocol.folds > 1) != suite_of(request).kind.cross_validates:
+        raise Refused(f"folds is {protocol.folds}: suite {request.suite} {FOLDS[protocol.folds > 1]}")
     return request.preset if protocol == original else f"{request.preset}-modified", protocol
 
 
@@ -113,12 +122,10 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
 
 def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
     """Why a method cannot be used on a data set, for each (method, data set) that does not go together."""
-    from bench.tasks import task_of
-
     _, protocol = protocol_of(request)
-    tasks = {name: task_of(request.suite, name, protocol.likelihood) for name in names}
+    excludes = suite_of(request).kind.excludes
     reasons = {
-        (method, name): methods.get(method).excludes(task) for method in method_names for name, task in tasks.items()
+        (method, name): excludes(request.suite, method, name, protocol) for method in method_names for name in names
     }
     return {pair: reason for pair, reason in reasons.items() if reason}
 

@@ -11,9 +11,10 @@ ever rewritten.
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -21,9 +22,9 @@ import pyarrow.parquet as pq
 
 from bench.cells import Cell
 from bench.plan import Missing
-from bench.schema import CELLS
+from bench.schema import CELLS, TABLES
 
-PARTS = ("cells", "predictions", "studies", "unavailable.json")
+PARTS = ("cells", *TABLES, "studies", "unavailable.json")
 
 
 class Results:
@@ -40,10 +41,13 @@ class Results:
         """Where the cell's Optuna study is kept."""
         return self.out / "studies" / f"{cell.key}.jsonl"
 
-    def write(self, cell: Cell, row: dict[str, Any], predictions: pa.Table | None) -> None:
-        """Store a finished cell; `row` must have a value for every field of the schema that is not nullable."""
-        if predictions is not None:
-            _write_atomically(predictions, self._path("predictions", cell))
+    def write(self, cell: Cell, row: dict[str, Any], tables: Mapping[str, pa.Table] = MappingProxyType({})) -> None:
+        """Store a finished cell, and beside it `tables`, each in the folder of its name.
+
+        `row` must have a value for every field of the schema that is not nullable.
+        """
+        for part, table in tables.items():
+            _write_atomically(table, self._path(part, cell))
         _write_atomically(pa.Table.from_pylist([row], schema=CELLS), self._path("cells", cell))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:

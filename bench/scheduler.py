@@ -91,7 +91,7 @@ def _second_try(marked: Marked) -> Outcome:
     except TerminatedWorkerError as death:
         marked.marker.unlink(missing_ok=True)
         (cell,) = marked.job.cells
-        return Outcome(cell, failed_row(cell, marked.job.device, f"the worker process died twice: {death}"), None)
+        return Outcome(cell, failed_row(cell, marked.job.device, f"the worker process died twice: {death}"))
 
 
 def _run_marked(marked: Marked) -> tuple[Job, list[Outcome]]:

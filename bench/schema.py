@@ -11,6 +11,8 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 2
 
+TABLES = ("predictions", "curves", "posteriors")  # what may be kept beside a cell's row
+
 STATUSES = ("ok", "diverged", "failed")
 
 REGRESSION = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import datasets
+from bench.kinds import Kind
 from bench.protocol import Protocol
 
 
@@ -14,6 +15,8 @@ class Suite:
     Attributes:
         name: as on the command line; data sets say in their `suites` where they belong.
         title: for people.
+        kind: what its cells are.
+        headline: the metric of `bench.schema.METRICS` that is told first.
         hidden: units of each hidden layer of its multilayer perceptrons.
         splits: per preset, how many of a data set's splits are run unless told otherwise; None for all.
         presets: name -> protocol.
@@ -21,6 +24,8 @@ class Suite:
 
     name: str
     title: str
+    kind: Kind
+    headline: str
     hidden: tuple[int, ...]
     splits: Mapping[str, int | None]
     presets: Mapping[str, Protocol]
@@ -36,6 +41,8 @@ SUITES = {
     "uci": Suite(
         name="uci",
         title="UCI regression and classification",
+        kind=Kind("bench.prediction:PredictionPack"),
+        headline="nmll",
         hidden=(50,),
         splits={"paper": None, "tuned": None, "quick": 2},
         presets={

@@ -40,13 +40,13 @@ class Tuned:
     """The outcome of a study.
 
     Attributes:
-        hparams, validation_nmll: of the best trial.
+        hparams, score: of the best trial.
         n_trials, n_failed: trials in all, and those without a usable score.
         seconds: wall-clock time of all rounds, those before an interruption included.
     """
 
     hparams: dict[str, float]
-    validation_nmll: float
+    score: float
     n_trials: int
     n_failed: int
     seconds: float = field(compare=False)

@@ -1,8 +1,8 @@
 """From a job to its cells' rows: whatever goes wrong on the way is a row too."""
 
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,19 +11,20 @@ import torch
 
 from bench import memory
 from bench.cells import Cell
-from bench.pack import End, Job, Pack
+from bench.pack import End, Job
 from bench.process import settle
 from bench.provenance import code_revision, host, versions
 from bench.schema import SCHEMA_VERSION
+from bench.suites import SUITES
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished cell: its row of `bench.schema.CELLS` and, if it is ok, its predictions."""
+    """A finished cell: its row of `bench.schema.CELLS`, and what is kept beside it, by the name of the folder."""
 
     cell: Cell
     row: dict[str, Any]
-    predictions: pa.Table | None
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
 def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> list[Outcome]:
@@ -36,7 +37,7 @@ def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> list
     memory.reset_peak(device)
     found: list[dict[str, Any]] = [{} for _ in job.cells]
     try:
-        ends = Pack(job, found, tell).go()
+        ends = SUITES[job.cells[0].suite].kind.pack(job, found, tell).go()
     except Exception:
         if len(job.cells) > 1:
             # Side by side one cell's failure is everybody's; alone it is its own. Finished rounds are kept.
@@ -44,9 +45,7 @@ def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> list
         ends = [End("failed", traceback.format_exc(limit=-6))]
     peak = {"peak_memory_mib": memory.peak_mib(device)}
     return [
-        Outcome(
-            cell, _identity(cell, device) | own | peak | {"status": end.status, "error": end.error}, end.predictions
-        )
+        Outcome(cell, _identity(cell, device) | own | peak | {"status": end.status, "error": end.error}, end.tables)
         for cell, own, end in zip(job.cells, found, ends, strict=True)
     ]
 

@@ -81,6 +81,21 @@ ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # 
 Reader = Callable[[Mapping[str, bytes]], Arrays | ArraysWithOOD]
 
 
+class Model(NamedTuple):
+    """A Bayesian model whose posterior is known, or can be sampled, and is what methods are compared with.
+
+    prior_precision: alpha of the prior N(0, I / alpha) of every weight.
+    noise_precision: beta, in original target units; None for classes. Both None: those of maximal evidence.
+    hidden: units of each hidden layer of the network, which then has biases; () for a linear model without.
+    standardise: whether features are standardised, and targets centred, by the rows that a model is fitted to.
+    """
+
+    prior_precision: float | None
+    noise_precision: float | None
+    hidden: tuple[int, ...] = ()
+    standardise: bool = True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """What is known about a set before it is loaded; ValueError where its task and its classes contradict each other.
@@ -99,6 +114,7 @@ class Source:
     suites: the suites that run it.
     noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
         searches it log-uniformly.
+    model: whose posterior is the truth, for the suites that compare with one.
     files: the pinned files, none for a set that comes with an installed package.
     folder: where the files lie below the data folder.
     base_url: https address that the files' paths continue.
@@ -118,6 +134,7 @@ class Source:
     n_ood: int = 0
     suites: tuple[str, ...] = ()
     noise_precisions: tuple[float, float] = (0.01, 1.0)
+    model: Model | None = None
     files: tuple[File, ...] = field(default=(), repr=False)
     folder: str = ""
     base_url: str = ""

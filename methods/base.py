@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
+from methods.gaussian import LowRankNormal, LowRankPrecision
 from methods.likelihoods import KINDS, Likelihood
 from methods.networks import Network
 from methods.noise import Noise
@@ -53,6 +54,7 @@ class Method(ABC):
             posterior of a linear model, and its mean in any case.
         weight_posterior: False where the method does not approximate the posterior of the network's weights under the
             prior N(0, I / prior_precision), so that there is none to compare with the exact one.
+        suites: where it runs unless told otherwise; elsewhere it has to be asked for by name.
         limits: what else bounds its use, for people: "networks of up to 2,000 weights".
     """
 
@@ -66,6 +68,7 @@ class Method(ABC):
     stackable: bool = True
     gaussian: bool = False
     weight_posterior: bool = True
+    suites: tuple[str, ...] = ("uci", "posterior", "toy")
     limits: str = ""
 
     @abstractmethod
@@ -112,6 +115,12 @@ class Method(ABC):
     def diagnostics(self, problem: Problem, posterior: Any, hparams) -> dict[str, Tensor]:
         """What to record of the final fit besides its predictions, such as its ELBO: name -> tensor ()."""
         return {}
+
+    def moments(self, problem: Problem, posterior: Any, hparams) -> tuple[Tensor, Tensor] | None:
+        """Mean (D,) and dense covariance (D, D) of the weights; None where only samples can tell."""
+        if isinstance(posterior, LowRankNormal | LowRankPrecision):
+            return posterior.mean, posterior.covariance()
+        return None
 
     def sample(self, problem: Problem, posterior: Any, noise: Noise, n_samples: int) -> Tensor:
         """Weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""

@@ -105,6 +105,10 @@ class LowRankPrecision(NamedTuple):
         """The dense precision (D, D)."""
         return self.factors.T @ self.factors + torch.diag(self.diagonal)
 
+    def covariance(self) -> Tensor:
+        """The dense covariance (D, D)."""
+        return inverse(self.precision())
+
 
 def solve(factors: Tensor, diagonal: Tensor, vector: Tensor) -> Tensor:
     """(F F^T + diag(diagonal))^-1 times each `vector` (..., D), by Woodbury; `factors` is F transposed, (K, D)."""

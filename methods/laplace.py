@@ -93,6 +93,11 @@ class Laplace(MAP):
         weights = state.trained.weights
         return Posterior(weights, root.to(weights).where(failed == 0, torch.nan))
 
+    def moments(self, problem: Problem, posterior: Posterior, hparams) -> tuple[Tensor, Tensor]:
+        certain = problem.dim - len(posterior.root)
+        uncertain = torch.cholesky_inverse(posterior.root)
+        return posterior.mean, torch.nn.functional.pad(uncertain, (certain, 0, certain, 0))
+
     def predict(self, problem: Problem, posterior: Posterior, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
         unit = noise.normal(len(posterior.root), n_samples)
         deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T

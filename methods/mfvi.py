@@ -85,6 +85,10 @@ class MeanFieldVI(Method):
     def finish(self, problem: Problem, state: State, hparams) -> Tensor:
         return state.params
 
+    def moments(self, problem: Problem, posterior: Tensor, hparams) -> tuple[Tensor, Tensor]:
+        mean, log_sd = posterior
+        return mean, torch.diag(torch.exp(2 * log_sd))
+
     def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
         mean, log_sd = posterior
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)

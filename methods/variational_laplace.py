@@ -124,6 +124,10 @@ class VariationalLaplace(Method):
         """`elbo`: its approximation, in nats, of all training targets in original units; tempered as the objective."""
         return {"elbo": -problem.n_train * (posterior.objective + problem.y_scale.log())}
 
+    def moments(self, problem: Problem, posterior: Posterior, hparams) -> tuple[Tensor, Tensor]:
+        mean, log_sd = posterior.params
+        return mean, torch.diag(torch.exp(2 * log_sd))
+
     def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
         mean, log_sd = posterior.params
         if self.mean_network:

@@ -160,7 +160,7 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--datasets", "diabetes", "--splits", "4-2"], "runs backwards"),
         (["--datasets", "diabetes", "--splits", "25"], "there is no split 25"),
         (["--datasets", "diabetes", "--splits", "²"], "write numbers and ranges: 0-4,7"),
-        (["--folds", "1"], "folds is 1; it must be an integer of at least 2"),
+        (["--folds", "1"], "folds is 1: suite uci tunes by cross-validation, which takes 2 folds or more"),
         (["--trials", "0"], "trials is 0; it must be an integer of at least 1"),
         (["--sampler", "tep"], "must be one of random, tpe"),
         (["--devices", "gpu"], "write cpu, cuda, or cuda:0,1"),

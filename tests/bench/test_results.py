@@ -61,7 +61,7 @@ def results(tmp_path):
 
 def test_a_written_cell_is_there_with_all_it_was_given(results):
     assert not results.has(CELL)
-    results.write(CELL, row_of(CELL, nmll=1.25), predictions())
+    results.write(CELL, row_of(CELL, nmll=1.25), {"predictions": predictions()})
     assert results.has(CELL)
     (row,) = pq.read_table(results.out / "cells" / f"{CELL.key}.parquet").to_pylist()
     assert {name: value for name, value in row.items() if value is not None} == row_of(CELL, nmll=1.25)
@@ -70,18 +70,18 @@ def test_a_written_cell_is_there_with_all_it_was_given(results):
 
 
 def test_two_files_and_no_temporary_ones(results):
-    results.write(CELL, row_of(CELL), predictions())
+    results.write(CELL, row_of(CELL), {"predictions": predictions()})
     assert files(results.out) == [f"cells/{CELL.key}.parquet", f"predictions/{CELL.key}.parquet"]
 
 
 def test_a_cell_without_predictions_is_one_file(results):
-    results.write(CELL, row_of(CELL, "failed"), None)
+    results.write(CELL, row_of(CELL, "failed"))
     assert files(results.out) == [f"cells/{CELL.key}.parquet"]
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
 def test_one_cell_is_not_another(results, other):
-    results.write(CELL, row_of(CELL), None)
+    results.write(CELL, row_of(CELL))
     assert not results.has(replace(CELL, **other))
 
 
@@ -100,20 +100,20 @@ def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls
     with monkeypatch.context() as patch:
         patch.setattr(*where, fragile)
         with pytest.raises(Crash):
-            results.write(CELL, row_of(CELL), predictions())
+            results.write(CELL, row_of(CELL), {"predictions": predictions()})
     assert not results.has(CELL)
     assert results.statuses([CELL]) == {}
 
-    results.write(CELL, row_of(CELL, nmll=2.0), predictions())
+    results.write(CELL, row_of(CELL, nmll=2.0), {"predictions": predictions()})
     assert results.statuses([CELL]) == {CELL: "ok"}
 
 
 def test_what_a_crash_leaves_behind_does_not_disturb_readers(results, monkeypatch):
-    results.write(CELL, row_of(CELL), None)
+    results.write(CELL, row_of(CELL))
     with monkeypatch.context() as patch:
         patch.setattr(module.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
         with pytest.raises(Crash):
-            results.write(replace(CELL, split=4), row_of(replace(CELL, split=4)), None)
+            results.write(replace(CELL, split=4), row_of(replace(CELL, split=4)))
     assert pa.dataset.dataset(results.out / "cells", schema=CELLS).to_table()["split"].to_pylist() == [3]
 
 
@@ -122,20 +122,20 @@ def test_a_row_that_misses_a_required_value_is_refused(results, name):
     row = row_of(CELL)
     del row[name]
     with pytest.raises(pa.ArrowInvalid, match=f"'{name}'"):
-        results.write(CELL, row, None)
+        results.write(CELL, row)
     assert not results.has(CELL)
 
 
 def test_a_value_of_the_wrong_type_is_refused(results):
     with pytest.raises(pa.ArrowInvalid):
-        results.write(CELL, row_of(CELL, nmll="low"), None)
+        results.write(CELL, row_of(CELL, nmll="low"))
     assert not results.has(CELL)
 
 
 def test_statuses_are_those_of_finished_cells(results):
     cells = {status: replace(CELL, split=split) for split, status in enumerate(["ok", "diverged", "failed"])}
     for status, cell in cells.items():
-        results.write(cell, row_of(cell, status), None)
+        results.write(cell, row_of(cell, status))
     asked = [*cells.values(), replace(CELL, split=19)]
     assert results.statuses(asked) == {cell: status for status, cell in cells.items()}
     assert results.statuses([]) == {}
@@ -144,8 +144,8 @@ def test_statuses_are_those_of_finished_cells(results):
 def test_cells_of_several_runs_read_as_one_table(results):
     """Runs of other methods, protocols and statuses, with and without metrics."""
     one, other = CELL, Cell("uci", "boston", "map", 0, "quick-modified", Protocol(trials=2), 7)
-    Results(results.out).write(one, row_of(one, nmll=1.5, rmse=0.5), predictions())
-    Results(results.out).write(other, row_of(other, "failed", error="it broke"), None)
+    Results(results.out).write(one, row_of(one, nmll=1.5, rmse=0.5), {"predictions": predictions()})
+    Results(results.out).write(other, row_of(other, "failed", error="it broke"))
     table = pa.dataset.dataset(results.out / "cells", schema=CELLS).to_table().sort_by("dataset")
     assert table.schema == CELLS
     assert table["dataset"].to_pylist() == ["boston", "yacht"]
@@ -172,7 +172,7 @@ def test_nothing_is_put_aside_where_there_is_nothing(results):
 def test_starting_over_twice_loses_nothing(results):
     asides = []
     for nmll in (1.0, 2.0):
-        results.write(CELL, row_of(CELL, nmll=nmll), predictions())
+        results.write(CELL, row_of(CELL, nmll=nmll), {"predictions": predictions()})
         results.journal(CELL).parent.mkdir(parents=True)
         results.journal(CELL).write_text(f"study {nmll}")
         results.note_missing([])
@@ -188,7 +188,7 @@ def test_starting_over_twice_loses_nothing(results):
 
 
 def test_what_is_not_ours_stays_where_it_is(results):
-    results.write(CELL, row_of(CELL), None)
+    results.write(CELL, row_of(CELL))
     (results.out / "html").mkdir()
     (results.out / "html" / "index.html").write_text("page")
     results.put_aside()

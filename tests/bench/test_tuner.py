@@ -74,8 +74,8 @@ samplers = pytest.mark.parametrize("sampler", ROUNDS)
 def test_the_outcome_is_the_best_trial(undisturbed, sampler):
     tuned, trials = undisturbed[sampler]
     assert [number for number, *_ in trials] == list(range(TRIALS))
-    assert tuned.validation_nmll == min(Objective.of(hparams) for _, hparams, *_ in trials)
-    assert Objective.of(tuned.hparams) == tuned.validation_nmll
+    assert tuned.score == min(Objective.of(hparams) for _, hparams, *_ in trials)
+    assert Objective.of(tuned.hparams) == tuned.score
     assert (tuned.n_trials, tuned.n_failed) == (TRIALS, 0)
 
 
@@ -253,7 +253,7 @@ def test_a_trial_that_diverged_is_failed_and_never_best(undisturbed, journal, sa
     failed = {number for number, _, _, state in trials if state == TrialState.FAIL}
     assert failed == {2, best}
     assert (tuned.n_trials, tuned.n_failed) == (TRIALS, len(failed))
-    assert tuned.validation_nmll == min(score for number, _, score, _ in trials if number not in failed)
+    assert tuned.score == min(score for number, _, score, _ in trials if number not in failed)
 
 
 def test_a_bad_score_short_of_absurd_counts(journal):
@@ -353,7 +353,7 @@ def test_studies_side_by_side_end_as_each_does_alone(undisturbed, journal, sampl
     tune(searches, protocol, objective)
     assert together == [3] * len(ROUNDS[sampler])
     assert searches[0].best() == undisturbed[sampler][0]
-    assert len({search.best().validation_nmll for search in searches}) == 3
+    assert len({search.best().score for search in searches}) == 3
 
 
 def test_a_study_that_is_ahead_waits_for_the_others(undisturbed, journal):

@@ -75,7 +75,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
 
 def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
     outcome = outcome_of(job())
-    table = outcome.predictions
+    table = outcome.tables["predictions"]
     dataset = datasets.load("diabetes")
     np.testing.assert_array_equal(table["row"].to_numpy(), dataset.splits[0].test)
     np.testing.assert_array_equal(table["y"].to_numpy(), dataset.y[dataset.splits[0].test])
@@ -118,7 +118,7 @@ def test_the_final_fit_never_saw_a_test_target(job, monkeypatch):
     y[original.splits[0].test] = -1e9
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: dataclasses.replace(original, y=y))
     outcome = outcome_of(elsewhere(job("mfvi")))
-    assert outcome.predictions["mean"] == clean.predictions["mean"]
+    assert outcome.tables["predictions"]["mean"] == clean.tables["predictions"]["mean"]
     assert outcome.row["nmll"] > 1e6  # the poison was really there
 
 
@@ -136,7 +136,7 @@ def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
         Schedule(len(train), TINY.batch_size, TINY.epochs, 1),
     )
     (wanted,) = stack.predict([test], TINY.samples)
-    found = np.stack(outcome.predictions["mean"].to_numpy()).T
+    found = np.stack(outcome.tables["predictions"]["mean"].to_numpy()).T
     np.testing.assert_allclose(found, wanted.mean.numpy(), rtol=1e-6)
 
 
@@ -193,7 +193,7 @@ def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
     outcome = outcome_of(job("map"))
     assert outcome.row["status"] == "diverged"
     assert "all 3 trials diverged" in outcome.row["error"]
-    assert outcome.predictions is None
+    assert outcome.tables == {}
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
 
@@ -226,7 +226,7 @@ def test_cells_side_by_side_predict_the_bits_that_each_predicts_alone(job, metho
     for one, other in zip(alone, together, strict=True):
         assert one.row["hparams"] == other.row["hparams"]
         assert one.row["validation_nmll"] == pytest.approx(other.row["validation_nmll"], rel=1e-6)
-        assert one.predictions == other.predictions
+        assert one.tables == other.tables
 
 
 def test_a_failure_side_by_side_is_its_own_cells_alone(job, monkeypatch):
@@ -251,7 +251,7 @@ def test_a_classification_cell_with_ood_rows_is_complete(job):
     outcome = outcome_of(dataclasses.replace(job(), cells=(cell,)))
     assert outcome.row["status"] == "ok", outcome.row["error"]
     dataset = datasets.load("digits-ood")
-    table = outcome.predictions.to_pandas()
+    table = outcome.tables["predictions"].to_pandas()
     assert (~table["ood"]).sum() == len(dataset.splits[0].test)
     assert table["ood"].sum() == len(dataset.ood) == outcome.row["n_ood"]
     assert table["y"].isna().equals(table["ood"])

@@ -1,8 +1,6 @@
 """Low-rank algebra against dense matrices."""
 
-import numpy as np
 import pytest
-import scipy.linalg
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 from torch.func import vmap

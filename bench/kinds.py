@@ -1,0 +1,47 @@
+"""What the cells of a suite are: which methods there are for them, and who runs them. Imports nothing heavy."""
+
+from dataclasses import dataclass
+from pkgutil import resolve_name
+
+import methods
+from bench.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Cells in which methods of the registry are trained on a data set.
+
+    Attributes:
+        runner: "module:class" of the `bench.pack.Pack` that runs them.
+        cross_validates: whether hyper-parameters are scored on folds of the train part.
+    """
+
+    runner: str
+    cross_validates: bool = True
+
+    @property
+    def pack(self) -> type:
+        """What is called with (job, found, tell) and whose `go` gives the ends of the job's cells."""
+        return resolve_name(self.runner)
+
+    def names(self) -> tuple[str, ...]:
+        """All methods that may be asked for."""
+        return methods.names()
+
+    def headline(self) -> tuple[str, ...]:
+        """One method for each idea."""
+        return methods.headline()
+
+    def problem_with(self, name: str) -> str | None:
+        """Why a method cannot be used at all, or None. Imports it."""
+        return methods.problem_with(name)
+
+    def belongs(self, name: str, suite: str) -> bool:
+        """Whether a usable method runs in a suite without being asked for by name."""
+        return suite in methods.get(name).suites
+
+    def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
+        """Why a method cannot be used on a data set, or None."""
+        from bench.tasks import task_of
+
+        return methods.get(method).excludes(task_of(suite, dataset, protocol.likelihood))

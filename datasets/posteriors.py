@@ -1,0 +1,146 @@
+"""Sets of the suite `posterior`: each says which Bayesian model of it has a posterior that is known or can be sampled.
+
+A method's posterior of the train part of a split is what is compared with the truth; its hyper-parameters are tuned on
+the test part, against the posterior of that part.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+
+from datasets import uci, uci_classification
+from datasets.records import Model, Reader, Source, Split
+from datasets.splits import fixed_splits
+
+SUITE = "posterior"
+N_DRAWS = 10  # seeds of the thesis and of the VIFA paper
+ALPHA, BETA = 0.01, 0.1
+N_LINEAR, N_LOGISTIC = 1000, 3000
+SEED = 2023  # of the half/half splits of the UCI sets, whose own are the papers' secret
+THESIS = "Brownlie 2022, Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation"
+VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
+
+LINEAR = Model(prior_precision=None, noise_precision=None)
+# Prior precisions of the VIFA paper's Table 8, which are SLANG's.
+LOGISTIC = {"usps3v5": 25.0, "a1a": 2.8072, "australian": 1e-5, "breast-cancer": 1.0}
+
+
+def draw_linear(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarray]:
+    """x (N, 2) of unit variances and covariance 0.5, y = x theta + noise of precision beta, theta ~ N(0, I / alpha)."""
+    generator = np.random.default_rng(seed)
+    x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
+    theta = generator.normal(0, ALPHA**-0.5, size=2)
+    return x, x @ theta + generator.normal(0, BETA**-0.5, size=n_rows)
+
+
+def draw_logistic(seed: int, n_rows: int = N_LOGISTIC) -> tuple[np.ndarray, np.ndarray]:
+    """x and theta as in `draw_linear`, y = 1 with probability 1 / (1 + exp(-x theta))."""
+    generator = np.random.default_rng(seed)
+    x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
+    theta = generator.normal(0, ALPHA**-0.5, size=2)
+    return x, (generator.uniform(size=n_rows) < 1 / (1 + np.exp(-x @ theta))).astype(float)
+
+
+def read_draws(draw, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """Split k: the draw of seed k to approximate, and that of seed N_DRAWS + k, with its own theta, to tune on."""
+    parts = [draw(seed) for seed in range(2 * N_DRAWS)]
+    rows = np.arange(len(parts) * len(parts[0][1])).reshape(len(parts), -1)
+    x, y = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return x, y, tuple(Split(rows[k], rows[N_DRAWS + k]) for k in range(N_DRAWS))
+
+
+def read_halves(read: Reader, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """The rows of another set, in this project's own half/half splits."""
+    x, y, _ = read(contents)
+    return x, y, fixed_splits(len(y), N_DRAWS, SEED, 0.5)
+
+
+def _synthetic(name: str, title: str, draw, n_rows: int, **kind) -> Source:
+    return Source(
+        name=name,
+        title=title,
+        n_rows=2 * N_DRAWS * n_rows,
+        n_features=2,
+        n_splits=N_DRAWS,
+        origin=f"{THESIS} (section 4.4.2.1); {VIFA} (section 4.1)",
+        licence="none needed: drawn at random by this project",
+        read=partial(read_draws, draw),
+        suites=(SUITE,),
+        notes=(
+            f"Each split is a draw of its own: a true weight vector and {n_rows} rows; hyper-parameters are tuned on "
+            "another draw.",
+        ),
+        **kind,
+    )
+
+
+def _halves(source: Source, ending: str, kind: str, model: Model, *notes: str) -> Source:
+    return replace(
+        source,
+        name=f"{source.name}-{ending}",
+        title=f"{source.title}: {kind}",
+        n_splits=N_DRAWS,
+        read=partial(read_halves, source.read),
+        suites=(SUITE,),
+        model=model,
+        notes=(*notes, "Its half/half splits are this project's own."),
+    )
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    """In the order of the papers' tables."""
+    regression = {source.name: source for source in uci.sources()}
+    classification = {source.name: source for source in uci_classification.sources()}
+    return (
+        _synthetic(
+            "synthetic-linear-2d",
+            "Synthetic linear regression, 2 weights",
+            draw_linear,
+            N_LINEAR,
+            model=Model(ALPHA, BETA, standardise=False),
+        ),
+        _synthetic(
+            "synthetic-logistic-2d",
+            "Synthetic logistic regression, 2 weights",
+            draw_logistic,
+            N_LOGISTIC,
+            task="binary",
+            n_classes=2,
+            model=Model(ALPHA, None, standardise=False),
+        ),
+        *(
+            _halves(
+                regression[name],
+                "linear",
+                "linear regression",
+                LINEAR,
+                "The precisions of prior and noise are those of maximal evidence (scikit-learn's BayesianRidge), for "
+                "each part its own.",
+            )
+            for name in ("energy", "boston", "concrete", "yacht")
+        ),
+        *(
+            _halves(
+                classification[name],
+                "logistic",
+                "logistic regression",
+                Model(alpha, None, standardise=False),
+                f"Prior precision {alpha:g}, as in the SLANG and VIFA papers; no bias; features as they are.",
+            )
+            for name, alpha in LOGISTIC.items()
+        ),
+        replace(
+            regression["yacht"],
+            name="yacht-net",
+            title="Yacht hydrodynamics: network of 50 units",
+            suites=(SUITE,),
+            model=Model(1.0, 1.0, hidden=(50,)),
+            notes=(
+                "The posterior of the weights has many modes that are one function, so methods are compared by their "
+                "predictions alone.",
+            ),
+        ),
+    )

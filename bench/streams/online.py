@@ -1,0 +1,72 @@
+"""Estimators that see every vector once and store none: the two of `methods.factor_analysis`, in lockstep."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from bench.seeds import seed_of
+from bench.streams.fitting import Fitting, Gaussian
+from bench.tapes import TapeRecorder
+from bench.trace import record
+from methods.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
+from methods.noise import Noise
+
+
+class Online(Fitting):
+    """Fits of `algorithm`, whose update is recorded once and replayed for every vector."""
+
+    algorithm: type[ExpectationMaximisation] | type[GradientAscent]
+
+    @torch.no_grad()
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        # A batch of one takes other kernels: with a twin, a fit's bits do not tell whether it has neighbours.
+        seeds = [seed_of(seed, "init") for seed in self.seeds for _ in range(2 if len(self.seeds) == 1 else 1)]
+        tapes = next(TapeRecorder(seeds, self.dim * self.n_factors, self.dtype, torch.device("cpu")))
+        init = vmap(lambda tape: self.algorithm.init(self.dim, self.n_factors, Noise(tape)))
+        self._state = [part.to(self.device) for part in init(tapes)]
+        self._count = 0
+        self._steps: dict[bool, Callable] = {}
+
+    @property
+    def n_parameters(self) -> int:
+        return (self.n_factors + 2) * self.dim
+
+    @torch.no_grad()
+    def absorb(self, vectors: Tensor) -> None:
+        # Each vector in one piece of memory for all rows.
+        for theta in (
+            vectors.to(self.device, self.dtype).expand(len(self._state[0]), -1, -1).transpose(0, 1).contiguous()
+        ):
+            learn = self._count >= WARM_UP
+            if learn not in self._steps:
+                self._steps[learn] = self._recorded(theta, learn)
+            self._state = self._steps[learn](theta, *self._state)
+            self._count += 1
+
+    @torch.no_grad()
+    def estimates(self) -> list[Gaussian]:
+        normals = vmap(lambda *parts: self.algorithm(*parts).normal())(*self._state)
+        rows = zip(*(part[: len(self.seeds)].cpu().double().numpy() for part in normals), strict=True)
+        return [Gaussian(mean, factors.T @ factors + np.diag(variance)) for mean, factors, variance in rows]
+
+    def _recorded(self, theta: Tensor, learn: bool) -> Callable:
+        def update(theta: Tensor, *state: Tensor) -> list[Tensor]:
+            return list(vmap(lambda theta, *parts: self.algorithm(*parts).update(theta, learn))(theta, *state))
+
+        return record(update, [theta, *self._state], 0).forward
+
+
+class OnlineEM(Online):
+    """Algorithm 2 of the thesis."""
+
+    algorithm = ExpectationMaximisation
+
+
+class OnlineSGA(Online):
+    """Algorithm 1 of the thesis."""
+
+    algorithm = GradientAscent

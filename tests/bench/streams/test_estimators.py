@@ -1,0 +1,152 @@
+"""The estimators against numpy, scikit-learn and the single fits that they stack."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.decomposition import FactorAnalysis
+
+import datasets
+from bench.seeds import seed_of
+from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_of
+from bench.streams.estimators import ESTIMATORS, excludes, names
+from bench.streams.online import OnlineEM, OnlineSGA
+from bench.tapes import TapeRecorder
+from methods.factor_analysis import WARM_UP
+from methods.noise import Noise
+
+ROOT = Path(__file__).resolve().parents[3]
+B, T, D, K = 3, 300, 12, 2
+ALL = [BatchSVD, Empirical, WindowAverages, OnlineEM, OnlineSGA]
+SEEDS = [11, 12, 13]
+
+
+def vectors(count: int = T, dim: int = D) -> torch.Tensor:
+    """B streams of correlated vectors (B, T, D), far from the origin for their size."""
+    generator = np.random.default_rng(0)
+    latent = generator.standard_normal((B, count, K)) @ generator.standard_normal((B, K, dim))
+    return torch.tensor(20 + latent + generator.standard_normal((B, count, dim)))
+
+
+def fitted(cls, stream, seeds=SEEDS, cuts=()):
+    fitting = cls(stream.shape[2], K, seeds, torch.float64)
+    for piece in np.split(stream, cuts, axis=1) if cuts else [stream]:
+        fitting.absorb(piece)
+    return fitting
+
+
+def test_names_are_known_without_importing_anything_heavy():
+    code = "import sys; from bench.streams import estimators; print(*estimators.names()); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    found, modules = done.stdout.splitlines()
+    assert found.split() == list(names())
+    assert {"torch", "sklearn", "scipy", "pyarrow"}.isdisjoint(modules.split())
+
+
+def test_every_name_leads_to_a_class_and_is_for_some_stream():
+    assert {estimator.load() for estimator in ESTIMATORS.values()} == set(ALL)
+    streams = [name for name in datasets.names() if "factor-analysis" in datasets.entry(name).suites]
+    for name in names():
+        assert any(excludes(name, stream) is None for stream in streams)
+
+
+def test_which_estimator_goes_with_which_stream():
+    factor, sgd = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.1"
+    assert [name for name in names() if not excludes(name, factor)] == ["batch-svd", "online-em-fa", "online-sga-fa"]
+    assert [name for name in names() if not excludes(name, sgd)] == ["online-em-fa", "empirical", "empirical-window"]
+    assert excludes("empirical", "yacht") == "yacht is no stream of vectors"
+    assert excludes("batch-svd", sgd) == f"batch-svd is not for the stream of {sgd}"
+
+
+def test_empirical_equals_numpy():
+    for (mean, covariance), stream in zip(fitted(Empirical, vectors()).estimates(), vectors().numpy(), strict=True):
+        np.testing.assert_allclose(mean, stream.mean(0))
+        np.testing.assert_allclose(covariance, np.cov(stream.T, bias=True), atol=1e-12)
+
+
+def test_window_averages_are_those_of_whole_windows_of_ten_however_the_stream_is_cut():
+    stream = vectors(count=307)
+    averages = stream[:, :300].numpy().reshape(B, 30, 10, D).mean(2)
+    for cuts in ((), (3, 5, 104, 300)):
+        for (mean, covariance), own in zip(
+            fitted(WindowAverages, stream, cuts=cuts).estimates(), averages, strict=True
+        ):
+            np.testing.assert_allclose(mean, own.mean(0))
+            np.testing.assert_allclose(covariance, np.cov(own.T, bias=True), atol=1e-12)
+
+
+def test_batch_svd_gives_scikit_learn_s_covariance():
+    # 3,000 vectors, so that scikit-learn's tolerance on the sum of log-likelihoods matters.
+    stream = vectors(count=3000)
+    for (mean, covariance), own in zip(fitted(BatchSVD, stream).estimates(), stream.numpy(), strict=True):
+        reference = FactorAnalysis(K, svd_method="randomized").fit(own)
+        np.testing.assert_allclose(mean, reference.mean_)
+        np.testing.assert_allclose(covariance, reference.get_covariance(), atol=1e-8)
+
+
+def test_batch_svd_finds_scikit_learn_s_optimum_when_there_are_fewer_vectors_than_dimensions():
+    # The randomised SVD draws in another space there, so only what does not hang on the draw is the same.
+    stream = vectors(count=60, dim=80)
+    for (_, covariance), own in zip(fitted(BatchSVD, stream).estimates(), stream.numpy(), strict=True):
+        reference = FactorAnalysis(K, svd_method="lapack").fit(own).get_covariance()
+        assert np.linalg.norm(covariance - reference) < 0.05 * np.linalg.norm(reference)
+
+
+def test_rows_of_a_covariance_have_it_and_mean_zero():
+    for rank in (D, 4):
+        half = np.random.default_rng(1).standard_normal((D, rank))
+        rows = rows_of(half @ half.T)
+        np.testing.assert_allclose(rows.T @ rows / (D + 1), half @ half.T, atol=1e-12)
+        np.testing.assert_allclose(rows.mean(0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [OnlineEM, OnlineSGA])
+def test_online_fits_equal_the_algorithm_run_alone_vector_by_vector(cls):
+    stream = vectors()
+    for estimate, own, seed in zip(fitted(cls, stream).estimates(), stream, SEEDS, strict=True):
+        (tape,) = next(TapeRecorder([seed_of(seed, "init")], D * K, torch.float64, torch.device("cpu")))
+        state = cls.algorithm.init(D, K, Noise(tape))
+        for number, theta in enumerate(own):
+            state = state.update(theta, learn=number >= WARM_UP)
+        np.testing.assert_allclose(estimate.mean, own.mean(0))
+        np.testing.assert_allclose(estimate.covariance, state.normal().covariance(), rtol=1e-9)
+
+
+def test_online_em_keeps_the_sufficient_statistics_of_the_whole_stream():
+    stream = vectors()
+    state = OnlineEM.algorithm(*fitted(OnlineEM, stream)._state)
+    running = stream.cumsum(1) / torch.arange(1, T + 1)[:, None]
+    torch.testing.assert_close(state.mean, stream.mean(1))
+    torch.testing.assert_close(state.square, ((stream - running) ** 2).mean(1))
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_fit_beside_others_equals_the_same_fit_alone(cls):
+    stream = vectors()
+    beside, alone = fitted(cls, stream), fitted(cls, stream[1:2], SEEDS[1:2])
+    assert beside.n_parameters == alone.n_parameters
+    for part, own in zip(beside.estimates()[1], alone.estimates()[0], strict=True):
+        np.testing.assert_allclose(part, own, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_how_a_stream_is_cut_and_whether_it_is_looked_at_does_not_change_a_fit(cls):
+    stream = vectors()
+    whole, cut = fitted(cls, stream), cls(D, K, SEEDS, torch.float64)
+    for piece in np.split(stream, (40, 100, 101, 250), axis=1):
+        cut.absorb(piece)
+        cut.estimates()
+    for one, other in zip(whole.estimates(), cut.estimates(), strict=True):
+        np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-8)
+        np.testing.assert_allclose(one.mean, other.mean)
+
+
+def test_parameters_are_those_that_an_estimate_stores():
+    counts = {cls: cls(D, K, SEEDS, torch.float64).n_parameters for cls in ALL}
+    low_rank, dense = D + D * K + D, D + D * (D + 1) // 2
+    assert counts == {
+        BatchSVD: low_rank, OnlineEM: low_rank, OnlineSGA: low_rank, Empirical: dense, WindowAverages: dense
+    }  # fmt: skip

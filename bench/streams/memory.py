@@ -1,0 +1,94 @@
+"""What online factor analysis takes at the size of a large network: `python -m bench.streams.memory --dim 10000000`.
+
+The state is of size O(D K), the covariance that it stands for of D^2; the peak has besides what one update computes on
+the way, and the decomposition that gives the first factors. Updates are called one by one, as a training loop would.
+"""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+UPDATES = 3  # with factors and variances fixed, and then as many that learn them
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+class Use(NamedTuple):
+    """What a fit to a stream takes, in MiB and seconds.
+
+    Attributes:
+        state_mib: tensors that one update hands to the next.
+        init_mib, update_mib: peak memory above what the process held before, of the start and of the updates.
+        seconds: of an update that learns.
+    """
+
+    state_mib: float
+    init_mib: float
+    update_mib: float
+    seconds: float
+
+
+@app.command()
+def memory(
+    dim: Annotated[int, typer.Option(help="D, numbers in a vector.", min=1)] = 10_000_000,
+    latent: Annotated[int, typer.Option(help="K, latent factors.", min=1)] = 10,
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+) -> None:
+    """Peak memory and time per vector of online EM and online SGA, in float32, beside the size of their state."""
+    if latent > dim:
+        raise typer.BadParameter(f"--latent {latent}: there cannot be more factors than the {dim} dimensions")
+
+    table = Table(
+        title=f"D = {dim:,}, K = {latent} ({device}, 1 thread); the dense covariance: {dim**2 / 2**18:,.0f} MiB"
+    )
+    table.add_column("estimator")
+    for heading in ("state, MiB", "peak at the start, MiB", "peak of updates, MiB", "seconds per vector"):
+        table.add_column(heading, justify="right")
+    for name in ("online-em-fa", "online-sga-fa"):
+        found = in_new_process(name, dim, latent, device)
+        table.add_row(name, *(f"{number:,.1f}" for number in found[:3]), f"{found.seconds:.2g}")
+    Console().print(table)
+
+
+def in_new_process(*arguments) -> Use:
+    """`measured`, where no memory that was freed before can hide what is taken."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(measured, *arguments).result()
+
+
+def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
+    """What the online estimator `name` takes for vectors of size `dim` with `latent` factors."""
+    import torch
+
+    from bench.memory import peak_mib, reset_peak
+    from bench.streams.estimators import ESTIMATORS
+    from methods.noise import Noise
+
+    torch.set_num_threads(1)
+    algorithm, place = ESTIMATORS[name].load().algorithm, torch.device(device)
+    generator = torch.Generator(device=place).manual_seed(0)
+    reset_peak(place)
+    before = peak_mib(place)
+    with torch.no_grad():
+        state = algorithm.init(dim, latent, Noise(torch.randn(dim * latent, generator=generator, device=place)))
+        init = peak_mib(place) - before
+        reset_peak(place)
+        for learn in (False, True):
+            for _ in range(UPDATES):
+                theta = torch.randn(dim, generator=generator, device=place)
+                started = time.perf_counter()
+                state = state.update(theta, learn)
+                if place.type == "cuda":
+                    torch.cuda.synchronize(place)
+                seconds = time.perf_counter() - started
+        peak = peak_mib(place) - before
+    return Use(sum(part.numel() * part.element_size() for part in state) / 2**20, init, peak, seconds)
+
+
+if __name__ == "__main__":
+    app()

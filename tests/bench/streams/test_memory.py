@@ -1,0 +1,38 @@
+"""The command that measures memory: the state is O(D K), and the peak is not O(D^2)."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from bench.streams.memory import app, in_new_process, measured
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(("name", "per_dimension"), [("online-em-fa", 2 * 4 + 3), ("online-sga-fa", 4 + 2)])
+def test_the_state_holds_a_few_numbers_per_dimension_and_factor(name, per_dimension):
+    dim, k = 100_000, 4
+    assert measured(name, dim, k).state_mib == pytest.approx(4 * per_dimension * dim / MIB, rel=1e-2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak of a process")
+def test_the_peak_is_the_state_before_and_after_an_update_and_a_few_arrays_of_the_factors_size_between():
+    dim, k = 2_500_000, 4
+    found = in_new_process("online-em-fa", dim, k)
+    assert found.state_mib < found.update_mib < 2 * found.state_mib + 6 * 4 * k * dim / MIB
+
+
+def test_the_command_tells_both_estimators(monkeypatch):
+    monkeypatch.setattr("bench.streams.memory.in_new_process", measured)
+    result = CliRunner().invoke(app, ["--dim", "1000", "--latent", "2"], env={"COLUMNS": "120"})
+    assert result.exit_code == 0, result.output
+    assert "D = 1,000, K = 2" in result.stdout
+    assert "online-em-fa" in result.stdout
+    assert "online-sga-fa" in result.stdout
+
+
+def test_more_factors_than_dimensions_are_refused():
+    result = CliRunner().invoke(app, ["--dim", "3", "--latent", "4"], env={"COLUMNS": "120"})
+    assert result.exit_code == 2
+    assert "more factors than the 3 dimensions" in result.stderr

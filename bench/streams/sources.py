@@ -41,8 +41,8 @@ class Stream(Protocol):
 class FactorStream:
     """Independent draws F h + c + sqrt(psi) eps from each model, without end.
 
-    In float32: over 100,000 vectors its rounding moves an online estimate by less than a thousandth of its distance
-    from the truth.
+    In float32, whose rounding moves the distances of the online estimates by a millionth of their size (measured on
+    20,000 vectors, D = 100).
     """
 
     dtype = torch.float32

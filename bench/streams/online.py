@@ -37,10 +37,9 @@ class Online(Fitting):
 
     @torch.no_grad()
     def absorb(self, vectors: Tensor) -> None:
-        # Each vector in one piece of memory for all rows.
-        for theta in (
-            vectors.to(self.device, self.dtype).expand(len(self._state[0]), -1, -1).transpose(0, 1).contiguous()
-        ):
+        rows = vectors.to(self.device, self.dtype).expand(len(self._state[0]), -1, -1)
+        # What a step takes lies in one piece of memory.
+        for theta in rows.transpose(0, 1).contiguous():
             learn = self._count >= WARM_UP
             if learn not in self._steps:
                 self._steps[learn] = self._recorded(theta, learn)

@@ -51,6 +51,7 @@ BUILT_IN = {
     "mc-dropout": "methods.mc_dropout:MCDropout",
     "laplace": "methods.laplace:LastLayerLaplace",
     "laplace-full": "methods.laplace:FullLaplace",
+    "hmc": "methods.hmc:HMC",
     "map": "methods.map:MAP",
     "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
 }

@@ -96,6 +96,8 @@ def cost_is_told(examined: Examined) -> str:
     """Measures, and does not judge, the time of an update alone and in a stack of 30."""
     if REGRESSION not in examined.tasks:
         return "not measured: it needs the regression task"
+    if not examined.method.stackable:
+        return "not measured: a foreign library's own business"
     alone = speed.microseconds(examined.method, 1, "eager", stacked=False)
     stacked = speed.microseconds(examined.method, 30, "traced")
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"

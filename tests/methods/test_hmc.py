@@ -1,0 +1,129 @@
+"""HMC against the conjugate posterior, and what it asks of the sampler and says of its chains."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from bench.conjugate import correlated
+from methods import nuts
+from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, TRANSITIONS
+from methods.likelihoods import Bernoulli, Gaussian
+from methods.networks import MLP, ConvNet
+from methods.noise import Noise
+from methods.problem import Problem, Sweep, Task
+
+ONE = torch.tensor(1.0, dtype=torch.float64)
+
+
+def test_equals_the_conjugate_posterior_of_a_linear_model():
+    pytest.importorskip("numpyro")
+    problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
+    stack = problem.fit(HMC(), lr=0.1, updates=400, batch_size=10)
+    exact, samples = problem.posterior(), problem.weight_samples(stack, KEPT)[0]
+    sd = np.sqrt(np.diag(exact.covariance))
+    # Of outputs, but without a bias those are a basis of the weights.
+    size = min(KEPT, stack.diagnostics()[0]["effective_draws"])
+    assert size > 200  # or the bounds below, of four standard errors, would say nothing
+    assert (np.abs(samples.mean(axis=0) - exact.mean) < 4 * sd / np.sqrt(size)).all()
+    error = np.sqrt((np.outer(sd, sd) ** 2 + exact.covariance**2) / size)
+    assert (np.abs(np.cov(samples.T) - exact.covariance) < 4 * error).all()
+
+
+class Sampler:
+    """In the place of `nuts.sample`: keeps what it was asked, and returns chains that `chain` fills."""
+
+    def __init__(self, monkeypatch, chain=lambda number: 0.0):
+        self.asked, self.chain = None, chain
+        monkeypatch.setattr(nuts, "sample", self)
+
+    def __call__(self, network, likelihood, x, y, prior_precision, noise_precision, y_scale, **options):
+        self.asked = SimpleNamespace(
+            x=x, y=y, prior_precision=prior_precision, noise_precision=noise_precision, y_scale=y_scale, **options
+        )
+        shape = options["chains"], options["draws"]
+        normal = np.random.default_rng(0).standard_normal((*shape, network.dim))
+        weights = normal + np.array([self.chain(number) for number in range(shape[0])])[:, None, None]
+        flags = np.arange(shape[0] * shape[1]).reshape(shape) % 4 == 0
+        return nuts.Draws(weights, flags, flags / 1.0, 7 * flags, max_tree_depth=3, seconds=0.0)
+
+
+def problem_of(likelihood) -> Problem:
+    return Problem(MLP(2, hidden=()), likelihood, 5 * ONE, 2 * ONE, 3 * ONE)
+
+
+def posterior_of(problem: Problem, updates: int, tape: float = 0.5, **hparams):
+    """A fit of so many updates whose sweep deals five rows in two parts, with an empty place in each."""
+    method, hparams = HMC(), SimpleNamespace(**{name: ONE * value for name, value in hparams.items()})
+    state = method.init(problem, hparams, Noise(tape * torch.ones(2, dtype=torch.float64)))
+    for count in range(1, updates + 1):
+        state = method.update(problem, state, None, hparams, None, SimpleNamespace(count=ONE * count))
+    for numbers in ([0, 1, 2, 99], [3, 4, 99]):
+        rows = torch.tensor(numbers, dtype=torch.float64)
+        part = Sweep(rows[:, None] + torch.tensor([0.0, 0.5]), 10 * rows, (rows < 99).to(rows))
+        state = method.sweep(problem, state, part, hparams)
+    return method.finish(problem, state, hparams)
+
+
+def test_the_sampler_gets_every_training_row_once_and_the_hyper_parameters_as_they_are(monkeypatch):
+    sampler = Sampler(monkeypatch)
+    posterior_of(problem_of(Gaussian((0.01, 1.0))), 40, prior_precision=0.7, noise_precision=0.3)
+    np.testing.assert_array_equal(sampler.asked.x, np.arange(5.0)[:, None] + [0.0, 0.5])
+    np.testing.assert_array_equal(sampler.asked.y, 10 * np.arange(5.0))
+    assert (sampler.asked.prior_precision, sampler.asked.noise_precision, sampler.asked.y_scale) == (0.7, 0.3, 3.0)
+
+
+def test_a_likelihood_without_noise_precision(monkeypatch):
+    sampler = Sampler(monkeypatch)
+    posterior_of(problem_of(Bernoulli()), 40, prior_precision=0.7)
+    assert sampler.asked.noise_precision is None
+
+
+@pytest.mark.parametrize(
+    ("updates", "each"),
+    [(1, LEAST_TRANSITIONS // 2), (40, 20), (TRANSITIONS, TRANSITIONS // 2), (TRANSITIONS + 50, TRANSITIONS // 2)],
+)
+def test_an_update_stands_for_a_transition_of_every_chain(monkeypatch, updates, each):
+    sampler = Sampler(monkeypatch)
+    posterior_of(problem_of(Bernoulli()), updates, prior_precision=0.7)
+    assert (sampler.asked.chains, sampler.asked.warmup, sampler.asked.draws) == (CHAINS, each, each)
+
+
+def test_the_seed_is_the_noises(monkeypatch):
+    sampler, seeds = Sampler(monkeypatch), []
+    for tape in (0.5, 0.5, -0.25):
+        posterior_of(problem_of(Bernoulli()), 20, tape, prior_precision=0.7)
+        seeds.append(sampler.asked.seed)
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+@pytest.mark.parametrize(("apart", "agree"), [(0.0, True), (5.0, False)])
+def test_diagnostics_say_whether_the_chains_agree_at_the_training_inputs(monkeypatch, apart, agree):
+    Sampler(monkeypatch, chain=lambda number: apart * (number == 0))
+    problem = problem_of(Bernoulli())
+    posterior = posterior_of(problem, TRANSITIONS, prior_precision=0.7)
+    found = {name: one.item() for name, one in HMC().diagnostics(problem, posterior, None).items()}
+    draws = CHAINS * TRANSITIONS // 2
+    assert (found["r_hat"] < 1.02) == agree
+    assert (found["effective_draws"] > draws / 2) == agree
+    assert found["divergences"] == draws // 4
+    assert found["cut_short"] == 0.25
+
+
+def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
+    Sampler(monkeypatch, chain=lambda number: 100.0 * number)
+    problem = problem_of(Bernoulli())
+    posterior = posterior_of(problem, TRANSITIONS, prior_precision=0.7)
+    assert posterior.weights.shape == (min(KEPT, CHAINS * TRANSITIONS // 2), problem.dim)
+    samples = HMC().sample(problem, posterior, None, 20)
+    np.testing.assert_array_equal(np.round(samples[:, 0].numpy() / 100), np.arange(CHAINS).repeat(20 // CHAINS))
+    assert len(samples.unique(dim=0)) == 20
+    assert HMC().sample(problem, posterior, None, 10**6) is posterior.weights
+
+
+def test_networks_it_would_take_too_long_for_are_excluded():
+    small, large = MLP(3, (50,)), MLP(MAX_WEIGHTS, ())
+    assert HMC().excludes(Task("small", Bernoulli(), small)) is None
+    assert "1001 weights would take too long; 1000 are the most" in HMC().excludes(Task("large", Bernoulli(), large))
+    assert "a ConvNet would take too long" in HMC().excludes(Task("images", Bernoulli(), ConvNet((1, 8, 8))))

@@ -182,7 +182,8 @@ def _show_finished(console: Console, outcome) -> None:
         last_line = escape(outcome.row["error"].strip().splitlines()[-1])
         console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {last_line}")
     elif not console.is_terminal:
-        console.print(f"{outcome.cell.key}: NMLL {outcome.row['nmll']:.3f}")
+        name = next(name for name in SUITES[outcome.cell.suite].headline if outcome.row.get(name) is not None)
+        console.print(f"{outcome.cell.key}: {name} {outcome.row[name]:.3f}")
 
 
 def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
@@ -193,14 +194,16 @@ def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missin
         for cell in wanted
         for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
     }
-    figures = {
-        (row.dataset, row.method): _figure(row)
-        for row in rows[rows["metric"] == "nmll"].itertuples()
-        if (row.suite, row.dataset, row.method, row.preset) in chosen
-    }
-    say("NMLL, mean±standard error over splits (lower is better):")
-    for table in _tables(figures, out.width):
-        out.print(table)
+    for name, title in (SUITES[wanted[0].suite].headline if wanted else {}).items():
+        figures = {
+            (row.dataset, row.method): _figure(row)
+            for row in rows[(rows["metric"] == name) & (rows["n"] + rows["n_failed"] > 0)].itertuples()
+            if (row.suite, row.dataset, row.method, row.preset) in chosen
+        }
+        if figures:
+            say(f"{title}, mean±standard error over splits (lower is better):")
+        for table in _tables(figures, out.width):
+            out.print(table)
     statuses = Counter(results.statuses(wanted).values())
     say("Cells: " + ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status]))
     show_missing(missing, out)

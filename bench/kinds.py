@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
+import datasets
 import methods
 from bench.protocol import Protocol
 
@@ -13,11 +14,9 @@ class Kind:
 
     Attributes:
         runner: "module:class" of the `bench.pack.Pack` that runs them.
-        cross_validates: whether hyper-parameters are scored on folds of the train part.
     """
 
     runner: str
-    cross_validates: bool = True
 
     @property
     def pack(self) -> type:
@@ -45,3 +44,14 @@ class Kind:
         from bench.tasks import task_of
 
         return methods.get(method).excludes(task_of(suite, dataset, protocol.likelihood))
+
+
+@dataclass(frozen=True)
+class Fidelity(Kind):
+    """Cells in which a posterior is compared with the true one: of the weights, or of a network's function."""
+
+    def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
+        in_weights = not datasets.entry(dataset).model.hidden
+        if in_weights and not methods.get(method).weight_posterior:
+            return "it does not approximate the posterior of the weights under the prior N(0, I / prior_precision)"
+        return super().excludes(suite, method, dataset, protocol)

@@ -91,7 +91,7 @@ class Pack(ABC):
             raise ValueError("splits of different sizes cannot be trained in step")
         self.method = methods.get(first.method)
         self.limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
-        fits = [(end - start) * self.protocol.folds for start, end in rounds(self.protocol)] + [1]
+        fits = [(end - start) * self.fits_per_trial for start, end in rounds(self.protocol)] + [1]
         self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in fits), tell)
 
     objective: str  # the column of the schema that holds the score of the chosen trial
@@ -101,9 +101,14 @@ class Pack(ABC):
     standardise: bool = True  # whether each fit standardises its data by its own rows
     dtype: torch.dtype = torch.float32
 
+    @property
+    def fits_per_trial(self) -> int:
+        """By default one for each fold of the cross-validation."""
+        return self.protocol.folds
+
     @abstractmethod
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, Any]]:
-        """What has to be fitted to score a trial of cell `number`, `protocol.folds` fits, and what to score each on."""
+        """What has to be fitted to score a trial of cell `number`, `fits_per_trial` fits, and what to score each on."""
 
     @abstractmethod
     def scores(self, stack: Stack, by: Sequence[Any]) -> list[float]:
@@ -178,7 +183,7 @@ class Pack(ABC):
                 for trial, hparams in trials
                 for pair in self.trial_fits(searches.index(search), trial, hparams)
             ]
-            scores = mean_over_folds(self._scores(*zip(*wanted, strict=True)), self.protocol.folds)
+            scores = mean_over_folds(self._scores(*zip(*wanted, strict=True)), self.fits_per_trial)
             ends = np.cumsum([len(trials) for _, trials in due])
             return [scores[end - len(trials) : end] for end, (_, trials) in zip(ends, due, strict=True)]
 

@@ -11,11 +11,6 @@ from bench.cells import Cell, cells_of
 from bench.protocol import Protocol
 from bench.suites import SUITES, Suite
 
-FOLDS = {
-    True: "does not cross-validate; leave --folds out",
-    False: "tunes by cross-validation, which takes 2 folds or more",
-}
-
 
 class Refused(ValueError):
     """A request that cannot be met as it stands; the message says what was got, what is allowed, what to do."""
@@ -101,8 +96,6 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
         protocol = original.changed(**request.changes)
     except ValueError as error:
         raise Refused(str(error)) from None
-    if (protocol.folds > 1) != suite_of(request).kind.cross_validates:
-        raise Refused(f"folds is {protocol.folds}: suite {request.suite} {FOLDS[protocol.folds > 1]}")
     return request.preset if protocol == original else f"{request.preset}-modified", protocol
 
 

@@ -57,9 +57,10 @@ class PredictionPack(Pack):
         oods = list(self._predictives(stack, [ood_rows] * len(numbers))) if len(ood_rows) else [None] * len(numbers)
         for number in numbers:
             self.found[number] |= {"predict_seconds_per_1000": seconds_per_1000}
-        return [self._score(*one) for one in zip(numbers, predictives, oods, strict=True)]
+        return [self.score(*one) for one in zip(numbers, predictives, oods, strict=True)]
 
-    def _score(self, number: int, predictive: Predictive, ood: Predictive | None) -> End:
+    def score(self, number: int, predictive: Predictive, ood: Predictive | None) -> End:
+        """The end of a cell, from its final fit's predictives on the CPU at the test points and at the OOD points."""
         if not all(part.isfinite().all() for part in (*predictive, *(ood or ()))):
             return End("diverged", "the final fit predicts numbers that are not finite")
         train, test = self.splits[number].train, self.splits[number].test

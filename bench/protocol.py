@@ -20,7 +20,7 @@ class Protocol:
         epochs: passes over the training rows of a fit.
         batch_size: M, training examples per minibatch.
         trials: hyper-parameter settings drawn per cell.
-        folds: parts of the cross-validation inside each train split; 1 where a suite has another way to score a trial.
+        folds: parts of the cross-validation inside each train split.
         sampler: "random" draws all trials at once, "tpe" in rounds that learn from the ones before.
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
@@ -42,7 +42,7 @@ class Protocol:
     likelihood: str = "gaussian"
 
     def __post_init__(self):
-        least = dict.fromkeys(("epochs", "batch_size", "trials", "folds", "samples", "validation_samples"), 1)
+        least = dict.fromkeys(("epochs", "batch_size", "trials", "samples", "validation_samples"), 1) | {"folds": 2}
         if self.max_minibatches is not None:
             least["max_minibatches"] = 1
         for name, smallest in least.items():

@@ -112,6 +112,10 @@ class Model:
         """The posterior."""
         return self.method.finish(self._problem(row), state, SimpleNamespace(**row.hparams))
 
+    def moments(self, row: Row, posterior: Any) -> tuple[Tensor, Tensor] | None:
+        """Mean and covariance of the weights, where the method knows them in closed form."""
+        return self.method.moments(self._problem(row), posterior, SimpleNamespace(**row.hparams))
+
     def diagnostics(self, row: Row, posterior: Any) -> dict[str, Tensor]:
         """What the method reports of a fit."""
         return self.method.diagnostics(self._problem(row), posterior, SimpleNamespace(**row.hparams))

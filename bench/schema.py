@@ -11,7 +11,7 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 2
 
-TABLES = ("predictions", "curves", "posteriors")  # what may be kept beside a cell's row
+TABLES = ("predictions", "curves", "posteriors", "bands")  # what may be kept beside a cell's row
 
 STATUSES = ("ok", "diverged", "failed")
 
@@ -59,12 +59,27 @@ OOD = {
     }.items()
 }
 
+FIDELITY = {
+    "rel_mean": "distance of the mean of the weights from the true one, relative to the latter's norm",
+    "rel_cov": "Frobenius distance of the covariance of the weights from the true one, relative to the latter's norm",
+    "w2_scaled": "2-Wasserstein distance between the Gaussians with the method's and the true moments, divided by the "
+    "number of weights",
+    "kl": "KL divergence of the Gaussian with the method's moments from that with the true ones; nats, infinite for a "
+    "point estimate",
+    "total_variation": "total variation distance between the predictive and that of the reference, mean over inputs",
+    "agreement": "fraction of inputs whose most probable class is the reference's",
+    "sd_ratio": "standard deviation of the function at test inputs, mean over them, over the reference's",
+    "sd_ratio_between": "sd_ratio inside the widest gap between training inputs",
+    "sd_ratio_far": "sd_ratio outside the range of the training inputs",
+}
+
 METRICS = {
     "nmll": "negative log of the per-point mixture predictive density (original units) or class probability, mean over "
     "test points; nats",
     **REGRESSION,
     **CLASSIFICATION,
     **OOD,
+    **FIDELITY,
 }
 
 COSTS = {
@@ -93,10 +108,12 @@ CELLS = pa.schema(
         *[pa.field(name, pa.float64()) for name in METRICS],
         *[pa.field(name, pa.float64()) for name in COSTS],
         pa.field("validation_nmll", pa.float64()),  # of the chosen trial, mean over folds
+        pa.field("validation_w2_scaled", pa.float64()),  # of the chosen trial, where the weights are known
         pa.field("n_trials", pa.int32()),
         pa.field("n_trials_failed", pa.int32()),
         pa.field("hparams", pa.string()),  # chosen, as JSON
         pa.field("diagnostics", pa.string()),  # what the method says of its own final fit, as a JSON object
+        pa.field("reference", pa.string()),  # of fidelity metrics: its kind and quality, as a JSON object
         pa.field("n_train", pa.int64()),
         pa.field("n_test", pa.int64()),
         pa.field("n_ood", pa.int64()),
@@ -142,3 +159,22 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
             pa.field("nll", pa.float64()),
         ]
     )
+
+
+# Moments of the weights of a linear model, one row for the method and one for the truth.
+POSTERIORS = pa.schema(
+    [
+        pa.field("who", pa.string(), nullable=False),  # "method" or "truth"
+        pa.field("mean", pa.list_(pa.float64()), nullable=False),  # D numbers
+        pa.field("covariance", pa.list_(pa.float64()), nullable=False),  # D D numbers, row by row
+        pa.field("draws", pa.list_(pa.float64())),  # of the truth of two weights, one draw after the other
+    ]
+)
+
+# A regression's function of one input over a grid, the method's and the reference's; original units.
+BANDS = pa.schema(
+    [
+        pa.field(name, pa.float64(), nullable=False)
+        for name in ("x", "mean", "sd", "reference_mean", "reference_sd", "noise_sd")
+    ]
+)

@@ -139,6 +139,14 @@ class Stack:
                 yield tree_map(lambda part: part[offset, :, : len(own)], pooled)  # noqa: B023 (called at once)
 
     @torch.no_grad()
+    def moments(self) -> list[tuple[Tensor, Tensor]] | None:
+        """Mean (D,) and covariance (D, D) of each fit's weights, or None where only samples can tell."""
+        first = tree_map(row_of, (self._row, self.posterior))
+        if self.method.members > 1 or self._model.moments(*first) is None:
+            return None
+        return list(zip(*self._lift(self._model.moments, (False, False))(self._row, self.posterior), strict=True))
+
+    @torch.no_grad()
     def diagnostics(self) -> list[dict[str, float]]:
         """What the method reports of each fit, averaged over its members."""
         found = self._lift(self._model.diagnostics, (False, False))(self._row, self.posterior)

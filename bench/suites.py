@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import datasets
-from bench.kinds import Kind
+from bench.kinds import Fidelity, Kind
 from bench.protocol import Protocol
 
 
@@ -16,7 +16,7 @@ class Suite:
         name: as on the command line; data sets say in their `suites` where they belong.
         title: for people.
         kind: what its cells are.
-        headline: the metric of `bench.schema.METRICS` that is told first.
+        headline: metrics of `bench.schema.METRICS` that a run tells at its end, with their names for people.
         hidden: units of each hidden layer of its multilayer perceptrons.
         splits: per preset, how many of a data set's splits are run unless told otherwise; None for all.
         presets: name -> protocol.
@@ -25,7 +25,7 @@ class Suite:
     name: str
     title: str
     kind: Kind
-    headline: str
+    headline: Mapping[str, str]
     hidden: tuple[int, ...]
     splits: Mapping[str, int | None]
     presets: Mapping[str, Protocol]
@@ -42,7 +42,7 @@ SUITES = {
         name="uci",
         title="UCI regression and classification",
         kind=Kind("bench.prediction:PredictionPack"),
-        headline="nmll",
+        headline={"nmll": "NMLL"},
         hidden=(50,),
         splits={"paper": None, "tuned": None, "quick": 2},
         presets={
@@ -51,6 +51,32 @@ SUITES = {
             "quick": Protocol(
                 epochs=150, batch_size=10, trials=5, folds=3, samples=100, validation_samples=30, max_minibatches=300
             ),
+        },
+    ),
+    "posterior": Suite(
+        name="posterior",
+        title="Distance to the true posterior",
+        kind=Fidelity("bench.fidelity:pack_of"),
+        headline={"rel_cov": "Relative distance of the covariance", "total_variation": "Predictive total variation"},
+        hidden=(),
+        splits={"paper": None, "quick": 1},
+        presets={
+            "paper": Protocol(epochs=25_000, batch_size=100, trials=10, samples=1000),
+            "quick": Protocol(
+                epochs=1000, batch_size=100, trials=5, folds=3, samples=200, validation_samples=30, max_minibatches=3000
+            ),
+        },
+    ),
+    "toy": Suite(
+        name="toy",
+        title="One dimension with a gap",
+        kind=Fidelity("bench.fidelity:pack_of"),
+        headline={"nmll": "NMLL"},
+        hidden=(50,),
+        splits={"paper": None, "quick": 1},
+        presets={
+            "paper": Protocol(epochs=2000, batch_size=20, space="wide", samples=1000),
+            "quick": Protocol(epochs=300, batch_size=20, trials=5, folds=3, samples=200, validation_samples=30),
         },
     ),
 }

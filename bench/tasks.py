@@ -15,7 +15,12 @@ def task_of(suite: str, dataset: str, regression: str = "gaussian") -> Task:
     """The task that a suite makes of a data set; `regression` is the kind of likelihood of real-valued targets."""
     source = datasets.entry(dataset)
     likelihood = _likelihood(source, regression)
-    return Task(dataset, likelihood, MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs))
+    if source.model:
+        hidden = source.model.hidden
+        network = MLP(source.n_features, hidden, likelihood.n_outputs, bias=bool(hidden))
+    else:
+        network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
+    return Task(dataset, likelihood, network)
 
 
 def _likelihood(source: datasets.Source, regression: str) -> Likelihood:

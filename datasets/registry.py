@@ -9,7 +9,16 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` wh
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from datasets import diabetes, factor_models, posteriors, sgd_streams, sklearn_classification, uci, uci_classification
+from datasets import (
+    diabetes,
+    factor_models,
+    posteriors,
+    sgd_streams,
+    sklearn_classification,
+    toy,
+    uci,
+    uci_classification,
+)
 from datasets.errors import BrokenDataset, UnknownDataset
 from datasets.records import Source
 
@@ -21,7 +30,8 @@ def _built_in() -> dict[str, Source]:
     regression = (*uci.sources(), diabetes.SOURCE)
     classification = (*uci_classification.sources(), *sklearn_classification.SOURCES)
     streams = (*factor_models.SOURCES, *sgd_streams.SOURCES)
-    return {source.name: source for source in (*regression, *classification, *streams, *posteriors.sources())}
+    everything = (*regression, *classification, *streams, *posteriors.sources(), toy.SOURCE)
+    return {source.name: source for source in everything}
 
 
 @cache

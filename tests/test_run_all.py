@@ -160,7 +160,7 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--datasets", "diabetes", "--splits", "4-2"], "runs backwards"),
         (["--datasets", "diabetes", "--splits", "25"], "there is no split 25"),
         (["--datasets", "diabetes", "--splits", "²"], "write numbers and ranges: 0-4,7"),
-        (["--folds", "1"], "folds is 1: suite uci tunes by cross-validation, which takes 2 folds or more"),
+        (["--folds", "1"], "folds is 1; it must be an integer of at least 2"),
         (["--trials", "0"], "trials is 0; it must be an integer of at least 1"),
         (["--sampler", "tep"], "must be one of random, tpe"),
         (["--devices", "gpu"], "write cpu, cuda, or cuda:0,1"),
@@ -179,8 +179,8 @@ def test_dry_run_shows_the_plan_and_does_nothing(run_all, tmp_path):
     done = run_all("--dry-run", "--preset", "paper", "--out", "r")
     assert done.returncode == 0
     assert f"diabetes: {len(methods.names()) - 1} methods x 20 splits" in done.stdout
-    assert "digits-ood" in done.stdout
     assert "hmc" not in done.stdout  # it has to be asked for by name
+    assert "digits-ood" in done.stdout
     assert "laplace-full is not for digits" in done.stdout
     assert "30 random trials x 5 folds" in done.stdout
     assert not (tmp_path / "r").exists()

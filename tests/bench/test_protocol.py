@@ -78,6 +78,7 @@ def test_json_builds_the_same_protocol(protocol):
         ("max_minibatches", 0),
         ("epochs", 1.5),
         ("epochs", True),
+        ("folds", 1),
         ("folds", 0),
         ("sampler", "grid"),
         ("sampler", ""),

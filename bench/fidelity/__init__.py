@@ -1,0 +1,16 @@
+"""How close is an approximate posterior to the true one? Cells that are judged by that, and the truths."""
+
+from collections.abc import Callable
+from typing import Any
+
+import datasets
+from bench.pack import Job, Pack
+
+
+def pack_of(job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]) -> Pack:
+    """The steps of a job whose data set's model is linear, or a network."""
+    from bench.fidelity.functions import FunctionPack
+    from bench.fidelity.weights import WeightPack
+
+    kind = FunctionPack if datasets.entry(job.cells[0].dataset).model.hidden else WeightPack
+    return kind(job, found, tell)

@@ -1,0 +1,74 @@
+"""One training set with a Bayesian model: what a truth is computed of, and what methods are fitted to."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from datasets import Dataset, Source, Standardisation
+from methods.likelihoods import Bernoulli, Gaussian, Likelihood
+from methods.networks import MLP
+
+
+class Part(NamedTuple):
+    """Rows as they are fitted, and the model with all its precisions chosen.
+
+    Attributes:
+        x: (N, P).
+        y: (N,), in `y_scale` of original target units, or class numbers.
+        network: without hidden layers a linear model without bias.
+        likelihood: of y given the network's outputs.
+        prior_precision: alpha.
+        noise_precision: beta in original target units; None for classes.
+        y_scale: original target units in one of `y`.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    network: MLP
+    likelihood: Likelihood
+    prior_precision: float
+    noise_precision: float | None
+    y_scale: float
+
+    @property
+    def hparams(self) -> dict[str, float]:
+        """The hyper-parameters that the model fixes."""
+        fixed = {"prior_precision": self.prior_precision, "noise_precision": self.noise_precision}
+        return {name: value for name, value in fixed.items() if value is not None}
+
+
+def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
+    """The rows of a set whose model is linear: features standardised, targets centred, where the model says so."""
+    x, y = dataset.x[rows], dataset.y[rows]
+    binary = source.task == "binary"
+    if source.model.standardise:
+        x = (x - (x_scaling := Standardisation.of(dataset.x, rows)).mean) / x_scaling.scale
+        y = y if binary else y - y.mean()
+    alpha, beta = source.model.prior_precision, source.model.noise_precision
+    if alpha is None:
+        alpha, beta = maximal_evidence(x, y)
+    network = MLP(x.shape[1], hidden=(), bias=False)
+    return Part(x, y, network, Bernoulli() if binary else Gaussian((beta, beta)), alpha, beta, y_scale=1.0)
+
+
+def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
+    """The rows of a regression whose model is a network: features and targets standardised as the engine does it."""
+    x_scaling, y_scaling = Standardisation.of(dataset.x, rows), Standardisation.of(dataset.y, rows)
+    model = source.model
+    return Part(
+        (dataset.x[rows] - x_scaling.mean) / x_scaling.scale,
+        (dataset.y[rows] - y_scaling.mean) / y_scaling.scale,
+        MLP(dataset.x.shape[1], model.hidden),
+        Gaussian((model.noise_precision, model.noise_precision)),
+        model.prior_precision,
+        model.noise_precision,
+        float(y_scaling.scale),
+    )
+
+
+def maximal_evidence(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """alpha and beta of linear regression that maximise the evidence (MacKay 1992), by scikit-learn's BayesianRidge."""
+    from sklearn.linear_model import BayesianRidge
+
+    fitted = BayesianRidge().fit(x, y)
+    return float(fitted.lambda_), float(fitted.alpha_)

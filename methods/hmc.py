@@ -9,7 +9,8 @@ It learns from all training rows at once and uses no minibatches, so what it tak
 updates: each stands for one transition of every chain, the first half of them warm-up, of which at most `TRANSITIONS`
 are made. Tuning is by the same chains as the final fit. On one core of a 2.7 GHz Xeon, busy, a fit of 300 updates on
 yacht took 141 s (noise precision and prior precision 1; all trajectories were of 1023 steps and R-hat was 1.05; of 255
-steps, 37 s and 1.48, with three times the test RMSE), where most methods take seconds.
+steps, 37 s and 1.48, with three times the test RMSE). Time grows with the training rows: a step costs 68 us on yacht,
+196 us on boston, 374 us on wine and 2.9 ms on naval, whose fit would take an hour.
 """
 
 from typing import NamedTuple
@@ -79,6 +80,8 @@ class HMC(Method):
         return {"prior_precision": LogUniform(0.01, 10), **task.likelihood.search_space()}
 
     def excludes(self, task: Task) -> str | None:
+        if not nuts.is_installed():
+            return str(nuts.MissingExtra())
         network = self.network(task)
         if not isinstance(network, MLP):
             return f"chains of a {type(network).__name__} would take too long"

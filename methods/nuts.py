@@ -20,6 +20,7 @@ they predict: `r_hat` and `effective_sample_size` take any function of the draws
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from methods.likelihoods import Likelihood
 from methods.networks import MLP
 from methods.nuts_diagnostics import effective_sample_size, r_hat
 
-__all__ = ["Draws", "MissingExtra", "effective_sample_size", "r_hat", "sample"]
+__all__ = ["Draws", "MissingExtra", "effective_sample_size", "is_installed", "r_hat", "sample"]
 
 MAX_TREE_DEPTH = 10  # trajectories of up to 2^10 - 1 leapfrog steps
 START_BOUND = 2.0  # of each weight, as in Stan
@@ -39,6 +40,11 @@ class MissingExtra(ImportError):
 
     def __str__(self) -> str:
         return "the reference sampler needs JAX and NumPyro: pip install 'lockstep-bench[reference]'"
+
+
+def is_installed() -> bool:
+    """Whether the extra `reference` is there; imports nothing."""
+    return find_spec("jax") is not None and find_spec("numpyro") is not None
 
 
 @dataclass(frozen=True, eq=False)

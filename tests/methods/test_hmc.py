@@ -122,7 +122,15 @@ def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
     assert HMC().sample(problem, posterior, None, 10**6) is posterior.weights
 
 
-def test_networks_it_would_take_too_long_for_are_excluded():
+@pytest.mark.parametrize("missing", ["jax", "numpyro"])
+def test_without_the_extra_every_task_is_excluded_with_what_to_install(monkeypatch, missing):
+    monkeypatch.setattr(nuts, "find_spec", lambda name: None if name == missing else name)
+    reason = HMC().excludes(Task("small", Bernoulli(), MLP(3)))
+    assert reason.endswith("pip install 'lockstep-bench[reference]'")
+
+
+def test_networks_it_would_take_too_long_for_are_excluded(monkeypatch):
+    monkeypatch.setattr(nuts, "is_installed", lambda: True)
     small, large = MLP(3, (50,)), MLP(MAX_WEIGHTS, ())
     assert HMC().excludes(Task("small", Bernoulli(), small)) is None
     assert "1001 weights would take too long; 1000 are the most" in HMC().excludes(Task("large", Bernoulli(), large))

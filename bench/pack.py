@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import methods
 from bench.cells import Cell
 from bench.minibatches import Schedule
 from bench.progress import Progress
+from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.stack import Stack
@@ -91,8 +93,7 @@ class Pack(ABC):
             raise ValueError("splits of different sizes cannot be trained in step")
         self.method = methods.get(first.method)
         self.limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
-        fits = [(end - start) * self.fits_per_trial for start, end in rounds(self.protocol)] + [1]
-        self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in fits), tell)
+        self._tell = tell
 
     objective: str  # the column of the schema that holds the score of the chosen trial
     task: Task  # what is fitted
@@ -100,6 +101,13 @@ class Pack(ABC):
     space: Mapping[str, BaseDistribution]  # what is tuned
     standardise: bool = True  # whether each fit standardises its data by its own rows
     dtype: torch.dtype = torch.float32
+    effort: float = 1.0  # how many times the protocol's epochs
+
+    @cached_property
+    def search(self) -> Protocol:
+        """The protocol with as many trials as make sense: one, where there is nothing to choose."""
+        nothing = all(one.single() for one in self.space.values())
+        return self.protocol.changed(trials=1) if nothing else self.protocol
 
     @property
     def fits_per_trial(self) -> int:
@@ -124,6 +132,8 @@ class Pack(ABC):
 
     def go(self) -> list[End]:
         """Tune, fit and score each cell."""
+        fits = [(end - start) * self.fits_per_trial for start, end in rounds(self.search)] + [1]
+        self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in fits), self._tell)
         ends: list[End | None] = [None] * len(self.cells)
         tuned: dict[int, Tuned] = {}
         for number, search in enumerate(self._tune()):
@@ -172,7 +182,7 @@ class Pack(ABC):
     def _tune(self) -> list[Search]:
         """The finished study of each cell."""
         searches = [
-            Search(journal, dict(self.space), self.protocol, cell.fit_seed)
+            Search(journal, dict(self.space), self.search, cell.fit_seed)
             for cell, journal in zip(self.cells, self.journals, strict=True)
         ]
 
@@ -187,7 +197,7 @@ class Pack(ABC):
             ends = np.cumsum([len(trials) for _, trials in due])
             return [scores[end - len(trials) : end] for end, (_, trials) in zip(ends, due, strict=True)]
 
-        tune(searches, self.protocol, objective)
+        tune(searches, self.search, objective)
         return searches
 
     def _scores(self, fits: Sequence[Fit], by: Sequence[Any]) -> np.ndarray:
@@ -201,7 +211,11 @@ class Pack(ABC):
     def _train(self, fits: Sequence[Fit], largest: int) -> Stack:
         protocol = self.protocol
         schedule = Schedule(
-            largest, protocol.batch_size, protocol.epochs, self.method.batches_per_update, protocol.max_minibatches
+            largest,
+            protocol.batch_size,
+            round(protocol.epochs * self.effort),
+            self.method.batches_per_update,
+            protocol.max_minibatches,
         )
         return Stack(
             self.method,

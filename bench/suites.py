@@ -61,7 +61,7 @@ SUITES = {
         hidden=(),
         splits={"paper": None, "quick": 1},
         presets={
-            "paper": Protocol(epochs=25_000, batch_size=100, trials=10, samples=1000),
+            "paper": Protocol(epochs=5000, batch_size=100, trials=10, samples=1000),
             "quick": Protocol(
                 epochs=1000, batch_size=100, trials=5, folds=3, samples=200, validation_samples=30, max_minibatches=3000
             ),

@@ -88,12 +88,14 @@ class Model(NamedTuple):
     noise_precision: beta, in original target units; None for classes. Both None: those of maximal evidence.
     hidden: units of each hidden layer of the network, which then has biases; () for a linear model without.
     standardise: whether features are standardised, and targets centred, by the rows that a model is fitted to.
+    effort: how many times the protocol's epochs its fits take, as some papers train some sets longer.
     """
 
     prior_precision: float | None
     noise_precision: float | None
     hidden: tuple[int, ...] = ()
     standardise: bool = True
+    effort: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

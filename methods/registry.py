@@ -22,6 +22,10 @@ ENSEMBLE = "ensemble:"
 BUILT_IN = {
     "vifa": "methods.vifa:VIFA",
     "vifa-lr": "methods.vifa:LinearVIFA",
+    "vifa-k1": "methods.vifa:VIFAOfOneFactor",
+    "vifa-k2": "methods.vifa:VIFAOfTwoFactors",
+    "vifa-k3": "methods.vifa:VIFAOfThreeFactors",
+    "vifa-k5": "methods.vifa:VIFAOfFiveFactors",
     "online-em-fa": "methods.online_fa:OnlineEM",
     "online-sga-fa": "methods.online_fa:OnlineSGA",
     "swag": "methods.swag:SWAG",

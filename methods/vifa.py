@@ -20,7 +20,7 @@ from methods.gaussian import LowRankNormal
 from methods.networks import Network
 from methods.optim import SGD, Adam, clip_norm
 from methods.problem import Problem, Task
-from methods.spaces import LogUniform
+from methods.spaces import LogUniform, OneOf
 
 MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
 
@@ -121,11 +121,74 @@ class VIFA(Method):
         return lr * torch.tensor(ratios, dtype=lr.dtype, device=lr.device)[:, None]
 
 
+class PosteriorVIFA(VIFA):
+    """What VIFA's experiments on known posteriors have in common: plain SGD and L = 10 (VIFA paper, section 4.1).
+
+    Args:
+        latent_dim: K.
+        factor_lr_ratio: as in `VIFA`.
+    """
+
+    suites = ("posterior",)
+
+    def __init__(self, latent_dim: int, factor_lr_ratio: float = 1.0):
+        super().__init__(latent_dim, mc_samples=10, optimizer=SGD, factor_lr_ratio=factor_lr_ratio)
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        # The two ends are what the paper chose among, in its Tables 6 and 9.
+        return super().search_space(task) | {"lr": LogUniform(0.001, 0.01)}
+
+
+class VIFAOfOneFactor(PosteriorVIFA):
+    """The synthetic experiments' VIFA, K = 1; no learning rate is tuned there."""
+
+    name = "vifa-k1"
+    title = "VIFA, K = 1, SGD"
+
+    latent = 1
+
+    def __init__(self):
+        super().__init__(self.latent, factor_lr_ratio=0.01)
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return super().search_space(task) | {"lr": OneOf(0.01)}
+
+
+class VIFAOfTwoFactors(VIFAOfOneFactor):
+    """The synthetic experiments' VIFA, K = 2 (Brownlie 2022, Table 5.1)."""
+
+    name = "vifa-k2"
+    title = "VIFA, K = 2, SGD"
+
+    latent = 2
+
+
+class VIFAOfThreeFactors(PosteriorVIFA):
+    """VIFA of the linear regressions on UCI data (VIFA paper, section 4.2.1)."""
+
+    name = "vifa-k3"
+    title = "VIFA, K = 3, SGD"
+
+    def __init__(self):
+        super().__init__(3)
+
+
+class VIFAOfFiveFactors(PosteriorVIFA):
+    """VIFA of the logistic regressions on UCI data (VIFA paper, section 4.2.2)."""
+
+    name = "vifa-k5"
+    title = "VIFA, K = 5, SGD"
+
+    def __init__(self):
+        super().__init__(5)
+
+
 class LinearVIFA(VIFA):
     """VIFA on a linear model, with the learning rates that the paper gives it."""
 
     name = "vifa-lr"
     title = "VIFA, linear model"
+    suites = ("uci",)
 
     def network(self, task: Task) -> Network:
         return task.network.linear()

@@ -45,7 +45,7 @@ class WeightPack(Pack):
         super().__init__(job, found, tell)
         first = self.cells[0]
         source = datasets.entry(first.dataset)
-        self.task = task_of(first.suite, first.dataset)
+        self.task, self.effort = task_of(first.suite, first.dataset), source.model.effort
         pairs = [[linear_part(source, self.dataset, rows) for rows in (s.train, s.test)] for s in self.splits]
         self._judged, self._tuned_on = zip(*pairs, strict=True)
         fixed = self._judged[0].hparams

@@ -7,6 +7,7 @@ from math import ceil
 
 import datasets
 from bench.protocol import Protocol
+from bench.schema import cell_key
 from bench.seeds import seed_of
 
 
@@ -33,9 +34,7 @@ class Cell:
     @property
     def key(self) -> str:
         """A relative path without suffix that names this cell and no other."""
-        protocol = f"{self.preset}-{self.protocol.hash}"
-        method = self.method.replace(":", "+")  # some file systems take no colon
-        return f"{self.suite}/{self.dataset}/{method}/{protocol}/split{self.split:02d}-seed{self.seed}"
+        return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol.hash, self.split, self.seed)
 
     @property
     def fit_seed(self) -> int:

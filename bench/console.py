@@ -41,13 +41,11 @@ def show_lists(data_dir: Path | None) -> None:
     """Suites with their presets, data sets, methods."""
     for suite in SUITES.values():
         table = Table(title=f"Suite {suite.name}: {suite.title}", title_justify="left", box=None)
-        for heading in ("preset", "trials", "folds", "epochs", "batch", "splits"):
+        for heading in ("preset", "splits", "budget of a cell"):
             table.add_column(heading)
         for name, preset in suite.presets.items():
             splits = suite.splits[name]
-            which = "all" if splits is None else f"first {splits}"
-            row = (name, preset.trials, preset.folds, f"{preset.epochs}{_limit(preset)}", preset.batch_size, which)
-            table.add_row(*map(str, row))
+            table.add_row(name, "all" if splits is None else f"first {splits}", suite.kind.in_words(preset))
         out.print(table)
         table = Table(title="Data sets", title_justify="left", box=None)
         for heading in ("name", "title", "rows", "features", "splits", "state"):
@@ -92,10 +90,8 @@ def show_plan(
 ) -> None:
     """What is about to run."""
     preset, protocol = named
-    say(
-        f"Preset {preset}: {protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, {protocol.epochs} "
-        f"epochs of batches of {protocol.batch_size}{_limit(protocol)}, {protocol.samples} test samples"
-    )
+    if wanted:
+        say(f"Preset {preset}: {SUITES[wanted[0].suite].kind.in_words(protocol)}")
     counts = Counter((cell.dataset, cell.method) for cell in wanted)
     for name in dict.fromkeys(cell.dataset for cell in wanted):
         per_method = {count for (dataset, _), count in counts.items() if dataset == name}
@@ -229,10 +225,6 @@ def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Tabl
         for name in names:
             table.add_row(escape(name), *(escape(figures.get((one, name), "")) for one in here))
         yield table
-
-
-def _limit(protocol: Protocol) -> str:
-    return f", at most {protocol.max_minibatches} minibatches" if protocol.max_minibatches else ""
 
 
 def _figure(row) -> str:

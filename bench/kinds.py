@@ -6,6 +6,7 @@ from pkgutil import resolve_name
 import datasets
 import methods
 from bench.protocol import Protocol
+from bench.streams import estimators
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,42 @@ class Kind:
         """Whether a usable method runs in a suite without being asked for by name."""
         return suite in methods.get(name).suites
 
+    def in_words(self, protocol: Protocol) -> str:
+        """The budget of a cell."""
+        limit = f", at most {protocol.max_minibatches} minibatches" if protocol.max_minibatches else ""
+        return (
+            f"{protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, {protocol.epochs} epochs of "
+            f"batches of {protocol.batch_size}{limit}, {protocol.samples} test samples"
+        )
+
     def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
         """Why a method cannot be used on a data set, or None."""
         from bench.tasks import task_of
 
         return methods.get(method).excludes(task_of(suite, dataset, protocol.likelihood))
+
+
+class Streams(Kind):
+    """Cells in which estimators are fitted to streams of vectors; no network is trained."""
+
+    def names(self) -> tuple[str, ...]:
+        return estimators.names()
+
+    def headline(self) -> tuple[str, ...]:
+        return estimators.names()
+
+    def problem_with(self, name: str) -> str | None:
+        known = estimators.names()
+        return None if name in known else f"estimator {name!r} is unknown. Allowed: {', '.join(known)}"
+
+    def belongs(self, name: str, suite: str) -> bool:
+        return True
+
+    def in_words(self, protocol: Protocol) -> str:
+        return f"streams of up to {protocol.stream_length:,} vectors"
+
+    def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
+        return estimators.excludes(method, dataset)
 
 
 @dataclass(frozen=True)

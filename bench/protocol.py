@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
 
-LATER = {"space", "likelihood"}  # attributes that the first results did not have
+LATER = {"space", "likelihood", "stream_length"}  # attributes that the first results did not have
 CHOICES = {
     "sampler": ("random", "tpe"),
     "space": ("paper", "wide"),
@@ -27,6 +27,7 @@ class Protocol:
         space: "paper" tunes over the ranges of each method's paper, "wide" over ranges that suit every data set.
         likelihood: of regression tasks: "gaussian" with one tuned noise precision, or "heteroscedastic", whose variance
             the network predicts.
+        stream_length: vectors that an estimator of the suite factor-analysis sees.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
@@ -40,9 +41,11 @@ class Protocol:
     max_minibatches: int | None = None
     space: str = "paper"
     likelihood: str = "gaussian"
+    stream_length: int = 100_000
 
     def __post_init__(self):
-        least = dict.fromkeys(("epochs", "batch_size", "trials", "samples", "validation_samples"), 1) | {"folds": 2}
+        counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
+        least = dict.fromkeys(counts, 1) | {"folds": 2}
         if self.max_minibatches is not None:
             least["max_minibatches"] = 1
         for name, smallest in least.items():

@@ -129,6 +129,12 @@ CELLS = pa.schema(
 )
 
 
+def cell_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: str, split: int, seed: int) -> str:
+    """A relative path without suffix that names a cell and no other, below each folder of `TABLES` and "cells"."""
+    method = method.replace(":", "+")  # some file systems take no colon
+    return f"{suite}/{dataset}/{method}/{preset}-{protocol_hash}/split{split:02d}-seed{seed}"
+
+
 def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schema:
     """One row per test point and per OOD point, with the predictive's S = `n_samples` samples.
 

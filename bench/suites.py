@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import datasets
-from bench.kinds import Fidelity, Kind
+from bench.kinds import Fidelity, Kind, Streams
 from bench.protocol import Protocol
 
 
@@ -63,9 +63,25 @@ SUITES = {
         presets={
             "paper": Protocol(epochs=5000, batch_size=100, trials=10, samples=1000),
             "quick": Protocol(
-                epochs=1000, batch_size=100, trials=5, folds=3, samples=200, validation_samples=30, max_minibatches=3000
+                epochs=1000,
+                batch_size=100,
+                trials=5,
+                folds=3,
+                samples=200,
+                validation_samples=30,
+                max_minibatches=3000,
+                space="wide",
             ),
         },
+    ),
+    "factor-analysis": Suite(
+        name="factor-analysis",
+        title="Gaussians fitted to streams of vectors",
+        kind=Streams("bench.streams.pack:StreamPack"),
+        headline={"rel_cov": "Relative distance of the covariance"},
+        hidden=(),
+        splits={"paper": None, "quick": 3},
+        presets={"paper": Protocol(), "quick": Protocol(stream_length=10_000)},
     ),
     "toy": Suite(
         name="toy",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from leaderboards.formats import as_printed, counted, decimals_for, number, visible
-from leaderboards.metrics import HEADLINE, INTERVALS, Metric, metric
+from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
 from leaderboards.published import difference
 
 LONG = 12  # methods
@@ -45,11 +45,12 @@ class Row(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Attributes: as shown; `rows` are sorted by mean NMLL, those of papers below the method they are about."""
+    """Attributes: as shown; `rows` are sorted by the mean of `lead`, those of papers below their method."""
 
     suite: str
     dataset: str
     preset: str
+    lead: str
     headline: dict[str, Metric]
     others: dict[str, Metric]
     rows: list[Row]
@@ -92,15 +93,17 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
     measured = {row.method: row for row in _measured(summary, verdicts)}
     means = {(row.method, row.metric): row for row in summary.itertuples()}
     reported = _reported(published, names, means, sources)
-    nmll = {method: means[method, "nmll"].mean if (method, "nmll") in means else nan for method in measured}
+    leading = lead(names)
+    score = {method: means[method, leading].mean if (method, leading) in means else nan for method in measured}
     rows = []
-    for method in sorted(measured, key=lambda m: (isnan(nmll[m]), nmll[m], m)):
+    for method in sorted(measured, key=lambda m: (isnan(score[m]), score[m], m)):
         rows += [measured[method], *(row for row in reported if row.method == method)]
     rows += [row for row in reported if not row.measured_too]
     return Board(
         suite,
         dataset,
         preset,
+        leading,
         {name: metric(name) for name in HEADLINE if name in names},
         {name: metric(name) for name in names if name not in {*HEADLINE, *sum(INTERVALS.values(), ())}},
         rows,

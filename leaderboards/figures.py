@@ -1,26 +1,13 @@
-"""The dot plot of one board as inline SVG that takes its colours from the page."""
+"""The dot plot of one board."""
 
-import io
-import re
-import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from leaderboards.formats import counted, number
-
-# Matplotlib wants concrete colours; these stand for the page's own, which follow the reader's light or dark mode.
-INK, MUTED, RULE, OURS, THEIRS = "#010101", "#020202", "#030303", "#040404", "#050505"
-PAGE_COLOURS = {
-    INK: "var(--ink)",
-    MUTED: "var(--muted)",
-    RULE: "var(--rule)",
-    OURS: "var(--ours)",
-    THEIRS: "var(--theirs)",
-}
+from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
 
 WIDTH, HEAD, FOOT = 7.6, 0.08, 0.5  # inches
 ROW_HEIGHT, LOW_ROW_HEIGHT, MANY_ROWS = 0.34, 0.24, 12  # inches; with more rows than that the low one
@@ -57,18 +44,16 @@ def dot_plot(rows: list[DotRow], axis_title: str, key: str) -> str:
     left = CHARACTER * (max(min(len(row.label), LONGEST_LABEL) for row in rows) + 2)
     rows_height = len(rows) * (LOW_ROW_HEIGHT if len(rows) > MANY_ROWS else ROW_HEIGHT)
     height = HEAD + rows_height + FOOT
-    settings = {"svg.fonttype": "none", "svg.hashsalt": key, "text.parse_math": False, "font.size": 9}
-    with mpl.rc_context({**mpl.rcParamsDefault, **settings}):
-        figure = Figure((WIDTH, height), facecolor="none")
+
+    def draw(figure: Figure) -> None:
         axes = figure.add_axes(
             (left / WIDTH, FOOT / height, 1 - (left + right) / WIDTH, rows_height / height), facecolor="none"
         )
         _dress(axes, rows, axis_title, low, high)
         for line, row in enumerate(rows):
             _draw(axes, line, row, high)
-        drawn = io.StringIO()
-        FigureCanvasSVG(figure).print_svg(drawn, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    return _for_page(drawn.getvalue(), key)
+
+    return svg(draw, (WIDTH, height), key)
 
 
 def scale(rows: list[DotRow]) -> tuple[float, float]:
@@ -144,24 +129,3 @@ def _draw(axes, line: int, row: DotRow, high: float) -> None:
 
 def _bar(stderr: float) -> float | None:
     return stderr if np.isfinite(stderr) else None
-
-
-def _for_page(svg: str, key: str) -> str:
-    """Matplotlib's SVG as a part of an HTML page: no namespaces, no styles of its own, no ids but the needed ones."""
-    root = ET.fromstring(svg)
-    needed = set(re.findall(r"#([\w-]+)", svg))
-    for parent in root.iter():
-        for child in [c for c in parent if c.tag.endswith(("}style", "}metadata"))]:
-            parent.remove(child)
-    for node in root.iter():
-        node.tag = node.tag.rpartition("}")[2]
-        node.attrib = {name.rpartition("}")[2]: value for name, value in node.attrib.items()}
-        if node.get("id") not in needed:
-            node.attrib.pop("id", None)
-        if style := node.get("style"):
-            style = re.sub(r"font-family:[^;]*;?", "", style)
-            node.set("style", re.sub(r"#0\d0\d0\d", lambda found: PAGE_COLOURS[found[0]], style))
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    root.set("aria-hidden", "true")  # the page describes it in words
-    return ET.tostring(root, encoding="unicode")

@@ -1,6 +1,7 @@
 """How each metric is called on a page, and which of its values are good."""
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,15 @@ TITLES = {
         for suffix in schema.OOD_SCORES
         for name in ("auroc", "aupr", "fpr95")
     },
+    "rel_mean": "Mean, relative distance",
+    "rel_cov": "Covariance, relative distance",
+    "w2_scaled": "W₂ / D",
+    "kl": "KL",
+    "total_variation": "Total variation",
+    "agreement": "Agreement",
+    "sd_ratio": "Spread ratio",
+    "sd_ratio_between": "Spread ratio, in the gap",
+    "sd_ratio_far": "Spread ratio, far away",
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
     "predict_seconds_per_1000": "Predict 1000, s",
@@ -55,19 +65,24 @@ TITLES = {
 }
 
 GOALS = (
+    (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
     (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|ood_fpr95.*|.*_seconds(_.*)?|peak_memory_mib", "low"),
-    (r"accuracy|auroc|ood_(auroc|aupr).*", "high"),
+    (r"agreement|accuracy|auroc|ood_(auroc|aupr).*", "high"),
+    (r"sd_ratio.*", 1.0),
 )
 
 MEASURED = tuple(schema.METRICS) + tuple(schema.COSTS)  # in the order of pages and exports
 
 # Those of them that a data set has are its main table: regression's and classification's differ.
 HEADLINE = (
+    *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     "nmll",
     *("rmse", "crps", "coverage_90"),
     *("accuracy", "brier", "ece", "auroc", "ood_auroc"),
     *("tune_seconds", "fit_seconds"),
 )
+
+LEADS = ("rel_cov", "total_variation", "nmll")  # the first that a data set has orders its methods: the truth, if known
 
 INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are told with their metric, not in columns of their own
 
@@ -79,6 +94,11 @@ def metric(name: str) -> Metric:
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
     goal = next((goal for pattern, goal in GOALS if re.fullmatch(pattern, name)), None)
     return Metric(TITLES.get(name, name), goal, meaning)
+
+
+def lead(names: Iterable[str]) -> str:
+    """Which of a data set's metrics its methods are ordered by."""
+    return next((name for name in LEADS if name in names), "nmll")
 
 
 def loss(values: np.ndarray, goal: str | float) -> np.ndarray:

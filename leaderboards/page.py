@@ -12,21 +12,16 @@ from leaderboards import ran
 from leaderboards.boards import Board, Cell, Row, Sources, board
 from leaderboards.figures import DotRow, dot_plot
 from leaderboards.formats import counted, prose, visible
+from leaderboards.illustrations import Plot, illustrations
+from leaderboards.metrics import metric
 from leaderboards.published import read_published
 from leaderboards.results import Results, read_results
 from leaderboards.summary import BOARD, mixtures, per_split, summarise, with_labelled_presets
 from leaderboards.ties import standings
 
 
-class Plot(NamedTuple):
-    """A figure and what it shows, in words."""
-
-    svg: Markup
-    description: str
-
-
 class Section(NamedTuple):
-    """One data set: facts from its registry entry, and a board with a plot per preset."""
+    """One data set: facts from its registry entry, and a board with its figures per preset."""
 
     anchor: str
     suite: str
@@ -34,16 +29,20 @@ class Section(NamedTuple):
     title: str
     size: str
     notes: tuple[str, ...]
-    boards: list[tuple[Board, Plot | None]]
+    boards: list[tuple[Board, list[Plot]]]
+
+
+Column = tuple[Section, dict[str, tuple[Cell, str]]]  # a data set; by method its cell, and what it lacks ("2 failed")
 
 
 class Overview(NamedTuple):
-    """NMLL of all methods (rows) on all data sets (columns) of one suite and preset."""
+    """The leading metric of all methods (rows) on all data sets (columns) of one suite and preset that share it."""
 
     suite: str
     preset: str
+    title: str  # of the metric
     methods: list[str]
-    columns: list[tuple[Section, dict[str, tuple[Cell, str]]]]  # by method its cell, and what it lacks ("2 failed")
+    columns: list[Column]
     wins: dict[str, int]  # data sets where the method is best or tied
     n_told: int  # data sets where that could be tested
 
@@ -62,7 +61,7 @@ def render(results: Results) -> str:
     """The HTML of `results`."""
     cells = with_labelled_presets(results.cells)
     sources = Sources()
-    sections = _sections(cells, sources)
+    sections = _sections(results.folder, cells, sources)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -79,13 +78,15 @@ def render(results: Results) -> str:
         mixtures=mixtures(cells),
         overviews=_overviews(sections),
         sections=sections,
+        suites=set(cells["suite"]),
+        metrics={name for section in sections for made, _ in section.boards for name in made.headline},
         several_presets=len(cells["preset"].unique()) > 1,
         failures=ran.failures(cells),
         sources=sources.entries,
     )
 
 
-def _sections(cells: pd.DataFrame, sources: Sources) -> list[Section]:
+def _sections(folder: Path, cells: pd.DataFrame, sources: Sources) -> list[Section]:
     splits, summary, published = per_split(cells), summarise(cells), read_published()
     told = standings(splits)
     sections = []
@@ -96,7 +97,10 @@ def _sections(cells: pd.DataFrame, sources: Sources) -> list[Section]:
             here = dict(zip(BOARD, (suite, dataset, preset), strict=True))
             made = board(rows, _at(told, here), theirs, sources)
             key = f"plot{len(sections)}-{len(boards)}"
-            boards.append((made, _plot(made, rows, _at(splits, here), theirs, key)))
+            methods = [row.method for row in made.rows if not row.published]
+            plots = [_plot(made, rows, _at(splits, here), theirs, key)]
+            plots += illustrations(folder, _at(cells, here), methods, key)
+            boards.append((made, [plot for plot in plots if plot]))
         sections.append(Section(f"data{len(sections)}", suite, dataset, *_facts(dataset), boards))
     return sections
 
@@ -122,10 +126,11 @@ def _facts(dataset: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _plot(made: Board, summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, key: str) -> Plot | None:
-    """NMLL of the board's methods, in its order; None where nothing was measured."""
-    means = {row.method: row for row in summary[summary["metric"] == "nmll"].itertuples()}
-    values = splits[splits["metric"] == "nmll"].groupby("method")["value"].agg(list)
-    theirs = published[(published["metric"] == "nmll") & (published["statistic"] == "mean")]
+    """The leading metric of the board's methods, in its order; None where nothing was measured."""
+    lead = made.lead
+    means = {row.method: row for row in summary[summary["metric"] == lead].itertuples()}
+    values = splits[splits["metric"] == lead].groupby("method")["value"].agg(list)
+    theirs = published[(published["metric"] == lead) & (published["statistic"] == "mean")]
     rows = []
     for method in dict.fromkeys(row.method for row in made.rows):
         reported = [(row.value, row.stderr) for row in theirs[theirs["method"] == method].itertuples()]
@@ -135,21 +140,23 @@ def _plot(made: Board, summary: pd.DataFrame, splits: pd.DataFrame, published: p
             rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, reported))
     if values.empty:
         return None
-    printed = [(visible(row.method), row.cells["nmll"]) for row in made.rows if not row.published]
+    printed = [(visible(row.method), row.cells[lead]) for row in made.rows if not row.published]
     spoken = [f"{name} {cell.value} ± {cell.stderr or 'unknown'}" for name, cell in printed if cell.value]
-    return Plot(Markup(dot_plot(rows, "NMLL, nats (low is good)", key)), "NMLL by method: " + ", ".join(spoken))
+    title = metric(lead).title
+    axis = f"{title}, nats (low is good)" if lead == "nmll" else f"{title} (low is good)"
+    return Plot(Markup(dot_plot(rows, axis, key)), f"{title} by method: " + ", ".join(spoken), "")
 
 
 def _overviews(sections: list[Section]) -> list[Overview]:
     found = {}
     for section in sections:
         for made, _ in section.boards:
-            measured = {row.method: row for row in made.rows if not row.published and "nmll" in row.cells}
+            measured = {row.method: row for row in made.rows if not row.published and made.lead in row.cells}
             if measured:
                 most = max(row.n + row.n_failed for row in measured.values())
-                line = {method: (row.cells["nmll"], _lacking(row, most)) for method, row in measured.items()}
-                found.setdefault((made.suite, made.preset), []).append((section, line))
-    return [_overview(suite, preset, columns) for (suite, preset), columns in found.items()]
+                line = {method: (row.cells[made.lead], _lacking(row, most)) for method, row in measured.items()}
+                found.setdefault((made.suite, made.preset, made.lead), []).append((section, line))
+    return [_overview(*key, columns) for key, columns in found.items()]
 
 
 def _lacking(row: Row, most: int) -> str:
@@ -158,7 +165,7 @@ def _lacking(row: Row, most: int) -> str:
     return ", ".join(filter(None, (unfinished, f"{row.n_failed} failed" if row.n_failed else "")))
 
 
-def _overview(suite: str, preset: str, columns: list[tuple[Section, dict[str, tuple[Cell, str]]]]) -> Overview:
+def _overview(suite: str, preset: str, lead: str, columns: list[Column]) -> Overview:
     methods = dict.fromkeys(method for _, line in columns for method in line)
     wins, n_told = dict.fromkeys(methods, 0), 0
     for _, line in columns:
@@ -167,4 +174,5 @@ def _overview(suite: str, preset: str, columns: list[tuple[Section, dict[str, tu
             n_told += 1
             for method, standing in standings_here.items():
                 wins[method] += standing in ("best", "tied")
-    return Overview(suite, preset, sorted(methods, key=lambda m: (-wins[m], m)), columns, wins, n_told)
+    ordered = sorted(methods, key=lambda m: (-wins[m], m))
+    return Overview(suite, preset, metric(lead).title, ordered, columns, wins, n_told)

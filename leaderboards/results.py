@@ -31,6 +31,7 @@ class Unavailable(NamedTuple):
 class Results(NamedTuple):
     """What a results folder holds."""
 
+    folder: Path
     cells: pd.DataFrame  # one row per cell, columns of bench.schema.CELLS
     skipped: list[Skipped]
     unavailable: list[Unavailable]
@@ -53,7 +54,7 @@ def read_results(folder: Path) -> Results:
             skipped.append(Skipped(path.relative_to(folder).as_posix(), "not a whole Parquet file of result columns"))
     unavailable, problem = _read_unavailable(folder / "unavailable.json")
     cells = pa.concat_tables(tables).to_pandas()
-    return Results(cells, skipped + problem, unavailable)
+    return Results(folder, cells, skipped + problem, unavailable)
 
 
 def cell_files(folder: Path) -> list[Path]:

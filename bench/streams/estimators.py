@@ -52,4 +52,4 @@ def excludes(name: str, dataset: str) -> str | None:
         return None
     if not isinstance(source, StreamSource):
         return f"{dataset} is no stream of vectors"
-    return f"{name} is not for the stream of {dataset}"
+    return "its streams are of another kind"

@@ -1,0 +1,31 @@
+"""What cells have kept beside their rows, for figures: moments, bands, curves."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.schema import cell_key
+
+
+def detail(folder: Path, table: str, cell) -> pd.DataFrame | None:
+    """The table that a cell has kept under `folder`/`table`, or None; `cell` is a row of the cells with their columns.
+
+    A file that cannot be read is as good as none: numbers do not depend on it.
+    """
+    preset = cell.preset.partition("@")[0]
+    key = cell_key(cell.suite, cell.dataset, cell.method, preset, cell.protocol_hash, cell.split, cell.seed)
+    try:
+        return pq.read_table(folder / table / f"{key}.parquet").to_pandas()
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def details(folder: Path, table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The table of each method's first split that has one, in the order of `cells`."""
+    found = {}
+    for cell in cells.sort_values(["split", "seed"], kind="stable").itertuples():
+        if cell.method not in found and (one := detail(folder, table, cell)) is not None:
+            found[cell.method] = one
+    return {method: found[method] for method in dict.fromkeys(cells["method"]) if method in found}

@@ -1,0 +1,89 @@
+"""The figures of a board besides its dot plot: whatever its cells have kept to be drawn."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from leaderboards.details import detail, details
+from leaderboards.formats import visible
+from leaderboards.metrics import metric
+from leaderboards.truths import bands, contours, curves
+
+
+class Plot(NamedTuple):
+    """A figure, what it shows in words, and how to read it."""
+
+    svg: Markup
+    description: str
+    caption: str
+
+
+def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: str) -> list[Plot]:
+    """The figures of the finished cells of one board, methods in the order given; `key` differs between boards."""
+    finished = cells[cells["status"] == "ok"]
+    if finished.empty:
+        return []
+    finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
+    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate((_contours, _bands, _curves))]
+    return [plot for plot in found if plot]
+
+
+def _contours(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    tables = details(folder, "posteriors", cells)
+    tables = {method: table for method, table in tables.items() if len(table["mean"][0]) == 2}
+    if not tables:
+        return None
+    return Plot(
+        Markup(contours(tables, key)),
+        f"Posterior of two weights by {_named(tables)} over the true one",
+        "The true posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its first split; "
+        "a cross alone is a point estimate, an empty panel a posterior elsewhere.",
+    )
+
+
+def _bands(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    tables = details(folder, "bands", cells)
+    if not tables:
+        return None
+    return Plot(
+        Markup(bands(tables, _training_points(cells), key)),
+        f"Function and its uncertainty by {_named(tables)} beside the reference's",
+        "Each method's function, mean ± 2 standard deviations without the noise, on its first split; dotted: the "
+        "reference's ± 2 standard deviations (NUTS); dots: training points.",
+    )
+
+
+def _curves(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    parts = [
+        table.assign(method=cell.method)
+        for cell in cells.itertuples()
+        if (table := detail(folder, "curves", cell)) is not None
+    ]
+    if not parts:
+        return None
+    runs = pd.concat(parts, ignore_index=True)
+    title = metric("rel_cov").title
+    return Plot(
+        Markup(curves(runs, "rel_cov", title, key)),
+        f"{title} against the number of vectors, by {_named(dict.fromkeys(runs['method']))}",
+        "Mean over splits ± standard error, as the stream grows.",
+    )
+
+
+def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
+    """Of the first split, where the data set needs no download."""
+    try:
+        import datasets
+
+        loaded = datasets.load(cells["dataset"].iloc[0])
+        split = loaded.splits[cells["split"].min()]
+        return loaded.x[split.train, 0], loaded.y[split.train]
+    except Exception:  # a stranger's plug-in may raise anything, and a figure must not depend on it
+        return None
+
+
+def _named(methods) -> str:
+    return ", ".join(map(visible, methods))

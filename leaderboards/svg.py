@@ -1,0 +1,52 @@
+"""Figures as inline SVG that takes its colours from the page."""
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+# Matplotlib wants concrete colours; these stand for the page's own, which follow the reader's light or dark mode.
+INK, MUTED, RULE, OURS, THEIRS = "#010101", "#020202", "#030303", "#040404", "#050505"
+PAGE_COLOURS = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    RULE: "var(--rule)",
+    OURS: "var(--ours)",
+    THEIRS: "var(--theirs)",
+}
+
+
+def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> str:
+    """What `draw` puts on a figure of `size` (inches), for a page; `key` differs between the figures of a page."""
+    settings = {"svg.fonttype": "none", "svg.hashsalt": key, "text.parse_math": False, "font.size": 9}
+    with mpl.rc_context({**mpl.rcParamsDefault, **settings}):
+        figure = Figure(size, facecolor="none")
+        draw(figure)
+        drawn = io.StringIO()
+        FigureCanvasSVG(figure).print_svg(drawn, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return _for_page(drawn.getvalue(), key)
+
+
+def _for_page(svg: str, key: str) -> str:
+    """Matplotlib's SVG as a part of an HTML page: no namespaces, no styles of its own, no ids but the needed ones."""
+    root = ET.fromstring(svg)
+    needed = set(re.findall(r"#([\w-]+)", svg))
+    for parent in root.iter():
+        for child in [c for c in parent if c.tag.endswith(("}style", "}metadata"))]:
+            parent.remove(child)
+    for node in root.iter():
+        node.tag = node.tag.rpartition("}")[2]
+        node.attrib = {name.rpartition("}")[2]: value for name, value in node.attrib.items()}
+        if node.get("id") not in needed:
+            node.attrib.pop("id", None)
+        if style := node.get("style"):
+            style = re.sub(r"font-family:[^;]*;?", "", style)
+            node.set("style", re.sub(r"#0\d0\d0\d", lambda found: PAGE_COLOURS[found[0]], style))
+    for name in ("width", "height", "version"):
+        root.attrib.pop(name, None)
+    root.set("aria-hidden", "true")  # the page describes it in words
+    return ET.tostring(root, encoding="unicode")

@@ -1,0 +1,133 @@
+"""Figures of the suites that know the truth: contours of two weights, bands of a function, distances along a stream."""
+
+from collections.abc import Mapping
+from math import ceil
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+
+from leaderboards.formats import visible
+from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
+
+WIDTH, PANEL, FOOT = 7.6, 1.75, 0.45  # inches: of a figure, of a panel's height, below the last row
+COLUMNS = 4
+REACH = 4.0  # standard deviations of the truth that a panel of contours shows either way
+LEVELS = (1.0, 2.0)  # standard deviations of contours
+LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (THEIRS, "--"))
+
+
+def contours(tables: Mapping[str, pd.DataFrame], key: str) -> str:
+    """SVG, a panel per method: ellipses of its Gaussian at 1 and 2 sd over the truth's density, a kernel estimate.
+
+    `tables` have the columns of `bench.schema.POSTERIORS`, of two weights.
+    """
+    truth = next(iter(tables.values())).set_index("who").loc["truth"]
+    draws = np.reshape(truth["draws"], (-1, 2))
+    centre, spread = truth["mean"], np.sqrt(np.diag(np.reshape(truth["covariance"], (2, 2))))
+
+    def panel(axes: Axes, method: str) -> None:
+        masses = [1 - np.exp(-(level**2) / 2) for level in LEVELS]
+        sns.kdeplot(
+            x=draws[:, 0], y=draws[:, 1], levels=[1 - masses[1], 1 - masses[0], 1], fill=True, color=RULE, ax=axes
+        )
+        own = tables[method].set_index("who").loc["method"]
+        values, vectors = np.linalg.eigh(np.reshape(own["covariance"], (2, 2)))
+        angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
+        for level in LEVELS:
+            height, width = 2 * level * np.sqrt(values.clip(min=0))
+            axes.add_patch(Ellipse(own["mean"], width, height, angle=angle, fill=False, edgecolor=OURS, linewidth=1.3))
+        axes.plot(*own["mean"], "+", color=OURS, markersize=6)
+        for limits, middle, sd in zip((axes.set_xlim, axes.set_ylim), centre, spread, strict=True):
+            limits(middle - REACH * sd, middle + REACH * sd)
+
+    return _panels(list(tables), panel, ("weight 1", "weight 2"), key)
+
+
+def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None, key: str) -> str:
+    """SVG, a panel per method: mean and +-2 sd of its function, the reference's band as dotted lines, training points.
+
+    `tables` have the columns of `bench.schema.BANDS`; `train` is (x (N,), y (N,)).
+    """
+    first = next(iter(tables.values()))
+    edges = [first["reference_mean"] + sign * 2 * first["reference_sd"] for sign in (-1, 1)]
+    middle = (first["x"] > -1.5) & (first["x"] < 1.5)
+    low, high = edges[0][middle].min(), edges[1][middle].max()
+
+    def panel(axes: Axes, method: str) -> None:
+        own = tables[method]
+        half = 2 * own["sd"]
+        axes.fill_between(own["x"], own["mean"] - half, own["mean"] + half, color=OURS, alpha=0.22, linewidth=0)
+        sns.lineplot(x=own["x"], y=own["mean"], color=OURS, linewidth=1.4, ax=axes)
+        for edge in edges:
+            axes.plot(first["x"], edge, ":", color=INK, linewidth=1)
+        if train is not None:
+            axes.plot(*train, ".", color=THEIRS, markersize=2)
+        axes.set_ylim(low, high)
+
+    return _panels(list(tables), panel, ("x", "y"), key)
+
+
+def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
+    """SVG: a metric against the number of vectors seen, mean and standard error over splits, a line per method.
+
+    `runs` has the columns method, n_samples and the metric.
+    """
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.09, 0.2, 0.62, 0.76), facecolor="none")
+        for (colour, style), (method, own) in zip(LINES, runs.groupby("method", sort=False), strict=False):
+            sns.lineplot(
+                own,
+                x="n_samples",
+                y=metric,
+                errorbar="se",
+                err_style="bars",
+                color=colour,
+                linestyle=style,
+                marker="o",
+                markersize=4,
+                markeredgewidth=0,
+                label=visible(method),
+                ax=axes,
+            )
+        axes.set(xscale="log", yscale="log", xlabel="vectors seen", ylabel=title)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False, labelcolor=INK)
+        _dress(axes)
+
+    return svg(draw, (WIDTH, 2.9), key)
+
+
+def _panels(methods: list[str], panel, labels: tuple[str, str], key: str) -> str:
+    columns = min(COLUMNS, len(methods))
+    rows = ceil(len(methods) / columns)
+    height = rows * PANEL + FOOT
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        figure.subplots_adjust(0.07, FOOT / height, 0.99, 1 - 0.22 / height, 0.08, 0.22)
+        for number, axes in enumerate(grid.flat):
+            if number >= len(methods):
+                axes.remove()
+                continue
+            panel(axes, methods[number])
+            axes.set_facecolor("none")
+            axes.set_title(visible(methods[number]), fontsize=8, color=INK, pad=3)
+            below = number + columns >= len(methods)
+            axes.set(xlabel=labels[0] if below else "", ylabel=labels[1] if number % columns == 0 else "")
+            axes.tick_params(labelbottom=below)
+            _dress(axes)
+
+    return svg(draw, (WIDTH, height), key)
+
+
+def _dress(axes: Axes) -> None:
+    axes.tick_params("both", length=0, labelcolor=MUTED, labelsize=7)
+    axes.xaxis.label.set_color(MUTED)
+    axes.yaxis.label.set_color(MUTED)
+    axes.grid(color=RULE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[:].set_visible(False)

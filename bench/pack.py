@@ -28,6 +28,7 @@ from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.stack import Stack
 from bench.tuner import Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
+from methods.base import Method
 from methods.problem import Task
 
 MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # on a CPU core larger stacks gain little and cost memory
@@ -168,7 +169,7 @@ class Pack(ABC):
     def _finals(self, numbers: Sequence[int], tuned: Mapping[int, Tuned]) -> list[End]:
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
-        stack = self._train(fits, len(fits[0].rows))
+        stack = self._train(self.method, fits, len(fits[0].rows))
         fit_seconds = (self.now() - started) / len(fits)
         for number, diagnosed in zip(numbers, stack.diagnostics(), strict=True):
             self.found[number] |= {
@@ -203,28 +204,29 @@ class Pack(ABC):
     def _scores(self, fits: Sequence[Fit], by: Sequence[Any]) -> np.ndarray:
         """The score of each fit on what belongs to it."""
         found, largest = [], max(len(fit.rows) for fit in fits)
+        rehearsal = self.method.rehearsal()
         for first in range(0, len(fits), self.limit):
             here = slice(first, first + self.limit)
-            found += self.scores(self._train(fits[here], largest), by[here])
+            found += self.scores(self._train(rehearsal, fits[here], largest), by[here])
         return np.array(found)
 
-    def _train(self, fits: Sequence[Fit], largest: int) -> Stack:
+    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> Stack:
         protocol = self.protocol
         schedule = Schedule(
             largest,
             protocol.batch_size,
             round(protocol.epochs * self.effort),
-            self.method.batches_per_update,
+            method.batches_per_update,
             protocol.max_minibatches,
         )
         return Stack(
-            self.method,
+            method,
             self.task,
             self.data,
             fits,
             schedule,
             standardise=self.standardise,
             dtype=self.dtype,
-            stacked=self.method.stackable,
+            stacked=method.stackable,
             watch=self.progress.next_stack(schedule.plan.n_updates),
         )

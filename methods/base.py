@@ -92,6 +92,10 @@ class Method(ABC):
         kind = task.likelihood.kind
         return None if kind in self.likelihoods else f"no {kind} likelihood"
 
+    def rehearsal(self) -> "Method":
+        """The method that tuning trains in this one's place: a cheaper one that ranks hyper-parameters alike."""
+        return self
+
     def phase(self, update: int, plan: Plan) -> Any:
         """A hashable that `update` may branch on as `t.phase`, for update number 1 to `plan.n_updates`."""
         return None

@@ -23,6 +23,7 @@ from bench.stack import Stack
 from bench.tasks import task_of
 from bench.worker import Outcome, run
 from methods.predictive import Normals
+from methods.spaces import OneOf
 
 REGRESSION = {
     *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),
@@ -171,6 +172,31 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
         np.testing.assert_array_equal(np.sort(np.concatenate([part for _, part in folds])), np.sort(train))
         assert len({tuple(fit.hparams.items()) for fit, _ in folds}) == 1
     assert len({fit.seed for fit, _ in seen}) == 9
+
+
+def test_tuning_trains_the_rehearsal_and_the_final_fit_the_method_itself(job, monkeypatch):
+    trained = []
+
+    class Watched(Stack):
+        def __init__(self, method, *arguments, **others):
+            trained.append(method.name)
+            super().__init__(method, *arguments, **others)
+
+    monkeypatch.setattr("bench.pack.Stack", Watched)
+    monkeypatch.setattr("methods.mfvi.MeanFieldVI.rehearsal", lambda method: methods.get("map"))
+    assert outcome_of(job("mfvi")).row["status"] == "ok"
+    assert trained == ["map", "mfvi"]
+
+
+def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
+    monkeypatch.setattr(
+        "methods.map.MAP.search_space",
+        lambda *_: {
+            name: OneOf(value) for name, value in {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 3e-4}.items()
+        },
+    )
+    row = outcome_of(job("map")).row
+    assert (row["status"], row["n_trials"]) == ("ok", 1)
 
 
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):

@@ -8,7 +8,7 @@ import torch
 
 from bench.conjugate import correlated
 from methods import nuts
-from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, TRANSITIONS
+from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, REHEARSED_DEPTH, TRANSITIONS
 from methods.likelihoods import Bernoulli, Gaussian
 from methods.networks import MLP, ConvNet
 from methods.noise import Noise
@@ -53,9 +53,9 @@ def problem_of(likelihood) -> Problem:
     return Problem(MLP(2, hidden=()), likelihood, 5 * ONE, 2 * ONE, 3 * ONE)
 
 
-def posterior_of(problem: Problem, updates: int, tape: float = 0.5, **hparams):
+def posterior_of(problem: Problem, updates: int, tape: float = 0.5, method: HMC | None = None, **hparams):
     """A fit of so many updates whose sweep deals five rows in two parts, with an empty place in each."""
-    method, hparams = HMC(), SimpleNamespace(**{name: ONE * value for name, value in hparams.items()})
+    method, hparams = method or HMC(), SimpleNamespace(**{name: ONE * value for name, value in hparams.items()})
     state = method.init(problem, hparams, Noise(tape * torch.ones(2, dtype=torch.float64)))
     for count in range(1, updates + 1):
         state = method.update(problem, state, None, hparams, None, SimpleNamespace(count=ONE * count))
@@ -88,6 +88,12 @@ def test_an_update_stands_for_a_transition_of_every_chain(monkeypatch, updates, 
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Bernoulli()), updates, prior_precision=0.7)
     assert (sampler.asked.chains, sampler.asked.warmup, sampler.asked.draws) == (CHAINS, each, each)
+
+
+def test_tuning_has_one_chain_of_shorter_trajectories(monkeypatch):
+    sampler = Sampler(monkeypatch)
+    posterior_of(problem_of(Bernoulli()), 20, prior_precision=0.7, method=HMC().rehearsal())
+    assert (sampler.asked.chains, sampler.asked.max_tree_depth) == (1, REHEARSED_DEPTH)
 
 
 def test_the_seed_is_the_noises(monkeypatch):

@@ -18,6 +18,7 @@ SUITE = "posterior"
 N_DRAWS = 10  # seeds of the thesis and of the VIFA paper
 ALPHA, BETA = 0.01, 0.1
 N_LINEAR, N_LOGISTIC = 1000, 3000
+DECIMALS = 6  # of every number, so that the digests are the same on every machine
 SEED = 2023  # of the half/half splits of the UCI sets, whose own are the papers' secret
 THESIS = "Brownlie 2022, Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation"
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
@@ -31,18 +32,21 @@ SYNTHETIC_EPOCHS = 5
 
 def draw_linear(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarray]:
     """x (N, 2) of unit variances and covariance 0.5, y = x theta + noise of precision beta, theta ~ N(0, I / alpha)."""
-    generator = np.random.default_rng(seed)
-    x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
-    theta = generator.normal(0, ALPHA**-0.5, size=2)
-    return x, x @ theta + generator.normal(0, BETA**-0.5, size=n_rows)
+    x, theta, generator = _inputs_and_weights(seed, n_rows)
+    return x, (x @ theta + generator.standard_normal(n_rows) * BETA**-0.5).round(DECIMALS)
 
 
 def draw_logistic(seed: int, n_rows: int = N_LOGISTIC) -> tuple[np.ndarray, np.ndarray]:
     """x and theta as in `draw_linear`, y = 1 with probability 1 / (1 + exp(-x theta))."""
-    generator = np.random.default_rng(seed)
-    x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
-    theta = generator.normal(0, ALPHA**-0.5, size=2)
+    x, theta, generator = _inputs_and_weights(seed, n_rows)
     return x, (generator.uniform(size=n_rows) < 1 / (1 + np.exp(-x @ theta))).astype(float)
+
+
+def _inputs_and_weights(seed: int, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+    generator = np.random.default_rng(seed)
+    first, other = generator.standard_normal((2, n_rows))
+    x = np.stack([first, first / 2 + 0.75**0.5 * other], axis=1).round(DECIMALS)
+    return x, generator.standard_normal(2) * ALPHA**-0.5, generator
 
 
 def read_draws(draw, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:

@@ -10,7 +10,8 @@ N_DRAWS = 10
 N_CLUSTER, N_TEST = 50, 100  # training rows of each cluster, test rows in all; the paper says neither
 CLUSTERS = (-1.0, -0.7), (0.5, 1.0)
 NOISE_VARIANCE = 0.01
-GRID = np.linspace(-2.0, 2.0, 201)
+GRID = np.linspace(-2.0, 2.0, 201).round(2)
+DECIMALS = 6  # of every number, so that the digest is the same on every machine
 # Functions drawn from the prior have about the targets' own spread: 50 units of prior precision 5 give a variance of
 # 1 + x^2 of standardised x.
 PRIOR_PRECISION = 5.0
@@ -31,7 +32,9 @@ def _draw(seed: int) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(seed)
     counts = N_CLUSTER, N_CLUSTER, N_TEST // 2, N_TEST - N_TEST // 2
     x = np.concatenate([generator.uniform(*CLUSTERS[k % 2], size=count) for k, count in enumerate(counts)])
-    return x, np.cos(4 * x + 0.8) + generator.normal(0, NOISE_VARIANCE**0.5, size=len(x))
+    x = x.round(DECIMALS)
+    y = np.cos(4 * x + 0.8) + generator.standard_normal(len(x)) * NOISE_VARIANCE**0.5
+    return x, y.round(DECIMALS)
 
 
 SOURCE = Source(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import datasets
-from datasets import factor_models, sgd_streams
+from datasets import factor_models, posteriors, sgd_streams
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
@@ -16,11 +16,12 @@ BINARY = ("australian", "breast-cancer", "a1a", "usps3v5", "wdbc")
 MULTICLASS = ("wine-recognition", "digits", "digits-ood")
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
-EVERY = (*OURS, *STREAMS)
+POSTERIORS = tuple(source.name for source in posteriors.sources())
+EVERY = (*OURS, *STREAMS, *POSTERIORS, "toy")
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 
-def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_streams_last():
+def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_those_with_a_truth_last():
     assert datasets.names()[: len(EVERY)] == EVERY
 
 

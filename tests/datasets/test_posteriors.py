@@ -1,0 +1,75 @@
+"""The sets whose posterior is known: what they are drawn from, and what their descriptions promise."""
+
+import numpy as np
+import pytest
+
+import datasets
+from datasets import posteriors, toy
+
+SYNTHETIC = ("synthetic-linear-2d", "synthetic-logistic-2d")
+
+
+@pytest.mark.parametrize("name", [*SYNTHETIC, "toy"])
+def test_every_split_is_a_draw_of_its_own_and_the_same_at_every_reading(name):
+    first, second = datasets.load(name), datasets.load(name)
+    assert first.data_sha256 == second.data_sha256
+    used = np.concatenate([np.concatenate([split.train, split.test]) for split in first.splits])
+    np.testing.assert_array_equal(np.sort(used), np.arange(len(first.x)))
+    tops = {tuple(first.x[split.train[:5]].ravel()) for split in first.splits}
+    assert len(tops) == len(first.splits)
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_inputs_have_unit_variances_and_a_covariance_of_a_half(name):
+    x = datasets.load(name).x
+    np.testing.assert_allclose(np.cov(x.T), [[1, 0.5], [0.5, 1]], atol=5 / np.sqrt(len(x)))
+
+
+def test_linear_targets_have_the_noise_and_weights_of_the_prior():
+    weights, noise = [], []
+    for seed in range(60):
+        x, y = posteriors.draw_linear(seed, 200)
+        theta, residuals, *_ = np.linalg.lstsq(x, y, rcond=None)
+        weights.append(theta)
+        noise.append(residuals[0] / (200 - 2))
+    assert np.mean(noise) == pytest.approx(1 / posteriors.BETA, rel=0.06)
+    assert np.var(weights) == pytest.approx(1 / posteriors.ALPHA, rel=0.5)
+
+
+def test_logistic_targets_follow_their_probabilities():
+    x, y = posteriors.draw_logistic(4, 20_000)
+    assert set(np.unique(y)) == {0.0, 1.0}
+    from sklearn.linear_model import LogisticRegression
+
+    fitted = LogisticRegression(C=np.inf, fit_intercept=False).fit(x, y)
+    probability = fitted.predict_proba(x)[:, 1]
+    for low in (0.1, 0.4, 0.7):
+        inside = (probability > low) & (probability < low + 0.2)
+        error = 4 * np.sqrt(0.25 / inside.sum())
+        assert y[inside].mean() == pytest.approx(probability[inside].mean(), abs=error)
+
+
+def test_every_set_says_which_model_is_true():
+    for source in posteriors.sources():
+        assert source.model is not None
+        assert source.suites == ("posterior",)
+        assert (source.model.prior_precision is None) == source.name.endswith("-linear")
+        assert not source.model.hidden or source.name.endswith("-net")
+
+
+def test_halves_are_of_the_same_data_as_the_set_they_come_from():
+    for name, ending in (("yacht", "linear"), ("a1a", "logistic")):
+        ours, original = (datasets.entry(one) for one in (f"{name}-{ending}", name))
+        assert (ours.files, ours.n_rows, ours.folder) == (original.files, original.n_rows, original.folder)
+        assert ours.notes != original.notes
+
+
+def test_the_toys_gap_has_no_rows_and_its_grid_has():
+    loaded = datasets.load("toy")
+    x = np.abs(loaded.x[:, 0] + 0.1)  # the gap is [-0.7, 0.5]
+    assert x.min() > 0.6
+    assert (np.abs(loaded.ood[:, 0] + 0.1) < 0.6).sum() > 50
+    noise = loaded.y - np.cos(4 * loaded.x[:, 0] + 0.8)
+    assert noise.var() == pytest.approx(toy.NOISE_VARIANCE, rel=0.1)
+    for split in loaded.splits:
+        assert (loaded.x[split.train] < 0).sum() == toy.N_CLUSTER

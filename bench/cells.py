@@ -9,6 +9,9 @@ import datasets
 from bench.protocol import Protocol
 from bench.schema import cell_key
 from bench.seeds import seed_of
+from datasets.streams import StreamSource
+
+STREAM_DIM_OF_OVERHEAD = 275  # of a vector whose arithmetic takes as long as what every vector takes besides
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,11 @@ class Cell:
     @property
     def work(self) -> float:
         """Roughly how long the cell takes, in minibatches of one row: to order jobs and to estimate what is left."""
-        rows = datasets.entry(self.dataset).n_rows
+        source = datasets.entry(self.dataset)
+        if isinstance(source, StreamSource):
+            length = min(self.protocol.stream_length, source.max_length or self.protocol.stream_length)
+            return length * (1 + source.n_features / STREAM_DIM_OF_OVERHEAD)
+        rows = source.n_rows
         minibatches = self.protocol.epochs * rows / self.protocol.batch_size
         if self.protocol.max_minibatches:
             minibatches = min(minibatches, self.protocol.max_minibatches)

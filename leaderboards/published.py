@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 # Notes of numbers that share a name with ours but are something else.
-OTHER_QUANTITY = "not per point|standard deviation"
+OTHER_QUANTITY = "not per point|standard deviation|drops eigenvalues"
 
 
 def read_published() -> pd.DataFrame:

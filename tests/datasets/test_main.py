@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 import datasets
-from datasets import factor_models, sgd_streams
 from datasets.__main__ import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +33,6 @@ def row_of(output, name):
 
 
 # Sets that need no download.
-STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
-BUILT_IN = ("diabetes", "wdbc", "wine-recognition", "digits", "digits-ood", *STREAMS)
 
 
 def test_list_shows_every_set_and_its_state(run, tmp_path, tiny, place):
@@ -84,8 +81,9 @@ def test_verify_tells_damaged_from_missing(run, tmp_path, tiny, place):
     code, out, _ = run("verify")
     assert code == 1
     states = {line.split(": ")[0]: line.split(": ")[1] for line in out.splitlines()}
-    downloads = dict.fromkeys(datasets.names(), "not here") | {"tiny": "damaged"}
-    assert states == downloads | dict.fromkeys(BUILT_IN, "built in")
+    unfetched = {True: "not here", False: "built in"}
+    wanted = {name: unfetched[datasets.entry(name).needs_download] for name in datasets.names()}
+    assert states == wanted | {"tiny": "damaged"}
 
 
 def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):

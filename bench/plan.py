@@ -55,7 +55,8 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
     """Names of the data sets asked for, each known and of the suite."""
     suite = suite_of(request)
     if request.datasets is None:
-        return suite.datasets()
+        without = suite.left_out.get(request.preset, ())
+        return tuple(name for name in suite.datasets() if name not in without)
     broken = {problem.name: problem for problem in datasets.problems()}
     for name in request.datasets:
         known("dataset", name, datasets.names())

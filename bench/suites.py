@@ -1,7 +1,7 @@
 """Suites: which data sets, which network, which budgets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import datasets
 from bench.kinds import Fidelity, Kind, Streams
@@ -20,6 +20,7 @@ class Suite:
         hidden: units of each hidden layer of its multilayer perceptrons.
         splits: per preset, how many of a data set's splits are run unless told otherwise; None for all.
         presets: name -> protocol.
+        left_out: per preset, data sets that are run only when they are asked for by name: they would take too long.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Suite:
     hidden: tuple[int, ...]
     splits: Mapping[str, int | None]
     presets: Mapping[str, Protocol]
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def datasets(self) -> tuple[str, ...]:
         """Names of all data sets that belong here and can be asked."""
@@ -56,6 +58,9 @@ SUITES = {
     "posterior": Suite(
         name="posterior",
         title="Distance to the true posterior",
+        left_out={
+            "quick": ("energy-linear", "concrete-linear", "usps3v5-logistic", "a1a-logistic", "yacht-net", "toy"),
+        },
         kind=Fidelity("bench.fidelity:pack_of"),
         headline={"rel_cov": "Relative distance of the covariance", "total_variation": "Predictive total variation"},
         hidden=(),
@@ -69,7 +74,7 @@ SUITES = {
                 folds=3,
                 samples=200,
                 validation_samples=30,
-                max_minibatches=3000,
+                max_minibatches=2000,
                 space="wide",
             ),
         },

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 # Matplotlib wants concrete colours; these stand for the page's own, which follow the reader's light or dark mode.
 INK, MUTED, RULE, OURS, THEIRS = "#010101", "#020202", "#030303", "#040404", "#050505"
 PAGE_COLOURS = {
+    "#000000": "var(--ink)",  # seaborn's own
     INK: "var(--ink)",
     MUTED: "var(--muted)",
     RULE: "var(--rule)",

@@ -9,6 +9,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from leaderboards.formats import visible
 from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
@@ -95,6 +96,10 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
                 ax=axes,
             )
         axes.set(xscale="log", yscale="log", xlabel="vectors seen", ylabel=title)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))  # no powers: they want mathtext
+            axis.set_minor_locator(NullLocator())
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False, labelcolor=INK)
         _dress(axes)
 

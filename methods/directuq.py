@@ -81,7 +81,7 @@ class DirectUQ(Method):
         return {"lr": LogUniform(5e-4, 1e-3), "penalty_weight": OneOf(*PENALTY_WEIGHTS)}
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-3, 100)}
+        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-4, 100)}
 
     def likelihood(self, task: Task) -> Likelihood:
         return HeteroscedasticGaussian() if task.likelihood.standardises else task.likelihood

@@ -21,7 +21,7 @@ def silent(fraction: float) -> None:
 def _own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv(module.VARIABLE, str(tmp_path / "references"))
     monkeypatch.setattr(module, "LINEAR", Settings(4, 300, 1500))
-    monkeypatch.setattr(module, "NETWORK", Settings(2, 10, 200))
+    monkeypatch.setattr(module, "NETWORK", Settings(2, 10, 2000))
 
 
 def part(seed: int = 0) -> Part:

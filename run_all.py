@@ -19,6 +19,7 @@ from bench.plan import (
     parse_devices,
     parse_splits,
     protocol_of,
+    runnable,
 )
 
 INTERRUPTED = 130
@@ -120,7 +121,8 @@ def main(
         slots = parse_devices(devices)
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
-        missing += broken_datasets()
+        here, lacking = runnable(request, here)
+        missing += lacking + broken_datasets()
         console.show_missing(missing)
         console.show_broken(broken)
         if missing and strict:

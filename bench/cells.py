@@ -60,6 +60,8 @@ class Cell:
         minibatches = self.protocol.epochs * rows / self.protocol.batch_size
         if self.protocol.max_minibatches:
             minibatches = min(minibatches, self.protocol.max_minibatches)
+        if self.protocol.max_updates:
+            minibatches = min(minibatches, self.protocol.max_updates)
         return minibatches * (self.protocol.trials * self.protocol.folds + 20)
 
 

@@ -42,11 +42,16 @@ class Kind:
 
     def in_words(self, protocol: Protocol) -> str:
         """The budget of a cell."""
-        limit = f", at most {protocol.max_minibatches} minibatches" if protocol.max_minibatches else ""
+        limits = {"minibatches": protocol.max_minibatches, "updates": protocol.max_updates}
+        limit = "".join(f", at most {most} {what}" for what, most in limits.items() if most)
         return (
             f"{protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, {protocol.epochs} epochs of "
             f"batches of {protocol.batch_size}{limit}, {protocol.samples} test samples"
         )
+
+    def lacks(self, dataset: str) -> tuple[str, str] | None:
+        """What besides the data is missing here to run a data set, and the remedy; None if nothing is."""
+        return None
 
     def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
         """Why a method cannot be used on a data set, or None."""
@@ -81,6 +86,15 @@ class Streams(Kind):
 @dataclass(frozen=True)
 class Fidelity(Kind):
     """Cells in which a posterior is compared with the true one: of the weights, or of a network's function."""
+
+    def lacks(self, dataset: str) -> tuple[str, str] | None:
+        from methods import nuts
+
+        source = datasets.entry(dataset)
+        solved = not source.model.hidden and (source.task == "regression" or source.n_features <= 2)
+        if solved or nuts.is_installed():
+            return None
+        return "its truth has to be sampled, and JAX and NumPyro are not installed", nuts.REMEDY
 
     def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
         in_weights = not datasets.entry(dataset).model.hidden

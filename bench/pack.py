@@ -210,6 +210,11 @@ class Pack(ABC):
             found += self.scores(self._train(rehearsal, fits[here], largest), by[here])
         return np.array(found)
 
+    def _limit(self, method: Method) -> int | None:
+        """The most minibatches of a fit."""
+        of_updates = self.protocol.max_updates and self.protocol.max_updates * method.batches_per_update
+        return min((limit for limit in (self.protocol.max_minibatches, of_updates) if limit), default=None)
+
     def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> Stack:
         protocol = self.protocol
         schedule = Schedule(
@@ -217,7 +222,7 @@ class Pack(ABC):
             protocol.batch_size,
             round(protocol.epochs * self.effort),
             method.batches_per_update,
-            protocol.max_minibatches,
+            self._limit(method),
         )
         return Stack(
             method,

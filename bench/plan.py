@@ -162,6 +162,13 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
     return here, missing
 
 
+def runnable(request: Request, names: Sequence[str]) -> tuple[list[str], list[Missing]]:
+    """Which of the data sets, which are all here, can be run, and what the others lack."""
+    lacks = suite_of(request).kind.lacks
+    missing = [Missing(name, *found) for name in names if (found := lacks(name))]
+    return [name for name in names if name not in {one.dataset for one in missing}], missing
+
+
 def parse_splits(text: str) -> list[int]:
     """Split numbers from text such as "0-4,7"."""
     numbers: set[int] = set()

@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
 
-LATER = {"space", "likelihood", "stream_length"}  # attributes that the first results did not have
+LATER = {"space", "likelihood", "stream_length", "max_updates"}  # attributes that the first results did not have
 CHOICES = {
     "sampler": ("random", "tpe"),
     "space": ("paper", "wide"),
@@ -27,6 +27,7 @@ class Protocol:
         space: "paper" tunes over the ranges of each method's paper, "wide" over ranges that suit every data set.
         likelihood: of regression tasks: "gaussian" with one tuned noise precision, or "heteroscedastic", whose variance
             the network predicts.
+        max_updates: training stops after this many updates, whatever number of minibatches each takes; None for never.
         stream_length: vectors that an estimator of the suite factor-analysis sees.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
@@ -42,12 +43,12 @@ class Protocol:
     space: str = "paper"
     likelihood: str = "gaussian"
     stream_length: int = 100_000
+    max_updates: int | None = None
 
     def __post_init__(self):
         counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
         least = dict.fromkeys(counts, 1) | {"folds": 2}
-        if self.max_minibatches is not None:
-            least["max_minibatches"] = 1
+        least |= {name: 1 for name in ("max_minibatches", "max_updates") if getattr(self, name) is not None}
         for name, smallest in least.items():
             value = getattr(self, name)
             if type(value) is not int or value < smallest:

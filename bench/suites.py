@@ -74,7 +74,7 @@ SUITES = {
                 folds=3,
                 samples=200,
                 validation_samples=30,
-                max_minibatches=2000,
+                max_updates=2000,
                 space="wide",
             ),
         },

@@ -15,6 +15,7 @@ PHRASES = {
     "epochs": "{} epochs",
     "batch_size": "minibatches of {}",
     "max_minibatches": "at most {} minibatches",
+    "max_updates": "at most {} updates",
     "samples": "{} samples per test prediction",
     "validation_samples": "{} per validation prediction",
 }

@@ -32,6 +32,7 @@ __all__ = ["Draws", "MissingExtra", "effective_sample_size", "is_installed", "r_
 
 MAX_TREE_DEPTH = 10  # trajectories of up to 2^10 - 1 leapfrog steps
 START_BOUND = 2.0  # of each weight, as in Stan
+REMEDY = "pip install 'lockstep-bench[reference]'"
 ROWS_MULTIPLE = 64  # training sets are filled up to it, so that folds share one compiled program
 
 
@@ -39,7 +40,7 @@ class MissingExtra(ImportError):
     """JAX or NumPyro is not installed."""
 
     def __str__(self) -> str:
-        return "the reference sampler needs JAX and NumPyro: pip install 'lockstep-bench[reference]'"
+        return f"the reference sampler needs JAX and NumPyro: {REMEDY}"
 
 
 def is_installed() -> bool:

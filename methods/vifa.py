@@ -65,6 +65,12 @@ class VIFA(Method):
         self.optimizer = optimizer
         self.factor_lr_ratio = factor_lr_ratio
 
+    def excludes(self, task: Task) -> str | None:
+        dim = self.network(task).dim
+        if dim < self.latent_dim:
+            return f"{self.latent_dim} factors, of {dim} weights"
+        return super().excludes(task)
+
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
             "lr": LogUniform(0.01, 0.02),

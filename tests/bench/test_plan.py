@@ -330,3 +330,41 @@ def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, m
     monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)
     assert plan.have(["odd"], tmp_path, fetch=True) == ([], [Missing("odd", "it cannot be imported", "repair it")])
     assert server.asked == []
+
+
+def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
+    monkeypatch.setattr("methods.nuts.is_installed", lambda: False)
+    names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
+    here, missing = plan.runnable(request(suite="posterior"), names)
+    assert here == names[:3]
+    assert [one.dataset for one in missing] == names[3:]
+    assert all("lockstep-bench[reference]" in one.remedy for one in missing)
+    monkeypatch.setattr("methods.nuts.is_installed", lambda: True)
+    assert plan.runnable(request(suite="posterior"), names) == (names, [])
+    assert plan.runnable(request(), ["yacht"]) == (["yacht"], [])
+
+
+def test_a_preset_leaves_out_what_takes_long_unless_it_is_asked_for():
+    assert "yacht-net" not in plan.chosen_datasets(request(suite="posterior"))
+    assert "yacht-linear" in plan.chosen_datasets(request(suite="posterior"))
+    assert plan.chosen_datasets(request(suite="posterior", datasets=["yacht-net"])) == ("yacht-net",)
+    assert "yacht-net" in plan.chosen_datasets(request(suite="posterior", preset="paper"))
+
+
+def test_methods_that_belong_to_another_suite_run_where_they_are_named():
+    default, _ = plan.chosen_methods(request())
+    assert "vifa" in default
+    assert not {"vifa-k3", "hmc"} & set(default)
+    assert plan.chosen_methods(request(methods=["vifa-k3"]))[0] == ("vifa-k3",)
+    assert "vifa-k3" in plan.chosen_methods(request(suite="posterior"))[0]
+    assert plan.chosen_methods(request(suite="factor-analysis"))[0] == (
+        *("batch-svd", "online-em-fa", "online-sga-fa"),
+        *("empirical", "empirical-window"),
+    )
+    with pytest.raises(Refused, match="'vifa' is unknown"):
+        plan.chosen_methods(request(suite="factor-analysis", methods=["vifa"]))
+
+
+def test_a_posterior_of_weights_excludes_methods_that_have_none():
+    names, asked = ["yacht-linear", "yacht-net"], ["vifa", "directuq-mean"]
+    assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}

@@ -287,3 +287,19 @@ def test_a_classification_cell_with_ood_rows_is_complete(job):
     assert (chosen == table["y"][~table["ood"]]).mean() == pytest.approx(outcome.row["accuracy"])
     assert 0.5 < outcome.row["ood_auroc"] <= 1
     pa.Table.from_pylist([outcome.row], schema=CELLS)
+
+
+@pytest.mark.parametrize(
+    ("limits", "updates"), [({"max_updates": 7}, 7), ({"max_updates": 7, "max_minibatches": 8}, 2)]
+)
+def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, monkeypatch, limits, updates):
+    seen = []
+
+    class Watched(Stack):
+        def __init__(self, method, task, data, fits, schedule, **others):
+            seen.append(schedule.plan.n_updates)
+            super().__init__(method, task, data, fits, schedule, **others)
+
+    monkeypatch.setattr("bench.pack.Stack", Watched)
+    assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
+    assert seen == [updates, updates]

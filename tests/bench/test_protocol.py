@@ -20,6 +20,8 @@ DIFFERENT = {
     "max_minibatches": 7,
     "space": "wide",
     "likelihood": "heteroscedastic",
+    "stream_length": 1000,
+    "max_updates": 50,
 }
 
 counts = st.integers(1, 10_000)
@@ -35,6 +37,8 @@ protocols = st.builds(
     max_minibatches=st.none() | counts,
     space=st.sampled_from(["paper", "wide"]),
     likelihood=st.sampled_from(["gaussian", "heteroscedastic"]),
+    stream_length=counts,
+    max_updates=st.none() | counts,
 )
 
 

@@ -67,7 +67,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
     outcome = outcome_of(job(method))
     table = pa.Table.from_pylist([outcome.row], schema=CELLS)
     missing = [name for name in table.column_names if table[name].null_count]
-    assert set(missing) == {"error", *(set(METRICS) - REGRESSION)}
+    assert set(missing) == {"error", "reference", "validation_w2_scaled", *(set(METRICS) - REGRESSION)}
     assert outcome.row["status"] == "ok"
     assert outcome.row["n_train"] + outcome.row["n_test"] == 442
     assert all(outcome.row[cost] > 0 for cost in COSTS)

@@ -9,8 +9,8 @@ minibatch of M examples, g_is the gradient of example i's NLL at theta_s, and b 
     D     <- b D + (1 - b) alpha + max(0, diag(A - U U^T)), the last with the new U
     mu    <- mu - lr Sigma (g + alpha mu), with the new Sigma and momentum in g
 
-(Mishkin et al. 2018, Algorithm 1 and section 3). A is never formed: with A = R R^T, the top eigenpairs (l, v) of the
-small Gram matrix R^T R give R v as a column of U, exactly, where the authors iterate from a random start.
+(Mishkin et al. 2018, Algorithm 1 and section 3). A network's A is never formed: with A = R R^T, the top eigenpairs
+(l, v) of the small Gram matrix R^T R give R v as a column of U, exactly, where the authors iterate from a random start.
 
 As in the authors' code, D starts at 1, U at 0, mu where `torch.nn` would start; the momentum is that of Adam with its
 bias correction and spares the prior's term; and S = 4 (2 on their three largest data sets).
@@ -136,14 +136,20 @@ def example_gradients(problem: Problem, weights: Tensor, batch: Batch, hparams) 
 
 
 def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Factors (k, D) whose F^T F holds the top k eigenpairs of R^T R, for R (n, D), and the diagonal it lacks, (D,)."""
+    """Factors (k, D) whose F^T F holds the top k eigenpairs of R^T R, for R (n, D), and the diagonal it lacks, (D,).
+
+    They are sqrt(l) v of the eigenpairs (l, v) of R^T R or, which is smaller where n < D, R^T u of those of R R^T.
+    """
+    of_examples = root.shape[0] < root.shape[1]
+    matrix = root @ root.T if of_examples else root.T @ root
     # The decomposition must not fail, which would stop all rows of a stack. It refuses what is not finite, and where
     # squares of entries overflow or vanish it may not converge; its vectors depend on neither a factor nor a shift.
-    gram = root @ root.T
-    unit = (gram / gram.diagonal().amax()).nan_to_num(0, 0, 0)
+    largest = matrix.diagonal().amax()
+    unit = (matrix / largest).nan_to_num(0, 0, 0)
     shift = torch.finfo(unit.dtype).eps * torch.eye(len(unit), dtype=unit.dtype, device=unit.device)
-    top = torch.linalg.eigh(unit + shift).eigenvectors[:, -k:]
+    values, vectors = torch.linalg.eigh(unit + shift)
+    top = vectors[:, -k:]
     # An eigenvector's sign is rounding's choice, and samples would follow it: its largest entry is made positive.
     top = top * top.gather(0, top.abs().argmax(0, keepdim=True)).sign()
-    factors = top.T @ root
+    factors = top.T @ root if of_examples else (values[-k:].clamp(min=0) * largest).sqrt()[:, None] * top.T
     return factors, (root.square().sum(0) - factors.square().sum(0)).clamp(min=0)

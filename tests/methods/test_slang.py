@@ -87,9 +87,10 @@ def test_an_update_equals_dense_algebra(problem, hparams, batches, k, method_cla
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("k", [1, 4])
-def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k):
-    left, _ = torch.linalg.qr(numbers(8, 8, seed=1))
-    right, _ = torch.linalg.qr(numbers(20, 8, seed=2))
+@pytest.mark.parametrize(("n", "dim"), [(8, 20), (20, 8)], ids=["of examples", "of weights"])
+def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k, n, dim):
+    left, _ = torch.linalg.qr(numbers(n, 8, seed=1))
+    right, _ = torch.linalg.qr(numbers(dim, 8, seed=2))
     singular = torch.tensor([5.0, 4.99, 4.9, 1.0, 1.0, 1e-3, 0.0, 0.0], dtype=torch.float64)
     root = left @ torch.diag(singular) @ right.T
     factors, lost = top_factors(root.to(dtype), k)
@@ -102,16 +103,18 @@ def test_top_factors_are_exact_where_eigenvalues_are_close_or_zero(dtype, k):
     assert (lost >= 0).all()
 
 
-def test_the_order_of_examples_does_not_turn_the_sign_of_factors():
-    root = numbers(12, 30)
+@pytest.mark.parametrize("dim", [30, 5])
+def test_the_order_of_examples_does_not_turn_the_sign_of_factors(dim):
+    root = numbers(12, dim)
     factors, _ = top_factors(root, 3)
     for seed in range(20):
         order = torch.randperm(12, generator=torch.Generator().manual_seed(seed))
         torch.testing.assert_close(top_factors(root[order], 3)[0], factors)
 
 
-def test_a_row_that_diverged_does_not_stop_the_others():
-    root = torch.stack([numbers(4, 6), numbers(4, 6) * torch.nan, numbers(4, 6) * torch.inf])
+@pytest.mark.parametrize("dim", [6, 3])
+def test_a_row_that_diverged_does_not_stop_the_others(dim):
+    root = torch.stack([numbers(4, dim), numbers(4, dim) * torch.nan, numbers(4, dim) * torch.inf])
     factors, lost = torch.func.vmap(lambda one: top_factors(one, 1))(root)
     torch.testing.assert_close(factors[0], top_factors(root[0], 1)[0])
     assert factors[0].isfinite().all()
@@ -119,10 +122,11 @@ def test_a_row_that_diverged_does_not_stop_the_others():
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
-def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scale):
+@pytest.mark.parametrize("dim", [30, 90])
+def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scale, dim):
     generator = torch.Generator().manual_seed(267)  # with which the squares, in single precision, do not converge
     orders = 10 ** (-22 * torch.rand(81, generator=generator))
-    root = torch.randn(81, 30, generator=generator) * orders[:, None]
+    root = torch.randn(81, dim, generator=generator) * orders[:, None]
     factors, _ = top_factors(scale * root, 1)
     top = torch.linalg.svdvals(root.double())[0].item()
     assert factors.double().norm().item() == pytest.approx(scale * top, rel=1e-5)

@@ -38,7 +38,7 @@ def speed(
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
 ) -> None:
     """Microseconds per model-step, alone and stacked, and their ratio."""
-    wanted = [name.strip() for name in names.split(",") if name.strip()] or methods.names()
+    wanted = [name.strip() for name in names.split(",") if name.strip()] or _stackable()
     try:
         sizes = [int(size) for size in stacks.split(",")]
         chosen = [methods.get(name) for name in wanted]
@@ -120,6 +120,11 @@ def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stack
     Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
     seconds = clock[len(phases)] - clock[WARM_UPDATES] - sum(clock[one + 1] - clock[one] for one in recorded)
     return seconds / ((timed - len(recorded)) * n_fits * method.members) * 1e6
+
+
+def _stackable() -> list[str]:
+    """The methods that stacks are made of."""
+    return [name for name in methods.names() if methods.get(name).stackable]
 
 
 def _print_table(rows, sizes: list[int], execution: str, threads: int, device: str) -> None:

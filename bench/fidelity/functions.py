@@ -6,7 +6,6 @@ The weights' posterior has many modes that are the same function, so weights are
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,9 +67,7 @@ class FunctionPack(PredictionPack):
         x = (np.concatenate([self.dataset.x[split.test], self.dataset.ood]) - scaling.mean) / scaling.scale
         truth = sampled(part, name, TRUTH_SEED, x, lambda fraction: None)
         outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(torch.tensor(truth.draws), torch.tensor(x))
-        hparams = SimpleNamespace(**{key: torch.tensor(value) for key, value in part.hparams.items()})
-        moments = torch.tensor(float(y_scaling.mean)), torch.tensor(part.y_scale)
-        found = part.likelihood.predictive(outputs, hparams, *moments)
+        found = part.predictive(outputs, float(y_scaling.mean))
         cut = [len(split.test), len(self.dataset.ood)]
         at_test, at_ood = (Normals(*pair) for pair in zip(*(one.split(cut, dim=1) for one in found), strict=True))
         return at_test, at_ood, truth.facts

@@ -1,12 +1,16 @@
 """One training set with a Bayesian model: what a truth is computed of, and what methods are fitted to."""
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from datasets import Dataset, Source, Standardisation
 from methods.likelihoods import Bernoulli, Gaussian, Likelihood
 from methods.networks import MLP
+from methods.predictive import Predictive
 
 
 class Part(NamedTuple):
@@ -35,6 +39,11 @@ class Part(NamedTuple):
         """The hyper-parameters that the model fixes."""
         fixed = {"prior_precision": self.prior_precision, "noise_precision": self.noise_precision}
         return {name: value for name, value in fixed.items() if value is not None}
+
+    def predictive(self, outputs: Tensor, y_mean: float) -> Predictive:
+        """What outputs (S, n, O) of the network predict, in original target units; `y_mean` was taken from them."""
+        hparams = SimpleNamespace(**{name: torch.tensor(value).double() for name, value in self.hparams.items()})
+        return self.likelihood.predictive(outputs, hparams, *torch.tensor([y_mean, self.y_scale]).double())
 
 
 def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:

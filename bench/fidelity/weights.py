@@ -131,18 +131,7 @@ class WeightPack(Pack):
 
     def _true_predictive(self, number: int, truth: Truth) -> Predictive:
         outputs = torch.tensor(truth.draws @ self._inputs[number].T)[..., None]
-        part = self._judged[number]
-        hparams = _Hparams(part)
-        zero, one = torch.zeros((), dtype=self.dtype), torch.ones((), dtype=self.dtype)
-        return part.likelihood.predictive(outputs, hparams, zero, one)
-
-
-class _Hparams:
-    """A part's precisions as a likelihood reads them."""
-
-    def __init__(self, part: Part):
-        for name, value in part.hparams.items():
-            setattr(self, name, torch.tensor(value, dtype=torch.float64))
+        return self._judged[number].predictive(outputs, y_mean=0.0)
 
 
 def truth_of(part: Part, name: str) -> Truth:

@@ -20,7 +20,7 @@ def test_the_state_holds_a_few_numbers_per_dimension_and_factor(name, per_dimens
 def test_the_peak_is_a_few_times_the_state():
     # Two states, and some arrays of the factors' size between them; what the allocator keeps of those that are freed
     # moves it from 3.7 to 4.3 times the state. One D x D matrix would be 230,000 times.
-    found = in_new_process("online-em-fa", dim=2_500_000, latent=4)
+    found = in_new_process("online-em-fa", 2_500_000, 4)
     assert found.state_mib < found.update_mib < 6 * found.state_mib
 
 

@@ -30,6 +30,11 @@ class LinearProblem(NamedTuple):
     alpha: float
     beta: float
 
+    @property
+    def task(self) -> Task:
+        """A linear model without bias."""
+        return Task("linear", Gaussian((self.beta, self.beta)), MLP(self.x.shape[1], hidden=(), bias=False))
+
     def posterior(self) -> Normal:
         """N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
         covariance = np.linalg.inv(self.alpha * np.eye(self.x.shape[1]) + self.beta * self.x.T @ self.x)
@@ -51,7 +56,6 @@ class LinearProblem(NamedTuple):
 
         Behind the N rows the data hold the D unit vectors, at which the model's output is a weight.
         """
-        task = Task("linear", Gaussian((self.beta, self.beta)), MLP(self.x.shape[1], hidden=(), bias=False))
         hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta} | others
         minibatches = updates * method.batches_per_update
         schedule = Schedule(len(self.x), batch_size, minibatches, method.batches_per_update, minibatches)
@@ -60,7 +64,7 @@ class LinearProblem(NamedTuple):
         data = Data.of(np.concatenate([self.x, np.eye(dim)]), np.concatenate([self.y, np.zeros(dim)]))
         return Stack(
             method,
-            task,
+            self.task,
             data,
             fits,
             schedule,

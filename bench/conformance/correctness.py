@@ -27,6 +27,7 @@ from methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
 MAX_LOG_CORNERS = 6
+CONJUGATE_DIMS = 3, 8  # the first that the method can be used on; one with many factors needs many weights
 CONJUGATE_SEEDS, CONJUGATE_UPDATES, CONJUGATE_SAMPLES = 8, 6000, 2000
 MEAN_TOLERANCE = 0.25  # exact posterior standard deviations, mean over the seeds
 SPREAD_TOLERANCE = 0.15  # relative, mean over the seeds
@@ -63,7 +64,10 @@ def finds_the_conjugate_posterior(examined: Examined) -> str:
         return "not applicable: no posterior of the weights under N(0, I / prior_precision)"
     if REGRESSION not in examined.tasks:
         return f"not applicable: {method.excludes(REGRESSION)}"
-    problem = conjugate.orthogonal(0)
+    problems = [conjugate.orthogonal(0, dim=dim) for dim in CONJUGATE_DIMS]
+    problem = next((one for one in problems if not method.excludes(one.task)), None)
+    if problem is None:
+        return f"not applicable: {method.excludes(problems[-1].task)}"
     exact = problem.posterior()
     exact_sd = np.sqrt(np.diag(exact.covariance))
     lr = method.search_space(REGRESSION).get("lr")

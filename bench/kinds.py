@@ -91,6 +91,8 @@ class Fidelity(Kind):
         from methods import nuts
 
         source = datasets.entry(dataset)
+        if source.model is None:
+            return "its source names no model whose posterior would be the truth", "give its `datasets.Source` a `model`"
         solved = not source.model.hidden and (source.task == "regression" or source.n_features <= 2)
         if solved or nuts.is_installed():
             return None

@@ -344,6 +344,12 @@ def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
     assert plan.runnable(request(), ["yacht"]) == (["yacht"], [])
 
 
+def test_a_set_without_a_model_has_no_truth():
+    here, (missing,) = plan.runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
+    assert here == ["yacht-linear"]
+    assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
+
+
 def test_a_preset_leaves_out_what_takes_long_unless_it_is_asked_for():
     assert "yacht-net" not in plan.chosen_datasets(request(suite="posterior"))
     assert "yacht-linear" in plan.chosen_datasets(request(suite="posterior"))

@@ -92,7 +92,7 @@ class Fidelity(Kind):
 
         source = datasets.entry(dataset)
         if source.model is None:
-            return "its source names no model whose posterior would be the truth", "give its `datasets.Source` a `model`"
+            return "it names no model whose posterior would be the truth", "give its `datasets.Source` a `model`"
         solved = not source.model.hidden and (source.task == "regression" or source.n_features <= 2)
         if solved or nuts.is_installed():
             return None

@@ -1,12 +1,19 @@
 """What the cells of a suite are: which methods there are for them, and who runs them. Imports nothing heavy."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 import datasets
 import methods
 from bench.protocol import Protocol
 from bench.streams import estimators
+
+if TYPE_CHECKING:
+    from methods.problem import Task
 
 
 @dataclass(frozen=True)
@@ -53,11 +60,9 @@ class Kind:
         """What besides the data is missing here to run a data set, and the remedy; None if nothing is."""
         return None
 
-    def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
-        """Why a method cannot be used on a data set, or None."""
-        from bench.tasks import task_of
-
-        return methods.get(method).excludes(task_of(suite, dataset, protocol.likelihood))
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
+        """Why a method cannot be used on a data set, of which `task` makes the task, or None."""
+        return methods.get(method).excludes(task())
 
 
 class Streams(Kind):
@@ -79,7 +84,7 @@ class Streams(Kind):
     def in_words(self, protocol: Protocol) -> str:
         return f"streams of up to {protocol.stream_length:,} vectors"
 
-    def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         return estimators.excludes(method, dataset)
 
 
@@ -98,8 +103,8 @@ class Fidelity(Kind):
             return None
         return "its truth has to be sampled, and JAX and NumPyro are not installed", nuts.REMEDY
 
-    def excludes(self, suite: str, method: str, dataset: str, protocol: Protocol) -> str | None:
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         in_weights = not datasets.entry(dataset).model.hidden
         if in_weights and not methods.get(method).weight_posterior:
             return "it does not approximate the posterior of the weights under the prior N(0, I / prior_precision)"
-        return super().excludes(suite, method, dataset, protocol)
+        return super().excludes(method, dataset, task)

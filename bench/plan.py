@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import datasets
@@ -116,10 +117,14 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
 
 def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
     """Why a method cannot be used on a data set, for each (method, data set) that does not go together."""
+    from bench.tasks import task_of
+
     _, protocol = protocol_of(request)
     excludes = suite_of(request).kind.excludes
     reasons = {
-        (method, name): excludes(request.suite, method, name, protocol) for method in method_names for name in names
+        (method, name): excludes(method, name, partial(task_of, request.suite, name, protocol.likelihood))
+        for method in method_names
+        for name in names
     }
     return {pair: reason for pair, reason in reasons.items() if reason}
 

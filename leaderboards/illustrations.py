@@ -10,7 +10,7 @@ from markupsafe import Markup
 from leaderboards.details import detail, details
 from leaderboards.formats import visible
 from leaderboards.metrics import metric
-from leaderboards.truths import bands, contours, curves
+from leaderboards.truths import bands, contours, curves, principal_axes
 
 
 class Plot(NamedTuple):
@@ -27,20 +27,27 @@ def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: st
     if finished.empty:
         return []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate((_contours, _bands, _curves))]
+    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate((_posteriors, _bands, _curves))]
     return [plot for plot in found if plot]
 
 
-def _contours(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     tables = details(folder, "posteriors", cells)
-    tables = {method: table for method, table in tables.items() if len(table["mean"][0]) == 2}
     if not tables:
         return None
+    if len(next(iter(tables.values()))["mean"][0]) == 2:
+        return Plot(
+            Markup(contours(tables, key)),
+            f"Posterior of two weights by {_named(tables)} over the true one",
+            "The true posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its first "
+            "split; a cross alone is a point estimate, an empty panel a posterior elsewhere.",
+        )
     return Plot(
-        Markup(contours(tables, key)),
-        f"Posterior of two weights by {_named(tables)} over the true one",
-        "The true posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its first split; "
-        "a cross alone is a point estimate, an empty panel a posterior elsewhere.",
+        Markup(principal_axes(tables, key)),
+        f"Posterior along the true one's principal axes by {_named(tables)}",
+        "Each method's mean ± 2 standard deviations (lines) along the principal axes of the true posterior, the widest "
+        "first, in the true standard deviations of each, on its first split; grey: the truth. A short line is too "
+        "sure, a long one not sure enough.",
     )
 
 

@@ -1,4 +1,6 @@
-"""Figures of the suites that know the truth: contours of two weights, bands of a function, distances along a stream."""
+"""Figures of the suites that know the truth: contours of two weights, principal axes of more, bands of a function,
+distances along a stream.
+"""
 
 from collections.abc import Mapping
 from math import ceil
@@ -9,7 +11,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from leaderboards.formats import visible
 from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
@@ -18,6 +20,7 @@ WIDTH, PANEL, FOOT = 7.6, 1.75, 0.45  # inches: of a figure, of a panel's height
 COLUMNS = 4
 REACH = 4.0  # standard deviations of the truth that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours
+AXES_REACH = 5.0  # standard deviations of the truth that a panel of principal axes shows either way
 LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (THEIRS, "--"))
 
 
@@ -46,6 +49,41 @@ def contours(tables: Mapping[str, pd.DataFrame], key: str) -> str:
             limits(middle - REACH * sd, middle + REACH * sd)
 
     return _panels(list(tables), panel, ("weight 1", "weight 2"), key)
+
+
+def principal_axes(tables: Mapping[str, pd.DataFrame], key: str) -> str:
+    """SVG, a panel per method: mean +-2 sd of its Gaussian along each principal axis of the true one, in true sd.
+
+    `tables` have the columns of `bench.schema.POSTERIORS`.
+    """
+
+    def panel(axes: Axes, method: str) -> None:
+        middle, sd = along_principal_axes(tables[method])
+        dim = len(middle)
+        axis = np.arange(1, dim + 1)
+        axes.axhspan(-2, 2, color=RULE, linewidth=0)
+        axes.vlines(axis, middle - 2 * sd, middle + 2 * sd, color=OURS, linewidth=min(3, 60 / dim))
+        axes.plot(axis, middle, ".", color=INK, markersize=min(4, 90 / dim))
+        axes.set_xlim(0.5, dim + 0.5)
+        axes.set_ylim(-AXES_REACH, AXES_REACH)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, min_n_ticks=2))
+
+    return _panels(list(tables), panel, ("principal axis", "true sd"), key)
+
+
+def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and sd (D,) of a method's Gaussian along the true one's principal axes, in the true sd of each.
+
+    With the eigenvectors v_i and eigenvalues l_i of the true covariance, largest first, a method of mean m and
+    covariance S has the mean v_i'(m - m_true) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
+    of `bench.schema.POSTERIORS`.
+    """
+    truth, own = (table.set_index("who").loc[who] for who in ("truth", "method"))
+    true_covariance, covariance = (np.reshape(one["covariance"], 2 * [len(one["mean"])]) for one in (truth, own))
+    values, vectors = np.linalg.eigh(true_covariance)
+    axes = vectors[:, ::-1] / np.sqrt(values[::-1])
+    variances = np.einsum("di,de,ei->i", axes, covariance, axes)
+    return axes.T @ (own["mean"] - truth["mean"]), np.sqrt(variances.clip(min=0))
 
 
 def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None, key: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from bench.schema import BANDS, POSTERIORS, cell_key
 from leaderboards.illustrations import illustrations
-from leaderboards.truths import bands, contours, curves
+from leaderboards.truths import along_principal_axes, bands, contours, curves, principal_axes
 
 
 def posterior(mean=(0.0, 0.0), covariance=(1.0, 0.5, 0.5, 1.0)) -> pd.DataFrame:
@@ -47,6 +47,29 @@ def test_every_method_has_a_panel_of_contours():
     assert "nan" not in svg.lower()
 
 
+def of_three_weights(mean, covariance) -> pd.DataFrame:
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    truth = rotation @ np.diag([0.01, 4.0, 1.0]) @ rotation.T
+    rows = [
+        {"who": "method", "mean": rotation @ mean, "covariance": (rotation @ covariance @ rotation.T).ravel()},
+        {"who": "truth", "mean": np.zeros(3), "covariance": truth.ravel()},
+    ]
+    return pa.Table.from_pylist(rows, schema=POSTERIORS).to_pandas()
+
+
+def test_along_the_true_posteriors_axes_widest_first_a_method_is_in_true_standard_deviations():
+    mean, sd = along_principal_axes(of_three_weights([0.1, 6.0, 2.0], np.diag([0.04, 4.0, 0.25])))
+    np.testing.assert_allclose(np.abs(mean), [3, 2, 1])
+    np.testing.assert_allclose(sd, [1, 0.5, 2])
+
+
+def test_every_method_has_a_panel_of_principal_axes():
+    tables = {name: of_three_weights(np.ones(3), one) for name, one in (("vifa", np.eye(3)), ("map", 0 * np.eye(3)))}
+    svg = principal_axes(tables, "a0")
+    assert all(f">{text}<" in svg for text in ("vifa", "map", "principal axis"))
+    assert "nan" not in svg.lower()
+
+
 def test_bands_show_methods_the_reference_and_the_points():
     with_points = bands({"vifa": band(), "map": band(0.0)}, (np.array([-1.0, 1.0]), np.array([0.0, 1.0])), "b0")
     assert all(f">{name}<" in with_points for name in ("vifa", "map"))
@@ -64,10 +87,11 @@ def test_curves_have_a_line_per_method_and_plain_numbers():
     "draw",
     [
         lambda key: contours({"vifa": posterior()}, key),
+        lambda key: principal_axes({"vifa": of_three_weights(np.zeros(3), np.eye(3))}, key),
         lambda key: bands({"vifa": band()}, None, key),
         lambda key: curves(curve().assign(method="vifa"), "rel_cov", "Covariance", key),
     ],
-    ids=["contours", "bands", "curves"],
+    ids=["contours", "principal axes", "bands", "curves"],
 )
 def test_figures_take_the_pages_colours_and_are_the_same_bytes_again(draw):
     svg = draw("p0")

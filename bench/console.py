@@ -150,17 +150,26 @@ def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[st
 
 @contextmanager
 def _polling(progress: Progress, bar: TaskID, running: dict) -> Iterator[None]:
-    """Keeps the bar at the work of all cells less what is left of those in `running`, cells under way included."""
-    from bench.scheduler import fraction_done
+    """Keeps the bar at the work of all cells less what is left of those in `running`, cells under way included.
 
-    total, stop = progress.tasks[bar].total, Event()
+    What jobs do besides training is told in the bar's description, or once on a line where no bar can be seen.
+    """
+    from bench.scheduler import told
+
+    total, stop, announced = progress.tasks[bar].total, Event(), set()
 
     def poll() -> None:
         while not stop.wait(POLL_SECONDS):
             now = dict(running)
-            left_of = {job: 1 - fraction_done(job) for job in set(now.values())}
-            left = sum(cell.work * left_of[job] for cell, job in now.items())
+            states = {job: told(job) for job in set(now.values())}
+            left = sum(cell.work * (1 - states[job].done) for cell, job in now.items())
             progress.update(bar, completed=total - left)
+            for state in states.values():
+                if state.aside:
+                    progress.update(bar, description=f"{state.aside}: {state.aside_done:.0%}")
+                if state.aside and state.aside not in announced and not progress.console.is_terminal:
+                    announced.add(state.aside)
+                    progress.console.print(state.aside)
 
     thread = Thread(target=poll, daemon=True)
     thread.start()

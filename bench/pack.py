@@ -6,7 +6,7 @@ What is fitted and how it is scored is up to the kind of suite: `bench.predictio
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, isfinite
@@ -22,7 +22,7 @@ import datasets
 import methods
 from bench.cells import Cell
 from bench.minibatches import Schedule
-from bench.progress import Progress
+from bench.progress import Progress, Tell
 from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.seeds import seed_of
@@ -75,7 +75,7 @@ class End:
 class Pack(ABC):
     """The steps of a job; what one finds out about a cell goes into `found` at once, and a later failure keeps it."""
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]):
+    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
         self.cells, self.journals, self.device, self.found = job.cells, job.journals, torch.device(job.device), found
         first = job.cells[0]
         self.protocol = first.protocol

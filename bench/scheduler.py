@@ -1,5 +1,6 @@
 """Runs jobs on worker processes through joblib; a worker that dies takes no other job with it."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench.pack import Job
+from bench.progress import Told
 from bench.worker import Outcome, failed_row, run
 
 MAX_SILENT_DEATHS = 3
@@ -20,7 +22,7 @@ MAX_SILENT_DEATHS = 3
 class Marked:
     """A job with the file that exists while it runs, which tells a dead worker's job from those still waiting.
 
-    The file holds the fraction that is done.
+    The file holds what the job last told, as JSON.
     """
 
     job: Job
@@ -36,12 +38,12 @@ def marker_of(job: Job) -> Path:
     return job.journals[0].with_suffix(".running")
 
 
-def fraction_done(job: Job) -> float:
-    """What a running job last told of its progress; 0 for one that does not run or has not told yet."""
+def told(job: Job) -> Told:
+    """What a running job last told; nothing done by one that does not run or has not told yet."""
     try:
-        return float(marker_of(job).read_text())
+        return Told(*json.loads(marker_of(job).read_text()))
     except (OSError, ValueError):  # not there, or half written
-        return 0.0
+        return Told(0.0)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
@@ -101,6 +103,6 @@ def _run_marked(marked: Marked) -> tuple[Job, list[Outcome]]:
     marked.marker.parent.mkdir(parents=True, exist_ok=True)
     marked.marker.touch()
     try:
-        return marked.job, run(marked.job, tell=lambda fraction: marked.marker.write_text(f"{fraction:.4f}"))
+        return marked.job, run(marked.job, tell=lambda one: marked.marker.write_text(json.dumps(one)))
     finally:
         marked.marker.unlink(missing_ok=True)

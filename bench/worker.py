@@ -1,7 +1,7 @@
 """From a job to its cells' rows: whatever goes wrong on the way is a row too."""
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from bench import memory
 from bench.cells import Cell
 from bench.pack import End, Job
 from bench.process import settle
+from bench.progress import Tell
 from bench.provenance import code_revision, host, versions
 from bench.schema import SCHEMA_VERSION
 from bench.suites import SUITES
@@ -27,10 +28,10 @@ class Outcome:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
-def run(job: Job, tell: Callable[[float], None] = lambda fraction: None) -> list[Outcome]:
+def run(job: Job, tell: Tell = lambda told: None) -> list[Outcome]:
     """Run the cells of a job. Whatever goes wrong inside becomes a row's status and error; nothing is raised.
 
-    `tell` is called now and then with the fraction of the job's updates that are done.
+    `tell` is called now and then with how far the job is.
     """
     settle()
     device = torch.device(job.device)

@@ -1,13 +1,13 @@
 """How close is an approximate posterior to the true one? Cells that are judged by that, and the truths."""
 
-from collections.abc import Callable
 from typing import Any
 
 import datasets
 from bench.pack import Job, Pack
+from bench.progress import Tell
 
 
-def pack_of(job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]) -> Pack:
+def pack_of(job: Job, found: list[dict[str, Any]], tell: Tell) -> Pack:
     """The steps of a job whose data set's model is linear, or a network."""
     from bench.fidelity.functions import FunctionPack
     from bench.fidelity.weights import WeightPack

@@ -4,7 +4,7 @@ The weights' posterior has many modes that are the same function, so weights are
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from bench.fidelity.sampled import sampled
 from bench.metrics.agreement import compare, sd_ratio
 from bench.pack import End, Job
 from bench.prediction import PredictionPack
+from bench.progress import Tell
 from bench.row import Fit
 from bench.schema import BANDS
 from datasets import Standardisation
@@ -33,7 +34,7 @@ class FunctionPack(PredictionPack):
     The model's precisions are not tuned: they belong to the truth.
     """
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]):
+    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
         super().__init__(job, found, tell)
         self._source = datasets.entry(self.cells[0].dataset)
         model = self._source.model
@@ -65,7 +66,7 @@ class FunctionPack(PredictionPack):
         part = network_part(self._source, self.dataset, split.train)
         scaling, y_scaling = (Standardisation.of(one, split.train) for one in (self.dataset.x, self.dataset.y))
         x = (np.concatenate([self.dataset.x[split.test], self.dataset.ood]) - scaling.mean) / scaling.scale
-        truth = sampled(part, name, TRUTH_SEED, x, lambda fraction: None)
+        truth = sampled(part, name, TRUTH_SEED, x, self.progress.aside(f"sampling the reference {name}"))
         outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(torch.tensor(truth.draws), torch.tensor(x))
         found = part.predictive(outputs, float(y_scaling.mean))
         cut = [len(split.test), len(self.dataset.ood)]

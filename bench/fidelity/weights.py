@@ -15,6 +15,7 @@ from bench.fidelity.sampled import sampled
 from bench.fidelity.truth import Truth, exact, grid
 from bench.metrics.agreement import compare
 from bench.pack import End, Job, Pack
+from bench.progress import Tell
 from bench.row import Data, Fit
 from bench.schema import POSTERIORS
 from bench.seeds import seed_of
@@ -41,7 +42,7 @@ class WeightPack(Pack):
     dtype = torch.float64
     fits_per_trial = 1
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]):
+    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
         super().__init__(job, found, tell)
         first = self.cells[0]
         source = datasets.entry(first.dataset)
@@ -114,7 +115,7 @@ class WeightPack(Pack):
         if (which, number) not in self._truths:
             part = (self._judged if which == "judged" else self._tuned_on)[number]
             name = f"{self.cells[number].dataset}-split{self.cells[number].split:02d}-{which}"
-            truth = truth_of(part, name)
+            truth = truth_of(part, name, self.progress.aside(f"sampling the reference {name}"))
             self._truths[which, number] = truth, Target(truth.mean, truth.covariance)
         return self._truths[which, number][0]
 
@@ -134,13 +135,13 @@ class WeightPack(Pack):
         return self._judged[number].predictive(outputs, y_mean=0.0)
 
 
-def truth_of(part: Part, name: str) -> Truth:
-    """The posterior of a linear part, in the most exact way that there is."""
+def truth_of(part: Part, name: str, tell: Callable[[float], None]) -> Truth:
+    """The posterior of a linear part, in the most exact way that there is; `tell` is told the fraction sampled."""
     if part.likelihood.kind == "gaussian":
         return exact(part, TRUTH_SEED)
     if part.network.dim == 2:
         return grid(part, TRUTH_SEED)
-    return sampled(part, name, TRUTH_SEED, part.x[:0], lambda fraction: None)
+    return sampled(part, name, TRUTH_SEED, part.x[:0], tell)
 
 
 def _outputs(predictive: Predictive) -> np.ndarray:

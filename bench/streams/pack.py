@@ -1,7 +1,7 @@
 """The steps of a job whose cells fit Gaussians to streams: draw, fit, compare with the truth as the stream grows."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor
 import datasets
 from bench.distances import Target
 from bench.pack import End, Job
-from bench.progress import Progress
+from bench.progress import Progress, Tell
 from bench.seeds import seed_of
 from bench.streams.estimators import ESTIMATORS
 from bench.streams.fitting import Gaussian
@@ -28,7 +28,7 @@ class StreamPack:
     Every estimator sees the same stream of a split: its seed does not depend on the method.
     """
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Callable[[float], None]):
+    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
         self.cells, self.found, self.device = job.cells, found, torch.device(job.device)
         first = job.cells[0]
         dataset = datasets.load(first.dataset, job.data_dir)

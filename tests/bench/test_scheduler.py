@@ -7,8 +7,9 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench.cells import Cell
 from bench.pack import Job
+from bench.progress import Told
 from bench.protocol import Protocol
-from bench.scheduler import fraction_done, marker_of, run_jobs
+from bench.scheduler import marker_of, run_jobs, told
 from methods import registry
 
 TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
@@ -104,8 +105,8 @@ def test_workers_that_die_before_any_cell_end_the_run(tmp_path, monkeypatch):
 
 def test_a_half_written_or_absent_progress_counts_as_none(tmp_path):
     one = job("map", 0, tmp_path)
-    assert fraction_done(one) == 0
-    marker_of(one).write_text("")
-    assert fraction_done(one) == 0
-    marker_of(one).write_text("0.2500")
-    assert fraction_done(one) == 0.25
+    assert told(one) == Told(0)
+    marker_of(one).write_text('[0.25, "sampl')
+    assert told(one) == Told(0)
+    marker_of(one).write_text('[0.25, "sampling", 0.5]')
+    assert told(one) == Told(0.25, "sampling", 0.5)

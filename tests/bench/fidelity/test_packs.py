@@ -14,6 +14,7 @@ from bench.fidelity.functions import regions
 from bench.fidelity.sampled import Refused
 from bench.fidelity.truth import Truth
 from bench.pack import Job
+from bench.progress import Told
 from bench.protocol import Protocol
 from bench.schema import BANDS, CELLS, POSTERIORS
 from bench.worker import Outcome, run
@@ -22,11 +23,11 @@ TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, valida
 
 
 def outcomes(
-    tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", **changes
+    tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", tell=print, **changes
 ) -> list[Outcome]:
     cells = tuple(Cell(suite, dataset, method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
     journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.jsonl" for cell in cells)
-    return run(Job(cells, journals, None, "cpu"))
+    return run(Job(cells, journals, None, "cpu"), tell)
 
 
 def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
@@ -97,6 +98,18 @@ def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path
     assert row["sd_ratio_between"] == pytest.approx(sd[between].mean() / theirs[between].mean(), rel=1e-5)
     assert row["sd_ratio_far"] == pytest.approx(sd[far].mean() / theirs[far].mean(), rel=1e-5)
     np.testing.assert_allclose(bands["noise_sd"].to_numpy(), 0.1, rtol=1e-5)
+
+
+def test_sampling_the_reference_is_told_beside_the_jobs_own_progress(tmp_path, monkeypatch):
+    def slow(part, name, seed, probes, tell):
+        tell(0.43)
+        return gaussian_weights(part, name, seed, probes, tell)
+
+    monkeypatch.setattr("bench.progress.TELL_SECONDS", 0.0)
+    monkeypatch.setattr(functions, "sampled", slow)
+    told = []
+    outcomes(tmp_path, "toy", "map", suite="toy", tell=told.append, epochs=2, batch_size=50)
+    assert told[-1] == Told(1.0, "sampling the reference toy-split00", 0.43)
 
 
 def test_the_references_functions_are_in_original_units(tmp_path, monkeypatch):

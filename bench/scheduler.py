@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,6 +79,8 @@ def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
 
 
 def _on_processes(jobs: Sequence[Marked], workers: int) -> Iterator[tuple[Job, list[Outcome]]]:
+    # loky replaces a worker that has grown by 300 MB, which compiling alone can do, and calls it a possible leak.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
     # batch_size 1: loky would otherwise glue short jobs together, and a death would take them all.
     with parallel_config(backend="loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")

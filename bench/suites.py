@@ -70,7 +70,7 @@ SUITES = {
             "quick": Protocol(
                 epochs=1000,
                 batch_size=100,
-                trials=5,
+                trials=10,
                 folds=3,
                 samples=200,
                 validation_samples=30,

@@ -21,7 +21,7 @@ class Data:
     """A data set on a device, held once and shared by all rows of a stack.
 
     Attributes:
-        x: (N, P), features in original units, float64.
+        x: (N, P), features in original units, float64; of images pixels, uint8.
         y: (N,), targets in original units, or class numbers; float64.
     """
 
@@ -59,15 +59,30 @@ class Row(NamedTuple):
     hparams: dict[str, Tensor]  # () each
 
 
-def rows_of(fits: Sequence[Fit], data: Data, dtype: torch.dtype, *, standardise_x: bool, standardise_y: bool) -> Row:
-    """The fits as one stacked `Row`, each standardised by the statistics of its own training rows."""
+def rows_of(
+    fits: Sequence[Fit],
+    data: Data,
+    dtype: torch.dtype,
+    *,
+    standardise_x: bool,
+    standardise_y: bool,
+    channels: int | None = None,
+) -> Row:
+    """The fits as one stacked `Row`, each standardised by the statistics of its own training rows.
+
+    x is standardised column by column, or with `channels` given, as images of that many channels, each as a whole.
+    """
+
+    def scaling(rows: np.ndarray) -> Standardisation:
+        return Standardisation.of(x, rows) if channels is None else Standardisation.of_channels(x, rows, channels)
+
     x, y = data.x.cpu().numpy(), data.y.cpu().numpy()
     x_identity, y_identity = (np.zeros(x.shape[1]), np.ones(x.shape[1])), (0.0, 1.0)
     # Trials and members share their fold's index array, so a fold's statistics are computed once.
     folds = {id(fit.rows): fit.rows for fit in fits}
     known = {
         key: (
-            *(Standardisation.of(x, rows) if standardise_x else x_identity),
+            *(scaling(rows) if standardise_x else x_identity),
             *(Standardisation.of(y, rows) if standardise_y else y_identity),
         )
         for key, rows in folds.items()
@@ -126,6 +141,8 @@ class Model:
         return self.method.predict(self._problem(row), posterior, x, hparams, noise, n_samples)
 
     def _standardised(self, row: Row, x: Tensor) -> Tensor:
+        if x.dtype == torch.uint8:  # images: double precision would cost time and memory for nothing
+            return (x.to(self.dtype) - row.x_mean.to(self.dtype)) / row.x_scale.to(self.dtype)
         return ((x - row.x_mean) / row.x_scale).to(self.dtype)
 
     def _targets(self, row: Row, y: Tensor) -> Tensor:

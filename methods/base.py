@@ -49,6 +49,10 @@ class Method(ABC):
         members: independent fits (own seed, own order of minibatches) whose predictive samples are pooled.
         likelihoods: kinds (`methods.likelihoods.KINDS`) that it can be used with.
         sweeps: whether `sweep` is to be called after the last update.
+        one_pass: whether `predict` looks at x once, whatever the number of samples; then a large network is given all
+            samples at once, and otherwise one after the other.
+        constant_rate: whether the learning rate has to stay what it is, because the method lives on what SGD does at a
+            constant rate, or means more than a step's length by it.
         stackable: False for a wrapper round a foreign library, whose fits then run one by one.
         gaussian: whether its posteriors include every factorised Gaussian; `check` then holds its spread to the exact
             posterior of a linear model, and its mean in any case.
@@ -65,6 +69,8 @@ class Method(ABC):
     members: int = 1
     likelihoods: tuple[str, ...] = KINDS
     sweeps: bool = False
+    one_pass: bool = False
+    constant_rate: bool = False
     stackable: bool = True
     gaussian: bool = False
     weight_posterior: bool = True

@@ -69,6 +69,7 @@ class DirectUQ(Method):
 
     paper = Paper("Wei and Khardon", "Direct Uncertainty Quantification")
     weight_posterior = False
+    one_pass = True
 
     def __init__(self, mc_samples: int = 10):
         self.mc_samples = mc_samples

@@ -116,6 +116,8 @@ class LastLayerLaplace(Laplace):
     title = "Laplace, last layer"
     paper = Paper("Daxberger et al. 2021", "Laplace Redux - Effortless Bayesian Deep Learning")
 
+    one_pass = True
+
     def uncertain(self, network: Network) -> int:
         return sum(network.layers[-1].sizes)
 

@@ -40,14 +40,21 @@ class Noise:
         return torch.special.ndtr(self.normal(*shape))
 
 
-class NoiseGauge(Noise):
-    """Deals freshly drawn numbers without end; `used` then tells how long a tape a method needs."""
+class LiveNoise(Noise):
+    """Draws as it is asked, from a generator of its own: for one large network, whose tape would not fit."""
 
-    def __init__(self, dtype: torch.dtype, device: torch.device | str = "cpu"):
+    def __init__(self, generator: torch.Generator, dtype: torch.dtype):
         self._used = 0
-        self._options = {"dtype": dtype, "device": device}
-        self._generator = torch.Generator(device=device).manual_seed(0)
+        self._generator = generator
+        self._options = {"dtype": dtype, "device": generator.device}
 
     def normal(self, *shape: int) -> Tensor:
         self._used += math.prod(shape)
         return torch.randn(shape, generator=self._generator, **self._options)
+
+
+class NoiseGauge(LiveNoise):
+    """Deals freshly drawn numbers without end; `used` then tells how long a tape a method needs."""
+
+    def __init__(self, dtype: torch.dtype, device: torch.device | str = "cpu"):
+        super().__init__(torch.Generator(device=device).manual_seed(0), dtype)

@@ -86,6 +86,7 @@ class OnlineEM(Method):
     title = "Online EM factor analysis"
     paper = Paper("Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
 
+    constant_rate = True
     estimator: ClassVar = ExpectationMaximisation
 
     def __init__(self, latent_dim: int = 10):

@@ -64,6 +64,8 @@ class SLANG(Method):
         "SLANG: Fast Structured Covariance Approximations for Bayesian Deep Learning with Natural Gradient",
     )
 
+    constant_rate = True  # it is also the weight of the newest gradients in the precision
+
     def __init__(self, latent_dim: int = 1, mc_samples: int = 4):
         self.latent_dim = latent_dim
         self.mc_samples = mc_samples

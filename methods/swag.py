@@ -86,6 +86,7 @@ class SWA(Method):
     title = "SWA"
     paper = Paper("Izmailov et al. 2018", "Averaging Weights Leads to Wider Optima and Better Generalization")
 
+    constant_rate = True
     rank = 0
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:

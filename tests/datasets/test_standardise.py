@@ -65,6 +65,20 @@ def test_a_column_that_is_constant_up_to_rounding_is_not_amplified():
     assert np.abs(column - mean).max() < 1e-15
 
 
+@pytest.mark.parametrize("rows_at_once", [2, 4096])
+def test_every_channel_of_the_chosen_images_gets_mean_zero_and_unit_variance(monkeypatch, rows_at_once):
+    monkeypatch.setattr("datasets.standardise.ROWS_AT_ONCE", rows_at_once)
+    pixels = np.random.default_rng(0).integers(0, 256, size=(9, 3, 20), dtype=np.uint8)
+    pixels[:, 2] = 7
+    rows = [0, 2, 3, 8, 5]
+    mean, scale = Standardisation.of_channels(pixels.reshape(9, 60), rows, 3)
+    z = ((pixels.reshape(9, 60) - mean) / scale)[rows].reshape(5, 3, 20)
+    np.testing.assert_allclose(z.mean(axis=(0, 2)), 0, atol=1e-12)
+    np.testing.assert_allclose(z.std(axis=(0, 2)), [1, 1, 0], atol=1e-12)
+
+
 def test_no_rows_are_refused():
     with pytest.raises(ValueError, match="0 rows"):
         Standardisation.of(np.ones((3, 2)), [])
+    with pytest.raises(ValueError, match="0 rows"):
+        Standardisation.of_channels(np.ones((3, 4), dtype=np.uint8), [], 1)

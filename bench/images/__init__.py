@@ -1,0 +1,1 @@
+"""Image classifiers: networks too large to be stacked, and what they are judged by."""

@@ -61,7 +61,7 @@ def places(cells) -> Iterator[Place]:
     tuned = cells[cells["hparams"].notna()]
     for (suite, dataset, method, text), rows in tuned.groupby(["suite", "dataset", "method", "protocol"]):
         protocol = Protocol(**json.loads(text))
-        space = space_of(methods.get(method), task_of(suite, dataset, protocol.likelihood), protocol)
+        space = space_of(methods.get(method), task_of(suite, dataset, protocol), protocol)
         chosen = [json.loads(one) for one in rows["hparams"]]
         for name, distribution in space.items():
             found = [position(one[name], distribution) for one in chosen]

@@ -51,9 +51,10 @@ class Kind:
         """The budget of a cell."""
         limits = {"minibatches": protocol.max_minibatches, "updates": protocol.max_updates}
         limit = "".join(f", at most {most} {what}" for what, most in limits.items() if most)
+        searched = f"{protocol.trials} {protocol.sampler} trials x {protocol.folds} folds"
         return (
-            f"{protocol.trials} {protocol.sampler} trials x {protocol.folds} folds, {protocol.epochs} epochs of "
-            f"batches of {protocol.batch_size}{limit}, {protocol.samples} test samples"
+            f"{'no tuning' if protocol.sampler == 'centre' else searched}, {protocol.epochs} epochs of batches of "
+            f"{protocol.batch_size}{limit}, {protocol.samples} test samples"
         )
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
@@ -86,6 +87,18 @@ class Streams(Kind):
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         return estimators.excludes(method, dataset)
+
+
+class Images(Kind):
+    """Cells in which one network at a time is trained on images."""
+
+    def in_words(self, protocol: Protocol) -> str:
+        searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"
+        images = f", {protocol.max_train:,} images" if protocol.max_train else ""
+        return (
+            f"{protocol.network}, {searched}, {protocol.epochs} epochs of batches of {protocol.batch_size}{images}, "
+            f"{protocol.samples} test samples"
+        )
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.tuner import Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
+from bench.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
 from methods.base import Method
 from methods.problem import Task
 
@@ -180,8 +180,10 @@ class Pack(ABC):
             }
         return self.judge(stack, numbers)
 
-    def _tune(self) -> list[Search]:
-        """The finished study of each cell."""
+    def _tune(self) -> list[Search] | list[Centred]:
+        """The finished study of each cell, or what stands for it where nothing is tuned."""
+        if self.search.sampler == "centre":
+            return [Centred(dict(self.space))] * len(self.cells)
         searches = [
             Search(journal, dict(self.space), self.search, cell.fit_seed)
             for cell, journal in zip(self.cells, self.journals, strict=True)

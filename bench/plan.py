@@ -122,7 +122,7 @@ def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]
     _, protocol = protocol_of(request)
     excludes = suite_of(request).kind.excludes
     reasons = {
-        (method, name): excludes(method, name, partial(task_of, request.suite, name, protocol.likelihood))
+        (method, name): excludes(method, name, partial(task_of, request.suite, name, protocol))
         for method in method_names
         for name in names
     }

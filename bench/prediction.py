@@ -26,7 +26,7 @@ class PredictionPack(Pack):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         first = self.cells[0]
-        self.task = task_of(first.suite, first.dataset, self.protocol.likelihood)
+        self.task = task_of(first.suite, first.dataset, self.protocol)
         self.space = space_of(self.method, self.task, self.protocol)
         x = np.concatenate([self.dataset.x, self.dataset.ood])
         y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])  # the latter are never looked at

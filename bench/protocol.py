@@ -4,12 +4,27 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
 
-LATER = {"space", "likelihood", "stream_length", "max_updates"}  # attributes that the first results did not have
+# Attributes that the first results did not have.
+LATER = {"space", "likelihood", "stream_length", "max_updates", "network", "schedule", "max_train", "max_test"}
 CHOICES = {
-    "sampler": ("random", "tpe"),
+    "sampler": ("random", "tpe", "centre"),
     "space": ("paper", "wide"),
     "likelihood": ("gaussian", "heteroscedastic"),
+    "network": (
+        "mlp",
+        "cnn",
+        "lenet5",
+        "alexnet",
+        "preresnet20",
+        "preresnet20-frn",
+        "resnet18",
+        "resnet18-gn",
+        "preact-resnet18",
+        "preact-resnet18-gn",
+    ),
+    "schedule": ("constant", "cosine"),
 }
+OPTIONAL = ("max_minibatches", "max_updates", "max_train", "max_test")
 
 
 @dataclass(frozen=True)
@@ -21,7 +36,8 @@ class Protocol:
         batch_size: M, training examples per minibatch.
         trials: hyper-parameter settings drawn per cell.
         folds: parts of the cross-validation inside each train split.
-        sampler: "random" draws all trials at once, "tpe" in rounds that learn from the ones before.
+        sampler: "random" draws all trials at once, "tpe" in rounds that learn from the ones before; "centre" tunes
+            nothing and takes the middle of each range, on the range's own scale.
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
         space: "paper" tunes over the ranges of each method's paper, "wide" over ranges that suit every data set.
@@ -29,6 +45,9 @@ class Protocol:
             the network predicts.
         max_updates: training stops after this many updates, whatever number of minibatches each takes; None for never.
         stream_length: vectors that an estimator of the suite factor-analysis sees.
+        network: of image classifiers; other data have the suite's "mlp".
+        schedule: of the learning rate of image classifiers: "constant", or a "cosine" that falls to zero.
+        max_train, max_test: the most images to train on, and of each set to test on; None for all.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
@@ -44,11 +63,15 @@ class Protocol:
     likelihood: str = "gaussian"
     stream_length: int = 100_000
     max_updates: int | None = None
+    network: str = "mlp"
+    schedule: str = "constant"
+    max_train: int | None = None
+    max_test: int | None = None
 
     def __post_init__(self):
         counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
         least = dict.fromkeys(counts, 1) | {"folds": 2}
-        least |= {name: 1 for name in ("max_minibatches", "max_updates") if getattr(self, name) is not None}
+        least |= {name: 1 for name in OPTIONAL if getattr(self, name) is not None}
         for name, smallest in least.items():
             value = getattr(self, name)
             if type(value) is not int or value < smallest:

@@ -1,7 +1,8 @@
 """What one row of a stack is and does: one model, its own training rows, its own units. No row axis in here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -108,6 +109,14 @@ class Model:
     def __init__(self, method: Method, task: Task, dtype: torch.dtype):
         self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
         self.dtype = dtype
+
+    def with_reference(self, n_rows: int) -> "Model":
+        """The same model where batch normalisation takes its statistics of the first `n_rows` rows of x."""
+        if not self.network.couples_rows:
+            return self
+        model = copy(self)
+        model.network = replace(self.network, n_reference=n_rows)
+        return model
 
     def init(self, row: Row, noise: Noise) -> Any:
         """The state before training."""

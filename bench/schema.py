@@ -86,6 +86,7 @@ COSTS = {
     "tune_seconds": "wall-clock seconds of hyper-parameter search",
     "fit_seconds": "wall-clock seconds of the final fit",
     "predict_seconds_per_1000": "wall-clock seconds to predict 1000 test points",
+    "sgd_ratio": "seconds per minibatch of the final fit over those of plain SGD, measured in the same process",
     "n_weights": "weights of the network",
     "n_parameters": "numbers stored in the posterior",
     "peak_memory_mib": "peak memory of the process (CPU) or the device (GPU) while the cell ran; MiB",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import datasets
-from bench.kinds import Fidelity, Kind, Streams
+from bench.kinds import Fidelity, Images, Kind, Streams
 from bench.protocol import Protocol
 
 
@@ -76,6 +76,49 @@ SUITES = {
                 validation_samples=30,
                 max_updates=2000,
                 space="wide",
+            ),
+        },
+    ),
+    "images": Suite(
+        name="images",
+        title="Image classification",
+        left_out={
+            "quick": ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10"),
+            "tuned": ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10"),
+        },
+        kind=Images("bench.images.pack:ImagePack"),
+        headline={"nmll": "NMLL", "accuracy": "Accuracy"},
+        hidden=(),
+        splits={"paper": 1, "tuned": 1, "quick": 1},
+        presets={
+            "paper": Protocol(
+                epochs=200,
+                batch_size=128,
+                trials=1,
+                sampler="centre",
+                samples=30,
+                network="resnet18",
+                schedule="cosine",
+            ),
+            "tuned": Protocol(
+                epochs=20,
+                batch_size=128,
+                trials=6,
+                samples=30,
+                validation_samples=10,
+                network="lenet5",
+                schedule="cosine",
+            ),
+            "quick": Protocol(
+                epochs=10,
+                batch_size=50,
+                trials=1,
+                sampler="centre",
+                samples=10,
+                network="lenet5",
+                schedule="cosine",
+                max_train=2000,
+                max_test=1000,
             ),
         },
     ),

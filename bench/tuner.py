@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
@@ -40,13 +40,13 @@ class Tuned:
     """The outcome of a study.
 
     Attributes:
-        hparams, score: of the best trial.
+        hparams, score: of the best trial; no score where nothing was tried.
         n_trials, n_failed: trials in all, and those without a usable score.
         seconds: wall-clock time of all rounds, those before an interruption included.
     """
 
     hparams: dict[str, float]
-    score: float
+    score: float | None
     n_trials: int
     n_failed: int
     seconds: float = field(compare=False)
@@ -97,6 +97,17 @@ class Search:
         return Tuned(self._study.best_params, self._study.best_value, len(trials), failed, seconds)
 
 
+class Centred:
+    """No search at all: the middle of every range, on the range's own scale, and the first of choices."""
+
+    def __init__(self, space: dict[str, BaseDistribution]):
+        self._space = space
+
+    def best(self) -> Tuned:
+        """The middle, of no trial and without a score."""
+        return Tuned({name: _middle(one) for name, one in self._space.items()}, None, 0, 0, 0.0)
+
+
 def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -> None:
     """Run the studies of `searches` side by side to their end; those in a round share its time by their trials."""
     for start, end in rounds(protocol):
@@ -118,6 +129,8 @@ def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
 
 def rounds(protocol: Protocol) -> Iterator[tuple[int, int]]:
     """First and one-past-last trial number of each round."""
+    if protocol.sampler == "centre":
+        return
     if protocol.sampler == "random":
         yield 0, protocol.trials
         return
@@ -125,6 +138,14 @@ def rounds(protocol: Protocol) -> Iterator[tuple[int, int]]:
     while start < end:
         yield start, end
         start, end = end, min(end + TPE_ROUND, protocol.trials)
+
+
+def _middle(distribution: BaseDistribution) -> float:
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[0]
+    if getattr(distribution, "log", False):
+        return math.sqrt(distribution.low * distribution.high)
+    return (distribution.low + distribution.high) / 2
 
 
 def _sampler(name: str, seed: int) -> BaseSampler:

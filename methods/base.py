@@ -21,7 +21,7 @@ from methods.networks import Network
 from methods.noise import Noise
 from methods.predictive import Predictive
 from methods.problem import Batch, Problem, Step, Sweep, Task
-from methods.spaces import widened
+from methods.spaces import for_images, widened
 
 
 class Paper(NamedTuple):
@@ -74,7 +74,7 @@ class Method(ABC):
     stackable: bool = True
     gaussian: bool = False
     weight_posterior: bool = True
-    suites: tuple[str, ...] = ("uci", "posterior", "toy")
+    suites: tuple[str, ...] = ("uci", "posterior", "toy", "images")
     limits: str = ""
 
     @abstractmethod
@@ -84,6 +84,10 @@ class Method(ABC):
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         """The same hyper-parameters in ranges wide enough for a fair comparison on any data set."""
         return widened(self.search_space(task))
+
+    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
+        """The same for image classifiers; where nothing is tuned, the middle of each range is taken."""
+        return for_images(self.search_space(task))
 
     def likelihood(self, task: Task) -> Likelihood:
         """The likelihood to use; by default the task's."""

@@ -16,7 +16,13 @@ def OneOf(*values: float) -> CategoricalDistribution:
 
 
 WIDE: Mapping[str, FloatDistribution] = {"lr": LogUniform(1e-4, 1e-1), "prior_precision": LogUniform(1e-3, 1e3)}
+IMAGES: Mapping[str, FloatDistribution] = {"lr": LogUniform(3e-4, 3e-3), "prior_precision": LogUniform(1, 100)}
 NOISE_PRECISION_MARGINS = 10.0, 100.0  # of a wide range below and above the usual one: good models have little noise
+
+
+def for_images(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
+    """The space with the usual hyper-parameters' ranges for Adam and tens of thousands of images; others as they are."""
+    return {name: IMAGES.get(name, distribution) for name, distribution in space.items()}
 
 
 def widened(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:

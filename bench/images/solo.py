@@ -23,6 +23,7 @@ from methods.predictive import Predictive
 from methods.problem import Step, Task
 
 POINTS_AT_ONCE = 1000  # inputs that are predicted, or swept, together
+REFERENCE_ROWS = 500  # training images that batch normalisation takes its statistics of to predict
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, LiveNoise], Tensor]
@@ -146,9 +147,13 @@ class Solo:
         """Of one member: the same samples at all points, whatever number of them is looked at together."""
         number, member = self._members[place]
         fit, row, posterior = self.fits[number], self._rows[number], self.posteriors[place]
+        reference = self._reference(fit)
+        model = self._model.with_reference(len(reference))
 
         def predict(pixels: Tensor, first: int, count: int) -> Predictive:
-            return self._model.predict(row, posterior, pixels, self._noise(fit, member, "predict", first), count)
+            noise = self._noise(fit, member, "predict", first)
+            found = model.predict(row, posterior, torch.cat([reference, pixels]), noise, count)
+            return tree_map(lambda part: part[:, len(reference) :], found)
 
         # Several samples of a large network's weights at once would cost memory and gain nothing.
         at_once = n_samples if self.method.one_pass else 1
@@ -159,6 +164,13 @@ class Solo:
             for first in range(0, n_samples, at_once)
         ]
         return _joined(samples, dim=0)
+
+    def _reference(self, fit: Fit) -> Tensor:
+        """Training images (R, P) that go through the network with those to predict; none where rows are independent."""
+        if not self._model.network.couples_rows:
+            return self.data.x[:0]
+        order = np.random.default_rng(seed_of(fit.seed, "reference")).permutation(fit.rows)
+        return self.data.x[torch.tensor(order[:REFERENCE_ROWS], device=self.data.x.device)]
 
     def _noise(self, fit: Fit, *purpose: Any) -> LiveNoise:
         generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))

@@ -22,6 +22,10 @@ DIFFERENT = {
     "likelihood": "heteroscedastic",
     "stream_length": 1000,
     "max_updates": 50,
+    "network": "lenet5",
+    "schedule": "cosine",
+    "max_train": 2000,
+    "max_test": 1000,
 }
 
 counts = st.integers(1, 10_000)
@@ -31,7 +35,7 @@ protocols = st.builds(
     batch_size=counts,
     trials=counts,
     folds=st.integers(2, 20),
-    sampler=st.sampled_from(["random", "tpe"]),
+    sampler=st.sampled_from(["random", "tpe", "centre"]),
     samples=counts,
     validation_samples=counts,
     max_minibatches=st.none() | counts,
@@ -39,6 +43,10 @@ protocols = st.builds(
     likelihood=st.sampled_from(["gaussian", "heteroscedastic"]),
     stream_length=counts,
     max_updates=st.none() | counts,
+    network=st.sampled_from(["mlp", "lenet5"]),
+    schedule=st.sampled_from(["constant", "cosine"]),
+    max_train=st.none() | counts,
+    max_test=st.none() | counts,
 )
 
 

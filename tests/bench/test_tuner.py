@@ -7,14 +7,14 @@ from itertools import chain
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import FloatDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from bench import tuner
 from bench.protocol import Protocol
-from bench.tuner import ABSURD_NMLL, Diverged, Search, Tuned, mean_over_folds, tune
+from bench.tuner import ABSURD_NMLL, Centred, Diverged, Search, Tuned, mean_over_folds, tune
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 TRIALS = 17  # for TPE rounds of 10, 5 and 2
@@ -288,6 +288,14 @@ def test_an_interrupted_study_keeps_its_failures(journal):
         run(journal, "tpe", Objective(crash_in_round=2, scores=scores))
     assert run(journal, "tpe", Objective(scores=scores)).n_failed == 2
     assert trials_of(journal) == trials_of(journal.with_name("whole"))
+
+
+def test_without_a_search_every_value_is_the_middle_of_its_range():
+    space = SPACE | {"rate": FloatDistribution(0.1, 0.5), "kind": CategoricalDistribution([3, 1])}
+    found = Centred(space).best()
+    assert found.hparams == pytest.approx({"lr": 10**-2.5, "precision": 10**-0.5, "rate": 0.3, "kind": 3})
+    assert (found.score, found.n_trials, found.seconds) == (None, 0, 0)
+    assert list(tuner.rounds(Protocol(sampler="centre"))) == []
 
 
 def test_a_trials_objective_is_the_mean_of_its_own_folds():

@@ -1,7 +1,8 @@
-"""Layers: maps that are linear in their weights, which methods sample, project or mask one layer at a time.
+"""Layers, which methods sample, project or mask one at a time.
 
-A layer's weights are pieces of the network's flat vector: a matrix, and a bias if it has one. As one matrix
-(d_out, d_in), the bias is the last column.
+A layer's weights are pieces of the network's flat vector. Those of a matrix layer are a matrix and, if it has one, a
+bias; as one matrix (d_out, d_in), the bias is the last column. Others, of which `methods.normalisation` has two, hold a
+few numbers for each channel.
 """
 
 import math
@@ -11,31 +12,46 @@ from typing import Protocol
 from torch import Tensor
 from torch.nn.functional import conv2d
 
+from methods.noise import Noise
+
 Pieces = tuple[Tensor, ...]
 
 
 class Layer(Protocol):
-    """What a method may ask of a layer."""
-
-    bias: bool
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(d_out, d_in) of its weights as one matrix, the bias counted in d_in."""
+    """What a method may ask of any layer."""
 
     @property
     def sizes(self) -> list[int]:
         """Numbers in each of its pieces."""
 
     def __call__(self, pieces: Pieces, x: Tensor) -> Tensor:
-        """Outputs for flat pieces and a batch of inputs; linear in the pieces taken together."""
+        """Outputs for flat pieces and a batch of inputs."""
+
+    def initial(self, noise: Noise) -> Tensor:
+        """Weights to start training from, all pieces in one flat vector."""
+
+
+class Matrix:
+    """What layers that multiply by a matrix have in common; their outputs are linear in the pieces taken together."""
+
+    bias: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d_out, d_in) of its weights as one matrix, the bias counted in d_in."""
+        raise NotImplementedError
 
     def pieces(self, matrix: Tensor) -> Pieces:
         """The flat pieces that a matrix (d_out, d_in) stands for."""
+        raise NotImplementedError
+
+    def initial(self, noise: Noise) -> Tensor:
+        """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and bias, the default of `torch.nn`."""
+        return (2 * noise.uniform(sum(self.sizes)) - 1) * initial_scale(self)
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Matrix):
     """x W + b for x (M, fan_in); the flat matrix W is (fan_in, fan_out) in row-major order."""
 
     fan_in: int
@@ -60,7 +76,7 @@ class Dense:
 
 
 @dataclass(frozen=True)
-class Conv2d:
+class Conv2d(Matrix):
     """Cross-correlation of x (M, channels_in, H, W) with square kernels.
 
     The flat kernel is (channels_out, channels_in, kernel, kernel) in row-major order, so that as a matrix it is
@@ -91,12 +107,16 @@ class Conv2d:
         weight = matrix[:, :end].reshape(-1)
         return (weight, matrix[:, end]) if self.bias else (weight,)
 
+    def side(self, before: int) -> int:
+        """Height or width of the outputs where that of the inputs is `before`."""
+        return (before + 2 * self.padding - self.kernel) // self.stride + 1
 
-def fan_in(layer: Layer) -> int:
+
+def fan_in(layer: Matrix) -> int:
     """Inputs of one output of the layer, its bias not counted."""
     return layer.shape[1] - layer.bias
 
 
-def initial_scale(layer: Layer) -> float:
+def initial_scale(layer: Matrix) -> float:
     """1 / sqrt(fan_in), the bound of the uniform distribution that `torch.nn` starts weights and biases from."""
     return 1 / math.sqrt(fan_in(layer))

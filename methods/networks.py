@@ -1,18 +1,20 @@
 """Networks as functions of one flat weight vector.
 
-A network is a chain of `methods.layers` with fixed nonlinearities between them. Networks are frozen dataclasses with
-fields `n_outputs` and `activation`, so a method gets the variant it wants by `dataclasses.replace`.
+A network is a chain of `methods.layers` with fixed nonlinearities between them, and perhaps sums of branches. Networks
+are frozen dataclasses with fields `n_outputs` and `activation`, so a method gets the variant it wants by
+`dataclasses.replace`. Here is the contract and the multilayer perceptron; those of images are in `methods.convnets` and
+`methods.resnets`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
-from methods.layers import Conv2d, Dense, Layer, Pieces, initial_scale
+from methods.layers import Dense, Layer, Pieces
 from methods.noise import Noise
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -26,10 +28,19 @@ Apply = Callable[[int, Layer, Tensor], Tensor]
 
 
 class Network(Protocol):
-    """What a method may ask of a network."""
+    """What a method may ask of a network.
+
+    Attributes:
+        n_outputs: O, number of outputs; they are not activated.
+        activation: a key of `ACTIVATIONS`.
+        image: (channels, height, width) of one input, which arrives flat; None where inputs are no images.
+        couples_rows: whether the outputs at one row of x depend on the others, as under batch normalisation.
+    """
 
     n_outputs: int
     activation: str
+    image: tuple[int, int, int] | None
+    couples_rows: bool
 
     @property
     def dim(self) -> int:
@@ -37,7 +48,7 @@ class Network(Protocol):
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """In the order of application and of the flat weight vector."""
+        """In the order of application and of the flat weight vector; the last is a `Dense`."""
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
         """Outputs (M, O) at inputs x (M, P) for weights (D,)."""
@@ -56,7 +67,10 @@ class Network(Protocol):
 
 
 class Chain:
-    """What networks have in common: everything but `layers` and `forward`."""
+    """What networks have in common: everything but `layers`, `forward` and `linear`."""
+
+    image: ClassVar = None
+    couples_rows: ClassVar[bool] = False
 
     @property
     def dim(self) -> int:
@@ -72,9 +86,8 @@ class Chain:
         return [tuple(next(pieces) for _ in layer.sizes) for layer in self.layers]
 
     def initial_weights(self, noise: Noise) -> Tensor:
-        """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and biases, the default of `torch.nn`."""
-        scales = [(2 * noise.uniform(sum(layer.sizes)) - 1) * initial_scale(layer) for layer in self.layers]
-        return torch.cat(scales)
+        """Those that each layer starts from, which are the defaults of `torch.nn`."""
+        return torch.cat([layer.initial(noise) for layer in self.layers])
 
 
 @dataclass(frozen=True)
@@ -112,48 +125,13 @@ class MLP(Chain):
         return replace(self, hidden=())
 
 
-@dataclass(frozen=True)
-class ConvNet(Chain):
-    """Convolutions of stride 2, each halving the image, and a linear layer on what is left.
-
-    Attributes:
-        image: (channels, height, width) of one input, which arrives flat (M, channels height width).
-        channels: of each convolution.
-        n_outputs: O, number of outputs; they are not activated.
-        activation: a key of `ACTIVATIONS`, applied after every convolution.
-        bias: whether layers have biases.
-    """
-
-    image: tuple[int, int, int]
-    channels: tuple[int, ...] = (8, 16)
-    n_outputs: int = 1
-    activation: str = "relu"
-    bias: bool = True
-
-    @property
-    def layers(self) -> list[Layer]:
-        channels, height, width = self.image
-        layers: list[Layer] = []
-        for after in self.channels:
-            layers.append(Conv2d(channels, after, stride=2, bias=self.bias))
-            channels, height, width = after, -(-height // 2), -(-width // 2)
-        return [*layers, Dense(channels * height * width, self.n_outputs, self.bias)]
-
-    def forward(self, x: Tensor, apply: Apply) -> Tensor:
-        activate = ACTIVATIONS[self.activation]
-        x = x.reshape(-1, *self.image)
-        for number, layer in enumerate(self.layers):
-            last = number == len(self.channels)
-            x = apply(number, layer, x.flatten(1) if last else x)
-            if not last:
-                x = activate(x)
-        return x
-
-    def linear(self) -> "ConvNet":
-        return replace(self, channels=())
-
-
 def features(network: Network, weights: Tensor, x: Tensor) -> Tensor:
     """Inputs of the last layer (M, H) at x (M, P)."""
     pieces, last = network.split(weights), len(network.layers) - 1
     return network.forward(x, lambda number, layer, h: h if number == last else layer(pieces[number], h))
+
+
+def in_order(layers: Sequence[Layer], apply: Apply) -> Callable[[Tensor], Tensor]:
+    """A function of inputs that applies the next of the layers at every call."""
+    numbered = iter(enumerate(layers))
+    return lambda x: apply(*next(numbered), x)

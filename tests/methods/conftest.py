@@ -1,6 +1,7 @@
 """Problems whose exact answer is known."""
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,3 +35,19 @@ def batches():
         return Batch(torch.tensor(x), torch.tensor(np.sin(x.sum(-1))))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def torchvision() -> ModuleType:
+    """torchvision, also where a build for GPUs lies beside a torch for CPUs alone, which lacks two of its operators."""
+    try:
+        return pytest.importorskip("torchvision")
+    except RuntimeError:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        missing = torch.library.Library("torchvision", "FRAGMENT")
+        missing.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        missing.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        import torchvision
+
+        return torchvision

@@ -8,9 +8,10 @@ import torch
 
 from bench.conjugate import correlated
 from methods import nuts
+from methods.convnets import ConvNet
 from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, REHEARSED_DEPTH, TRANSITIONS
 from methods.likelihoods import Bernoulli, Gaussian
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.noise import Noise
 from methods.problem import Problem, Sweep, Task
 

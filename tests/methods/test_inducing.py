@@ -12,6 +12,7 @@ from torch.nn.functional import softplus
 
 from bench.conjugate import orthogonal
 from methods.base import Plan
+from methods.convnets import ConvNet
 from methods.inducing import (
     Inducing,
     InducingEnsemble,
@@ -24,7 +25,7 @@ from methods.inducing import (
     orthonormal,
 )
 from methods.likelihoods import Gaussian
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.noise import Noise, NoiseGauge
 from methods.optim import SGD
 from methods.problem import Problem, Step

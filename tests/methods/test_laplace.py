@@ -11,9 +11,10 @@ from bench.conjugate import correlated
 from bench.minibatches import Schedule
 from bench.row import Data, Fit
 from bench.stack import Stack
+from methods.convnets import ConvNet
 from methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
 from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.noise import Noise
 from methods.problem import Problem, Sweep, Task
 

@@ -9,11 +9,12 @@ import torch
 from torch.special import ndtr
 
 from bench.conjugate import correlated
+from methods.convnets import ConvNet
 from methods.likelihoods import Categorical, Gaussian
 from methods.map import MAP
 from methods.map import State as MAPState
 from methods.mc_dropout import MCDropout, State, expected_square
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.noise import Noise
 from methods.optim import SGD
 from methods.problem import Problem, Step, Task

@@ -7,6 +7,7 @@ from torch.distributions import Normal, kl_divergence
 from torch.func import grad, vmap
 
 from bench.conjugate import correlated, orthogonal
+from methods.convnets import ConvNet
 from methods.likelihoods import Categorical, Gaussian
 from methods.mfvi import (
     LocalMeanFieldVI,
@@ -16,7 +17,7 @@ from methods.mfvi import (
     MeanFieldVIMeanVariance,
     State,
 )
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.noise import Noise
 from methods.optim import SGD
 from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes

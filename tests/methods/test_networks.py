@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from methods.networks import MLP, ConvNet, features
+from methods.networks import MLP
 from methods.noise import Noise, NoiseGauge
 
 
@@ -29,26 +29,6 @@ def test_equals_torch_nn(activation):
 def test_the_linear_version_has_no_hidden_layer():
     assert MLP(6, hidden=(50,)).linear().dim == 7
     assert MLP(6, hidden=(), bias=False).dim == 6
-
-
-@pytest.mark.parametrize("image", [(1, 8, 8), (2, 7, 5)])
-def test_a_convnet_equals_torch_nn(image):
-    network = ConvNet(image, channels=(3, 4), n_outputs=2)
-    weights = torch.randn(network.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    modules = []
-    for layer, pieces in zip(network.layers[:2], network.split(weights)[:2], strict=True):
-        conv = torch.nn.Conv2d(layer.channels_in, layer.channels_out, 3, stride=2, padding=1, dtype=torch.float64)
-        conv.weight.data, conv.bias.data = pieces[0].reshape(conv.weight.shape), pieces[1]
-        modules += [conv, torch.nn.ReLU()]
-    reference = torch.nn.Sequential(*modules, torch.nn.Flatten())
-    x = torch.randn(5, network.image[0] * image[1] * image[2], dtype=torch.float64)
-    last = network.layers[2](network.split(weights)[2], reference(x.reshape(5, *image)))
-    torch.testing.assert_close(network(weights, x), last)
-    torch.testing.assert_close(features(network, weights, x), reference(x.reshape(5, *image)))
-
-
-def test_the_linear_version_of_a_convnet_has_no_convolution():
-    assert ConvNet((1, 8, 8)).linear().dim == 65
 
 
 def test_the_gradient_of_a_networks_weights_is_one_flat_vector():

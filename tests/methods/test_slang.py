@@ -10,9 +10,10 @@ from bench.conjugate import orthogonal
 from bench.minibatches import Schedule
 from bench.row import Data, Fit
 from bench.stack import Stack
+from methods.convnets import ConvNet
 from methods.gaussian import LowRankPrecision
 from methods.likelihoods import Categorical, Gaussian
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.noise import Noise
 from methods.problem import Batch, Problem, Step, Task
 from methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors

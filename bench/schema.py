@@ -59,6 +59,9 @@ OOD = {
     }.items()
 }
 
+# What test images are shifted by, and what the severity of such a shift counts.
+SHIFT_FAMILIES = {"corruption": "severity", "rotation": "degrees", "translation": "pixels"}
+
 FIDELITY = {
     "rel_mean": "distance of the mean of the weights from the true one, relative to the latter's norm",
     "rel_cov": "Frobenius distance of the covariance of the weights from the true one, relative to the latter's norm",

@@ -14,6 +14,7 @@ from methods.problem import Task
 
 LARGE_IMAGE = 128  # pixels of height from which a ResNet's stem is that for ImageNet
 
+
 def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
     """The task that a suite makes of a data set under a protocol, the default one if None."""
     source, protocol = datasets.entry(dataset), protocol or Protocol()

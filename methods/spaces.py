@@ -21,7 +21,7 @@ NOISE_PRECISION_MARGINS = 10.0, 100.0  # of a wide range below and above the usu
 
 
 def for_images(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
-    """The space with the usual hyper-parameters' ranges for Adam and tens of thousands of images; others as they are."""
+    """The space with the usual hyper-parameters' ranges for Adam and thousands of images; others as they are."""
     return {name: IMAGES.get(name, distribution) for name, distribution in space.items()}
 
 

@@ -17,9 +17,10 @@ from bench.row import Data, Fit
 from bench.seeds import seed_of
 from datasets import Standardisation
 from methods.base import Method, Paper
+from methods.convnets import ConvNet
 from methods.likelihoods import Categorical
 from methods.map import MAP
-from methods.networks import MLP, ConvNet
+from methods.networks import MLP
 from methods.predictive import Classes
 from methods.problem import Task
 

@@ -1,5 +1,6 @@
 # `make` sets everything up and runs the benchmark; `make test` sets everything up and passes the tests.
-# TORCH chooses the build: `make TORCH=torch==2.13.0`. ARGS goes to run_all.py: `make ARGS="--preset paper"`.
+# TORCH chooses the build: `make TORCH=torch==2.13.0`. It is named beside the project in one command, because pip then
+# chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -24,10 +25,9 @@ speed: $(VENV)/.run
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet "$(TORCH)"
-	$(VENV)/bin/python -m pip install --quiet --editable .
+	$(VENV)/bin/python -m pip install --quiet "$(TORCH)" --editable .
 	touch $@
 
 $(VENV)/.test: $(VENV)/.run
-	$(VENV)/bin/python -m pip install --quiet --editable ".[test]"
+	$(VENV)/bin/python -m pip install --quiet "$(TORCH)" --editable ".[test]"
 	touch $@

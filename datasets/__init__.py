@@ -9,12 +9,14 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` th
 """
 
 from datasets.download import fetch
+from datasets.elsewhere import matched_labels, ood_images
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
+from datasets.images.shapes import as_images
 from datasets.loading import load
 from datasets.places import data_dir
 from datasets.records import Dataset, File, Source, Split
 from datasets.registry import entry, names, problems
-from datasets.splits import fixed_splits, folds
+from datasets.splits import fixed_splits, folds, held_out_splits
 from datasets.standardise import Standardisation
 from datasets.store import Availability, availability
 
@@ -29,13 +31,17 @@ __all__ = [
     "Unavailable",
     "UnknownDataset",
     "Unreachable",
+    "as_images",
     "availability",
     "data_dir",
     "entry",
     "fetch",
     "fixed_splits",
     "folds",
+    "held_out_splits",
     "load",
+    "matched_labels",
     "names",
+    "ood_images",
     "problems",
 ]

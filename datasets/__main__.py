@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -44,7 +45,7 @@ def list_(
         state = _state(name, datasets.availability(name, data_dir))
         try:
             source = datasets.entry(name)
-            sizes = (source.n_rows, source.n_features, source.n_ood or "", source.n_splits)
+            sizes = (source.n_rows, _features(source), source.n_ood or "", source.n_splits)
             cells = (source.title, _task(source), *sizes)
         except BrokenDataset:
             cells = ("",) * 6
@@ -62,21 +63,24 @@ def list_(
 @app.command()
 def fetch(
     names: Names = None,
-    every: Annotated[bool, typer.Option("--all", help="Every data set.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every data set that can be downloaded.")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """Download data sets; what is already here and valid is not downloaded again."""
     if every == bool(names):
         raise typer.BadParameter("say which data sets to fetch, or --all, but not both")
-    wanted = datasets.names() if every else _known(names)
     failed = False
-    for name in wanted:
+    out_of_reach: set[str | None] = set()
+    for name in _downloadable() if every else _known(names):
         try:
+            if (host := _host(name)) in out_of_reach:
+                continue
             arrived = datasets.fetch(name, data_dir, progress=True)
         except Unreachable as problem:
             typer.echo(str(problem), err=True)
-            # The other sets come from the same host: one wait for a timeout is enough.
-            raise typer.Exit(1) from None
+            # Other sets come from the same host: one wait for a timeout is enough.
+            out_of_reach.add(host)
+            failed = True
         except Unavailable as problem:
             typer.echo(str(problem), err=True)
             failed = True
@@ -96,6 +100,17 @@ def verify(names: Names = None, data_dir: DataDir = None) -> None:
     raise typer.Exit(failed)
 
 
+def _downloadable() -> tuple[str, ...]:
+    """All names but those that a person has to get; broken ones are kept, to be complained about."""
+    broken = {problem.name for problem in datasets.problems()}
+    return tuple(name for name in datasets.names() if name in broken or not datasets.entry(name).by_hand)
+
+
+def _host(name: str) -> str | None:
+    """The server of a set's files; None for a set without."""
+    return urlsplit(datasets.entry(name).base_url).hostname
+
+
 def _known(names: list[str]) -> tuple[str, ...]:
     """The names, each once; leaves with 2 at one that nobody registered."""
     for name in names:
@@ -112,6 +127,10 @@ def _state(name: str, found: datasets.Availability) -> str:
     if found.state == "ready" and not datasets.entry(name).needs_download:
         return "built in"
     return found.state
+
+
+def _features(source: datasets.Source) -> str:
+    return "x".join(map(str, source.image)) if source.image else str(source.n_features)
 
 
 def _task(source: datasets.Source) -> str:

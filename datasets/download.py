@@ -1,11 +1,13 @@
 """Downloads: file by file, over https, from a pinned place, checked before they get their name.
 
 pooch writes to a temporary file, compares the digest and renames; so an interrupted download leaves no half file,
-and several processes may fetch the same set at once.
+and several processes may fetch the same set at once. An archive goes to a temporary folder beside the files that it
+brings, which are renamed once all of them are there and verified.
 """
 
 import os
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -14,15 +16,12 @@ from datasets import places, store
 from datasets.errors import Unavailable, Unreachable
 from datasets.records import File, Source
 from datasets.registry import entry
+from datasets.unpack import Refused, limit, unpack
 
 CONNECT_TIMEOUT_SECONDS = 4  # per address of the host, so a dropped route costs a few times this
 READ_TIMEOUT_SECONDS = 30
 CHUNK_BYTES = 1 << 16
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
-class Refused(Exception):
-    """An answer that is not to be trusted."""
 
 
 def fetch(
@@ -39,15 +38,19 @@ def fetch(
 
     Returns the files downloaded: none when all were in place, so a complete folder may be read-only.
 
-    Raises `UnknownDataset`, `Unreachable` at the first failed connection, and `Unavailable` when the server's answer
-    is refused or the folder cannot be written; files that arrived before stay, and the next call goes on from there.
+    Raises `UnknownDataset`, `Unreachable` at the first failed connection, and `Unavailable` when the set cannot be
+    downloaded, the server's answer is refused or the folder cannot be written; files that arrived before stay, and the
+    next call goes on from there.
     """
     source, folder = entry(name), places.data_dir(data_dir)
-    wanted = [fault.file for fault in store.faults(source, folder, deep=True)]
-    if not wanted:
+    faults = store.faults(source, folder, deep=True)
+    if not faults:
         return ()
-    with _bar(name, sum(file.bytes for file in wanted), shown=progress) as advance:
-        return _download(source, wanted, folder, base_url or source.base_url, advance)
+    if source.by_hand:
+        raise store.unavailable(source, folder, faults)
+    deliveries = _deliveries([fault.file for fault in faults])
+    with _bar(name, [published.bytes for published in deliveries], shown=progress) as advance:
+        return _download(source, deliveries, folder, base_url or source.base_url, advance)
 
 
 def session(base_url: str):
@@ -63,22 +66,36 @@ def session(base_url: str):
                 raise Refused(f"it redirects to {target}, which is not https")
 
     connection = requests.Session()
+    # A .gz must arrive as it is published, not unpacked on the way.
+    connection.headers["Accept-Encoding"] = "identity"
     connection.hooks["response"].append(check_redirect)
     return connection
 
 
+def _deliveries(wanted: Sequence[File]) -> dict[File, list[File]]:
+    """What has to be downloaded for the wanted files, and which of them each download brings."""
+    deliveries: dict[File, list[File]] = {}
+    for file in wanted:
+        deliveries.setdefault(file.within or file, []).append(file)
+    return deliveries
+
+
 def _download(
-    source: Source, wanted: list[File], folder: Path, base_url: str, advance: Callable[[int], None]
+    source: Source, deliveries: dict[File, list[File]], folder: Path, base_url: str, advance: Callable[[int], None]
 ) -> tuple[Path, ...]:
     if urlsplit(base_url).scheme != "https" and not _loopback(base_url):
         raise Unavailable(source.name, f"its address {base_url!r} is not https", "use an https address")
     paths = []
     with session(base_url) as connection:
-        for file in wanted:
-            url = urljoin(base_url.rstrip("/") + "/", file.path)
+        for published, brought in deliveries.items():
+            url = urljoin(base_url.rstrip("/") + "/", published.path)
+            targets = [store.path_of(source, file, folder) for file in brought]
             with _explained(source, folder, url):
-                paths.append(_retrieve(connection, url, file, store.path_of(source, file, folder)))
-            advance(file.bytes)
+                if brought == [published]:
+                    _retrieve(connection, url, published, targets[0], advance)
+                else:
+                    _retrieve_packed(connection, url, published, dict(zip(targets, brought, strict=True)), advance)
+            paths += targets
     return tuple(paths)
 
 
@@ -86,7 +103,22 @@ def _loopback(url: str) -> bool:
     return urlsplit(url).scheme == "http" and urlsplit(url).hostname in LOOPBACK
 
 
-def _retrieve(connection, url: str, file: File, path: Path) -> Path:
+def _retrieve_packed(
+    connection, url: str, archive: File, targets: dict[Path, File], advance: Callable[[int], None]
+) -> None:
+    beside = next(iter(targets)).parent
+    beside.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".arriving-", dir=beside) as temporary:
+        packed, unpacked = Path(temporary, Path(archive.path).name), Path(temporary, "unpacked")
+        _retrieve(connection, url, archive, packed, advance)
+        unpack(packed, list(targets.values()), unpacked)
+        for target, file in targets.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.chmod(unpacked / file.path, 0o644)
+            os.replace(unpacked / file.path, target)
+
+
+def _retrieve(connection, url: str, file: File, path: Path, advance: Callable[[int], None]) -> None:
     import pooch
 
     def receive(url: str, temporary: str, _: object) -> None:
@@ -96,16 +128,17 @@ def _retrieve(connection, url: str, file: File, path: Path) -> Path:
             received = 0
             for chunk in response.iter_content(CHUNK_BYTES):
                 received += len(chunk)
-                if received > file.bytes:
-                    raise Refused(f"it is longer than {file.bytes} bytes")
+                if received > limit(file):
+                    raise Refused(f"it is longer than {limit(file)} bytes")
                 out.write(chunk)
+                advance(len(chunk))
         # pooch's temporary files are for their owner only, but a data folder is often shared.
         os.chmod(temporary, 0o644)
 
     pooch.get_logger().setLevel("WARNING")
     path.parent.mkdir(parents=True, exist_ok=True)
-    pooch.retrieve(url, f"sha256:{file.sha256}", fname=path.name, path=path.parent, downloader=receive)
-    return path
+    known = ":".join(file.checksum) if file.checksum else None
+    pooch.retrieve(url, known, fname=path.name, path=path.parent, downloader=receive)
 
 
 @contextmanager
@@ -131,7 +164,7 @@ def _explained(source: Source, folder: Path, url: str) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(label: str, n_bytes: int, shown: bool) -> Iterator[Callable[[int], None]]:
+def _bar(label: str, sizes: Sequence[int | None], shown: bool) -> Iterator[Callable[[int], None]]:
     if not shown:
         yield lambda _: None
         return
@@ -140,5 +173,5 @@ def _bar(label: str, n_bytes: int, shown: bool) -> Iterator[Callable[[int], None
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=n_bytes)
+        task = bar.add_task(label, total=None if None in sizes else sum(sizes))
         yield lambda arrived: bar.advance(task, arrived)

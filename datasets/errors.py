@@ -1,6 +1,10 @@
 """What can go wrong with a data set, each error a sentence for the person at the keyboard."""
 
 import difflib
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datasets.records import File
 
 
 class UnknownDataset(LookupError):
@@ -33,6 +37,14 @@ class Unreachable(Unavailable):
 
 class BrokenDataset(Unavailable):
     """A set whose own code is at fault: it cannot be imported or read, or contradicts its description."""
+
+
+class Fault(Exception):
+    """A file of a set that is not there, or is not the published one."""
+
+    def __init__(self, file: "File", state: Literal["missing", "damaged"], detail: str):
+        super().__init__(file, state, detail)
+        self.file, self.state, self.detail = file, state, detail
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:

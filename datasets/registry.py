@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from datasets import (
     diabetes,
     factor_models,
+    images,
     posteriors,
     sgd_streams,
     sklearn_classification,
@@ -30,7 +31,8 @@ def _built_in() -> dict[str, Source]:
     regression = (*uci.sources(), diabetes.SOURCE)
     classification = (*uci_classification.sources(), *sklearn_classification.SOURCES)
     streams = (*factor_models.SOURCES, *sgd_streams.SOURCES)
-    everything = (*regression, *classification, *streams, *posteriors.sources(), toy.SOURCE)
+    truths = (*posteriors.sources(), toy.SOURCE)
+    everything = (*regression, *classification, *streams, *truths, *images.sources())
     return {source.name: source for source in everything}
 
 

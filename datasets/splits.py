@@ -18,14 +18,30 @@ def permutation(n_rows: int, seed: int | Sequence[int]) -> np.ndarray:
     return np.argsort(draws, kind="stable").astype(np.int64)
 
 
-def fixed_splits(n_rows: int, n_splits: int, seed: int, test_fraction: float = 0.1) -> tuple[Split, ...]:
+def fixed_splits(
+    n_rows: int, n_splits: int, seed: int, test_fraction: float = 0.1, validation_fraction: float = 0.0
+) -> tuple[Split, ...]:
     """Random splits: split k tests on the last round(N * test_fraction) rows of the permutation seeded by [seed, k].
 
-    The number of test rows is rounded as Python does, a half to the even number.
+    The round(N * validation_fraction) rows before them are its validation rows. Numbers of rows are rounded as Python
+    does, a half to the even number.
     """
-    n_train = n_rows - round(n_rows * test_fraction)
+    n_known = n_rows - round(n_rows * test_fraction)
+    n_train = n_known - round(n_rows * validation_fraction)
     orders = (permutation(n_rows, [seed, split]) for split in range(n_splits))
-    return tuple(Split(order[:n_train], order[n_train:]) for order in orders)
+    return tuple(Split(order[:n_train], order[n_known:], order[n_train:n_known]) for order in orders)
+
+
+def held_out_splits(n_known: int, n_test: int, n_splits: int, seed: int, fraction: float = 0.1) -> tuple[Split, ...]:
+    """Splits of a set with a published test part, which every one of them has: the n_test rows after the first n_known.
+
+    Split k validates on the last round(n_known * fraction) rows of the permutation of range(n_known) seeded by
+    [seed, k], and trains on the others.
+    """
+    n_train = n_known - round(n_known * fraction)
+    orders = (permutation(n_known, [seed, split]) for split in range(n_splits))
+    test = np.arange(n_known, n_known + n_test)
+    return tuple(Split(order[:n_train], test, order[n_train:]) for order in orders)
 
 
 def folds(n_rows: int, n_folds: int, seed: int) -> list[np.ndarray]:

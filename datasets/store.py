@@ -3,21 +3,37 @@
 import hashlib
 import os
 import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from datasets import places
-from datasets.errors import BrokenDataset, Unavailable
+from datasets.errors import BrokenDataset, Fault, Unavailable
 from datasets.records import File, Source
 from datasets.registry import entry
 
 
-class Fault(Exception):
-    """A pinned file that is not there, or is not the published one."""
+class Contents(Mapping[str, bytes]):
+    """The files of a set that lies in a data folder, by `File.path`; `Fault` where one is not the published one."""
 
-    def __init__(self, file: File, state: Literal["missing", "damaged"], detail: str):
-        super().__init__(file, state, detail)
-        self.file, self.state, self.detail = file, state, detail
+    def __init__(self, source: Source, data_folder: Path):
+        self._source, self._data_folder = source, data_folder
+        self._files = {file.path: file for file in files_of(source, data_folder)}
+
+    def __getitem__(self, path: str) -> bytes:
+        return verified(self._source, self._files[path], self._data_folder)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def folder(self) -> Path:
+        """The set's own folder, for libraries that open files themselves, after every file in it was verified."""
+        for file in self._files.values():
+            check(self._source, file, self._data_folder)
+        return self._data_folder / self._source.folder
 
 
 class Availability(NamedTuple):
@@ -45,7 +61,13 @@ def availability(name: str, data_dir: str | os.PathLike | None = None, deep: boo
         problem = unavailable(source, folder, found)
         damaged = any(fault.state == "damaged" for fault in found)
         return Availability("damaged" if damaged else "missing", problem.reason, problem.remedy)
-    return Availability("ready", f"{len(source.files)} files" if source.files else "needs no files", "")
+    n_files = len(files_of(source, folder))
+    return Availability("ready", f"{n_files} files" if n_files else "needs no files", "")
+
+
+def files_of(source: Source, folder: Path) -> tuple[File, ...]:
+    """The files there should be; `Fault` where they have to be listed first and the list is damaged."""
+    return source.files if source.listing is None else source.listing(folder / source.folder)
 
 
 def path_of(source: Source, file: File, folder: Path) -> Path:
@@ -59,21 +81,34 @@ def verified(source: Source, file: File, folder: Path) -> bytes:
         content = path_of(source, file, folder).read_bytes()
     except OSError as error:
         raise _fault(file, error) from error
-    got = hashlib.sha256(content).hexdigest()
-    if got != file.sha256:
-        raise Fault(file, "damaged", f"SHA-256 expected {file.sha256}, got {got}")
+    if file.checksum:
+        _compare(file, hashlib.new(file.checksum[0], content, usedforsecurity=False).hexdigest())
     return content
+
+
+def check(source: Source, file: File, folder: Path) -> None:
+    """As `verified`, without holding the file in memory."""
+    if not file.checksum:
+        _check_size(source, file, folder)
+        return
+    try:
+        with path_of(source, file, folder).open("rb") as stream:
+            got = hashlib.file_digest(stream, lambda: hashlib.new(file.checksum[0], usedforsecurity=False)).hexdigest()
+    except OSError as error:
+        raise _fault(file, error) from error
+    _compare(file, got)
 
 
 def faults(source: Source, folder: Path, deep: bool) -> list[Fault]:
     """What is wrong with the files of the source; `deep` compares digests, else sizes."""
+    try:
+        files = files_of(source, folder)
+    except Fault as fault:
+        return [fault]
     found = []
-    for file in source.files:
+    for file in files:
         try:
-            if deep:
-                verified(source, file, folder)
-            else:
-                _check_size(source, file, folder)
+            (check if deep else _check_size)(source, file, folder)
         except Fault as fault:
             found.append(fault)
     return found
@@ -89,14 +124,15 @@ def unavailable(source: Source, folder: Path, found: list[Fault]) -> Unavailable
         more = f", and {len(damaged) - 1} more" if len(damaged) > 1 else ""
         parts.append(f"{where} is not the published file ({damaged[0].detail}){more}")
     if missing:
-        present = len(source.files) - len(missing)
-        count = f"only {present}" if present else "none"
-        parts.append(f"{count} of its {len(source.files)} files found in {folder / source.folder}")
+        parts.append(f"{_count(source, folder, missing)} found in {folder / source.folder}")
     return Unavailable(source.name, ", and ".join(parts), remedy(source, folder))
 
 
 def remedy(source: Source, folder: Path) -> str:
     """How to get the files."""
+    if source.by_hand:
+        own = folder / source.folder
+        return f"{source.by_hand} {own}, or point {places.VARIABLE} at a folder that holds {source.folder}"
     command = ["python", "-m", "datasets", "fetch", source.name]
     if folder != places.data_dir():
         command += ["--data-dir", str(folder)]
@@ -107,12 +143,26 @@ def remedy(source: Source, folder: Path) -> str:
     )
 
 
+def _count(source: Source, folder: Path, missing: list[Fault]) -> str:
+    """How many of the files are there, in words."""
+    total = len(files_of(source, folder))
+    present = total - len(missing)
+    return f"{f'only {present}' if present else 'none'} of its {total} files"
+
+
+def _compare(file: File, got: str) -> None:
+    algorithm, wanted = file.checksum
+    if got != wanted:
+        name = {"sha256": "SHA-256", "md5": "MD5"}[algorithm]
+        raise Fault(file, "damaged", f"{name} expected {wanted}, got {got}")
+
+
 def _check_size(source: Source, file: File, folder: Path) -> None:
     try:
         size = path_of(source, file, folder).stat().st_size
     except OSError as error:
         raise _fault(file, error) from error
-    if size != file.bytes:
+    if file.bytes is not None and size != file.bytes:
         raise Fault(file, "damaged", f"expected {file.bytes} bytes, got {size}")
 
 

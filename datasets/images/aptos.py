@@ -1,0 +1,126 @@
+"""APTOS 2019: retina photographs, is diabetic retinopathy in sight-threatening stage or not?
+
+The images may not be passed on, so their digests are not known and no download is possible: they come from Kaggle, by
+the person's own account, as `train.csv` and `train_images/`. Only what the table lists is used. Every image is brought
+to 224 x 224 pixels, which takes some minutes; the result is kept beside the images, under a name that follows from
+theirs, their sizes and times, and is read again from there as long as they stay the same.
+"""
+
+import csv
+import hashlib
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from datasets.errors import Fault
+from datasets.images.shapes import decoded
+from datasets.records import File, Source, Split
+from datasets.splits import fixed_splits
+
+if TYPE_CHECKING:
+    from datasets.store import Contents
+
+IMAGE = (3, 224, 224)
+TABLE = "train.csv"
+N_SPLITS = 5
+SEED = 2019  # the year of the competition; any fixed number would do
+TEST_FRACTION, VALIDATION_FRACTION = 0.3, 0.2
+SIGHT_THREATENING = 2  # the least grade that is
+
+
+def listing(folder: Path) -> tuple[File, ...]:
+    """The table and the images that it lists."""
+    table = File(TABLE, None)
+    return (table, *(File(_path(code), None) for code, _ in _rows(folder))) if (folder / TABLE).exists() else (table,)
+
+
+def read(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """x (N, 150528), y (N,), 1 for a grade of 2 and more, and the splits, in the table's order."""
+    folder = contents.folder()
+    rows = _rows(folder)
+    x = _pixels(folder, [_path(code) for code, _ in rows])
+    y = np.array([grade >= SIGHT_THREATENING for _, grade in rows])
+    return x, y, fixed_splits(len(y), N_SPLITS, SEED, TEST_FRACTION, VALIDATION_FRACTION)
+
+
+def _rows(folder: Path) -> list[tuple[str, int]]:
+    """The identity and the grade of every image."""
+    with (folder / TABLE).open(encoding="utf-8", newline="") as lines:
+        try:
+            return [(row["id_code"], int(row["diagnosis"])) for row in csv.DictReader(lines)]
+        except (KeyError, ValueError, TypeError) as error:
+            wanted = "should have the columns id_code and diagnosis, a number from 0 to 4"
+            raise Fault(File(TABLE, None), "damaged", f"{wanted}: {error!r}") from error
+
+
+def _path(code: str) -> str:
+    return f"train_images/{code}.png"
+
+
+def _pixels(folder: Path, paths: list[str]) -> np.ndarray:
+    """The resized images (N, 150528), read from the kept ones where there are any, else kept where that is possible."""
+    kept = folder / f"resized-{'x'.join(map(str, IMAGE))}-{_fingerprint(folder, paths)}.npy"
+    if kept.exists():
+        return np.load(kept, mmap_mode="r")
+    pixels = np.empty((len(paths), *IMAGE), np.uint8)
+
+    def fill(row: int) -> None:
+        try:
+            pixels[row] = decoded(folder / paths[row], IMAGE, resize=True)
+        except OSError as error:
+            raise Fault(File(paths[row], None), "damaged", f"cannot be read as an image: {error}") from error
+
+    # Pillow lets other threads run while it unpacks.
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(fill, range(len(paths))))
+    pixels = pixels.reshape(len(paths), -1)
+    _keep(pixels, kept)
+    return pixels
+
+
+def _fingerprint(folder: Path, paths: list[str]) -> str:
+    state = hashlib.sha256()
+    for path in paths:
+        found = (folder / path).stat()
+        state.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return state.hexdigest()[:16]
+
+
+def _keep(pixels: np.ndarray, path: Path) -> None:
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npy", delete=False) as temporary:
+            np.save(temporary, pixels)
+        os.replace(temporary.name, path)
+    except OSError:
+        # A folder that may only be read costs the minutes again and nothing else.
+        return
+
+
+SOURCE = Source(
+    name="aptos2019",
+    title="APTOS 2019, sight-threatening retinopathy",
+    n_rows=3662,
+    n_features=int(np.prod(IMAGE)),
+    image=IMAGE,
+    n_splits=N_SPLITS,
+    origin="Asia Pacific Tele-Ophthalmology Society 2019, APTOS 2019 blindness detection, Kaggle; Aravind Eye Hospital",
+    licence="the rules of the Kaggle competition",
+    read=read,
+    task="binary",
+    n_classes=2,
+    suites=("retinopathy",),
+    notes=(
+        "Class 1 joins the grades 2, 3 and 4 (moderate and worse), class 0 the grades 0 and 1.",
+        "The 3662 images of the published train part are all there is: those of the test part have no labels.",
+        "Its 5 splits, 50 % to train, 20 % to validate, 30 % to test, are this project's own.",
+        "Images are squeezed to 224 x 224 pixels, whatever the ratio of their sides; nothing is cropped or recoloured.",
+        "Its files cannot be pinned; results are told apart by the digest of the pixels.",
+    ),
+    folder="aptos2019",
+    by_hand="get it from Kaggle (competition aptos2019-blindness-detection) and put train.csv and train_images in",
+    listing=listing,
+)

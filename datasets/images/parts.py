@@ -1,0 +1,31 @@
+"""From the published train and test part of a set of images to arrays and splits.
+
+The rows of the train part come first. All splits test on the published test part; each validates on another tenth of
+the train part, by the rule of `held_out_splits`.
+"""
+
+import numpy as np
+
+from datasets.records import Split
+from datasets.splits import held_out_splits
+
+N_SPLITS = 5
+SEED = 1998  # the year of MNIST's paper; any fixed number would do
+OWN_VALIDATION = (
+    "The test rows are the published ones; the validation rows, one tenth of the train part, are this project's own."
+)
+
+Part = tuple[np.ndarray, np.ndarray]  # images (n, C, H, W), uint8, and labels (n,)
+
+
+def joined(train: Part, test: Part) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """x (N, C * H * W), uint8, y (N,) and the splits."""
+    (first, first_labels), (last, last_labels) = train, test
+    if first.dtype != np.uint8 or last.dtype != np.uint8:
+        raise ValueError(f"pixels should be uint8, got {first.dtype} to train on and {last.dtype} to test on")
+    # One copy and no more, whichever order of axes the images come in.
+    images = np.empty((len(first) + len(last), *first.shape[1:]), np.uint8)
+    images[: len(first)] = first
+    images[len(first) :] = last
+    y = np.concatenate([first_labels, last_labels])
+    return images.reshape(len(images), -1), y, held_out_splits(len(first), len(last), N_SPLITS, SEED)

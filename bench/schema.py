@@ -11,7 +11,11 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 2
 
-TABLES = ("predictions", "curves", "posteriors", "bands")  # what may be kept beside a cell's row
+# What may be kept beside a cell's row.
+TABLES = (
+    *("predictions", "curves", "posteriors", "bands"),
+    *("reliability", "confidence", "selective", "ood", "shifts"),
+)
 
 STATUSES = ("ok", "diverged", "failed")
 
@@ -55,12 +59,35 @@ OOD = {
     for name, meaning in {
         "auroc": "area under the ROC curve of telling OOD points (positive) from test points",
         "aupr": "average precision of telling OOD points (positive) from test points",
+        "aupr_in": "average precision of telling test points (positive) from OOD points",
         "fpr95": "fraction of test points taken for OOD where 95 % of OOD points are found",
     }.items()
+} | {"ood_entropy": "entropy of the mean probabilities, mean over OOD points; nats"}
+
+OOD_GROUPS = ("near", "far")  # OOD sets by how much they are like the test points
+
+# Of the OOD metrics, those whose mean over the sets of each group is a column; the table `OOD_SETS` has them all.
+GROUP_OOD = {
+    f"{group}_{name}": f"{OOD[name]}; mean over {group} OOD sets"
+    for group in OOD_GROUPS
+    for name in (
+        *("ood_auroc", "ood_aupr", "ood_aupr_in", "ood_fpr95"),
+        *("ood_auroc_entropy", "ood_auroc_disagreement", "ood_auroc_mutual_information", "ood_entropy"),
+    )
 }
 
 # What test images are shifted by, and what the severity of such a shift counts.
 SHIFT_FAMILIES = {"corruption": "severity", "rotation": "degrees", "translation": "pixels"}
+
+CORRUPTED = {
+    f"corrupted_{name}": f"{meaning}, on corrupted test images: mean over corruptions and severities"
+    for name, meaning in {
+        "accuracy": "fraction of test points whose most probable class is theirs",
+        "nmll": "negative log of the class probability, mean over test points, nats",
+        "brier": "squared error of the probabilities, summed over all classes",
+        "ece": "expected calibration error, 15 bins of equal width",
+    }.items()
+}
 
 FIDELITY = {
     "rel_mean": "distance of the mean of the weights from the true one, relative to the latter's norm",
@@ -82,6 +109,8 @@ METRICS = {
     **REGRESSION,
     **CLASSIFICATION,
     **OOD,
+    **GROUP_OOD,
+    **CORRUPTED,
     **FIDELITY,
 }
 
@@ -186,5 +215,59 @@ BANDS = pa.schema(
     [
         pa.field(name, pa.float64(), nullable=False)
         for name in ("x", "mean", "sd", "reference_mean", "reference_sd", "noise_sd")
+    ]
+)
+
+# A classifier's test points in bins of equal width of the largest class probability, one row per bin.
+RELIABILITY = pa.schema(
+    [
+        pa.field("low", pa.float64(), nullable=False),  # not in the bin, but for the first
+        pa.field("high", pa.float64(), nullable=False),  # in the bin
+        pa.field("confidence", pa.float64()),  # mean of the largest probability; null if the bin is empty
+        pa.field("accuracy", pa.float64()),  # null if the bin is empty
+        pa.field("count", pa.int64(), nullable=False),
+    ]
+)
+
+# How many points have a class of a probability above each threshold, for the test points and each OOD set.
+CONFIDENCE = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),  # "test" or one of `OOD_GROUPS`
+        pa.field("set", pa.string(), nullable=False),  # "test" or the OOD set's name
+        pa.field("threshold", pa.float64(), nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+        pa.field("n", pa.int64(), nullable=False),  # of all points
+    ]
+)
+
+# A classifier's quality on the test points that it is most certain of.
+SELECTIVE = pa.schema(
+    [
+        pa.field("uncertainty", pa.string(), nullable=False),  # "entropy" or "disagreement"
+        pa.field("retained", pa.float64(), nullable=False),  # fraction of points asked for
+        pa.field("n", pa.int64(), nullable=False),  # points retained
+        pa.field("accuracy", pa.float64(), nullable=False),
+        pa.field("f1", pa.float64()),  # of class 1, or the mean over classes of more than two; null if undefined
+        pa.field("auroc", pa.float64()),  # of class 1; null for more than two classes, and if undefined
+    ]
+)
+
+# The OOD metrics of each OOD set, named as in `OOD` without "ood_".
+OOD_SETS = pa.schema(
+    [
+        pa.field("set", pa.string(), nullable=False),
+        pa.field("group", pa.string(), nullable=False),  # one of `OOD_GROUPS`
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+    ]
+)
+
+# A classifier's quality on shifted test images; the first row is that on the test images as they are.
+SHIFTS = pa.schema(
+    [
+        pa.field("family", pa.string()),  # one of `SHIFT_FAMILIES`; null for no shift
+        pa.field("shift", pa.string()),  # its name; null for no shift
+        pa.field("severity", pa.int32(), nullable=False),  # 0 for no shift
+        *[pa.field(name, pa.float64(), nullable=False) for name in ("accuracy", "nmll", "brier", "ece", "entropy")],
     ]
 )

@@ -23,6 +23,14 @@ class Metric(NamedTuple):
     meaning: str = ""
 
 
+OOD_TITLES = {
+    f"ood_{name}{suffix}": f"OOD {title}" + suffix.replace("_", ", ", 1).replace("_", " ")
+    for suffix in schema.OOD_SCORES
+    for name, title in {"auroc": "AUROC", "aupr": "AUPR", "aupr_in": "AUPR-in", "fpr95": "FPR95"}.items()
+} | {"ood_entropy": "OOD entropy"}
+
+GROUPED = {name: name.split("_", 1) for name in schema.GROUP_OOD}
+
 TITLES = {
     "nmll": "NMLL",
     "nmll_moment": "NMLL, moment-matched",
@@ -42,11 +50,12 @@ TITLES = {
     "entropy": "Entropy",
     "mutual_information": "Mutual information",
     "disagreement": "Disagreement",
-    **{
-        f"ood_{name}{suffix}": f"OOD {name.upper()}" + suffix.replace("_", ", ", 1).replace("_", " ")
-        for suffix in schema.OOD_SCORES
-        for name in ("auroc", "aupr", "fpr95")
-    },
+    **OOD_TITLES,
+    **{name: f"{group.capitalize()} {OOD_TITLES[rest]}" for name, (group, rest) in GROUPED.items()},
+    "corrupted_accuracy": "Accuracy, corrupted",
+    "corrupted_nmll": "NMLL, corrupted",
+    "corrupted_brier": "Brier, corrupted",
+    "corrupted_ece": "ECE, corrupted",
     "rel_mean": "Mean, relative distance",
     "rel_cov": "Covariance, relative distance",
     "w2_scaled": "W₂ / D",
@@ -66,8 +75,9 @@ TITLES = {
 
 GOALS = (
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
-    (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|ood_fpr95.*|.*_seconds(_.*)?|peak_memory_mib", "low"),
-    (r"agreement|accuracy|auroc|ood_(auroc|aupr).*", "high"),
+    (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|.*_seconds(_.*)?|peak_memory_mib", "low"),
+    (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)", "low"),
+    (r"agreement|(corrupted_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
     (r"sd_ratio.*", 1.0),
 )
 
@@ -78,7 +88,8 @@ HEADLINE = (
     *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     "nmll",
     *("rmse", "crps", "coverage_90"),
-    *("accuracy", "brier", "ece", "auroc", "ood_auroc"),
+    *("accuracy", "brier", "ece", "auroc", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
+    *("corrupted_accuracy", "corrupted_ece"),
     *("tune_seconds", "fit_seconds"),
 )
 

@@ -1,15 +1,21 @@
 """Every metric of a cell, from one `Predictive`: the front of the files beside this one.
 
-What is scored is the equal mixture of the predictive's S samples. All arithmetic is float64.
+What is scored is the equal mixture of the predictive's S samples. All arithmetic is float64. Numbers go into the cell's
+row (`evaluate`); what is a curve, or one number for each of many sets, is a table beside it (`tables`), of which
+`summaries` gives the columns of the row.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
 from torch import Tensor
 
-from bench.metrics import classification, ood_detection, regression
-from bench.metrics.pooling import pool
+from bench.metrics import calibration, classification, confidence, ood_detection, regression, selective, shifted
+from bench.metrics.pooling import Pooled, pool
 from methods.predictive import Classes, Predictive
 
-__all__ = ["evaluate", "log_density", "nmll"]
+__all__ = ["evaluate", "log_density", "nmll", "pool", "summaries", "tables"]
 
 
 def log_density(predictive: Predictive, y: Tensor) -> Tensor:
@@ -40,4 +46,36 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive 
     found |= classification.evaluate(pooled, y)
     if ood is not None:
         found |= ood_detection.evaluate(pooled, pool(ood))
+    return found
+
+
+def tables(
+    inside: Pooled, y: Tensor, ood: Mapping[str, Mapping[str, Pooled]] = MappingProxyType({})
+) -> dict[str, pa.Table]:
+    """What a classifier's cell keeps beside its row, by the name in `bench.schema.TABLES`.
+
+    Its predictions on shifted images are judged by `shifted.table`, one shift at a time.
+
+    Args:
+        inside: `pool` of the predictive at the n test points.
+        y: (n,) class numbers.
+        ood: `pool` of the predictive at the points of each OOD set, by the set's group ("near" or "far") and name.
+    """
+    probabilities = inside.probabilities.numpy()
+    correct = probabilities.argmax(1) == y.long().numpy()
+    return {
+        "reliability": calibration.reliability(probabilities.max(1), correct),
+        "selective": selective.selective(inside, y),
+        "confidence": confidence.curves(inside, ood),
+        "ood": ood_detection.by_set(inside, ood),
+    }
+
+
+def summaries(tables: Mapping[str, pa.Table]) -> dict[str, float]:
+    """The columns of the cell's row that are means over rows of its tables."""
+    found = {}
+    if "ood" in tables:
+        found |= ood_detection.group_means(tables["ood"])
+    if "shifts" in tables:
+        found |= shifted.corrupted_means(tables["shifts"])
     return found

@@ -5,6 +5,9 @@ the points in bins, the gap of bin b is |accuracy_b - mean confidence_b|.
 """
 
 import numpy as np
+import pyarrow as pa
+
+from bench.schema import RELIABILITY
 
 N_BINS = 15
 RESAMPLES = 500
@@ -46,6 +49,17 @@ def ece_20(confidence: np.ndarray, correct: np.ndarray) -> float:
     """
     bins, gaps = _equal_mass(confidence, correct, 20)
     return float(np.abs(np.bincount(bins, gaps) / np.bincount(bins)).mean())
+
+
+def reliability(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> pa.Table:
+    """What `ece` is made of, of `bench.schema.RELIABILITY`: sum_b (n_b / n) |accuracy_b - confidence_b| is that."""
+    bins, edges = _equal_width(confidence, n_bins), np.linspace(0, 1, n_bins + 1)
+    count = np.bincount(bins, minlength=n_bins)
+    columns = {"low": edges[:-1], "high": edges[1:], "count": count}
+    for name, values in {"confidence": confidence, "accuracy": correct}.items():
+        mean = np.bincount(bins, values, n_bins) / np.maximum(count, 1)
+        columns[name] = pa.array(mean, mask=count == 0)
+    return pa.table({name: columns[name] for name in RELIABILITY.names}, schema=RELIABILITY)
 
 
 def _equal_width(confidence: np.ndarray, n_bins: int) -> np.ndarray:

@@ -30,6 +30,14 @@ def test_every_column_has_a_heading_and_a_meaning(name):
         ("ood_aupr_mutual_information", "high"),
         ("ood_fpr95", "low"),
         ("ood_fpr95_entropy", "low"),
+        ("near_ood_aupr_in", "high"),
+        ("far_ood_fpr95", "low"),
+        ("far_ood_auroc_entropy", "high"),
+        ("ood_entropy", None),
+        ("near_ood_entropy", None),
+        ("corrupted_accuracy", "high"),
+        ("corrupted_nmll", "low"),
+        ("corrupted_ece", "low"),
         ("entropy", None),
         ("mutual_information", None),
         ("disagreement", None),
@@ -53,4 +61,5 @@ def test_intervals_are_those_of_measured_columns():
 
 def test_titles_are_told_apart():
     assert metric("ood_fpr95_mutual_information").title == "OOD FPR95, mutual information"
+    assert metric("near_ood_aupr_in").title == "Near OOD AUPR-in"
     assert len({metric(name).title for name in MEASURED}) == len(MEASURED)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bench.metrics.calibration import ece, ece_20, ece_equal_mass, ece_interval
+from bench.metrics.calibration import ece, ece_20, ece_equal_mass, ece_interval, reliability
 
 CONFIDENCE = np.array([0.55, 0.65, 0.62, 0.95, 0.91])
 CORRECT = np.array([True, False, True, True, False])
@@ -103,3 +103,21 @@ def test_the_interval_is_the_same_each_time_whatever_the_order():
     order = np.random.default_rng(6).permutation(200)
     assert ece_interval(confidence[order], correct[order]) == expected
     assert expected[0] < expected[1]
+
+
+def test_the_bins_of_a_reliability_diagram_by_hand():
+    """Five bins: (0.4, 0.6] has 0.55, right; (0.6, 0.8] has 0.65 and 0.62, half right; (0.8, 1] has 0.95 and 0.91."""
+    bins = reliability(CONFIDENCE, CORRECT, 5).to_pydict()
+    assert bins["low"] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
+    assert bins["high"] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1])
+    assert bins["count"] == [0, 0, 1, 2, 2]
+    assert bins["confidence"][:2] == bins["accuracy"][:2] == [None, None]
+    assert bins["confidence"][2:] == pytest.approx([0.55, 0.635, 0.93])
+    assert bins["accuracy"][2:] == [1, 0.5, 0.5]
+
+
+def test_the_gaps_of_a_reliability_diagram_are_the_calibration_error():
+    points = random_points(300, 7, bias=0.1)
+    bins = reliability(*points).to_pandas().dropna()
+    gaps = (bins["accuracy"] - bins["confidence"]).abs()
+    assert np.average(gaps, weights=bins["count"]) == pytest.approx(ece(*points), rel=1e-12)

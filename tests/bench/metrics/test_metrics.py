@@ -8,7 +8,20 @@ import pytest
 import torch
 
 from bench import metrics
-from bench.schema import CLASSIFICATION, FIDELITY, METRICS, OOD, REGRESSION
+from bench.schema import (
+    CLASSIFICATION,
+    CONFIDENCE,
+    CORRUPTED,
+    FIDELITY,
+    GROUP_OOD,
+    METRICS,
+    OOD,
+    OOD_SETS,
+    REGRESSION,
+    RELIABILITY,
+    SELECTIVE,
+    TABLES,
+)
 from methods.predictive import Classes, Normals
 
 
@@ -46,8 +59,24 @@ def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
 
 
 def test_the_schema_lists_every_metric_once():
-    parts = (["nmll"], REGRESSION, CLASSIFICATION, OOD, FIDELITY)
+    parts = (["nmll"], REGRESSION, CLASSIFICATION, OOD, GROUP_OOD, CORRUPTED, FIDELITY)
     assert list(METRICS) == [name for part in parts for name in part]
+
+
+def test_a_classifiers_tables_have_the_schemas_of_their_names():
+    inside, far = (metrics.pool(classes(n, 3)) for n in (20, 9))
+    found = metrics.tables(inside, labels(20, 3), {"far": {"noise": far}})
+    schemas = {"reliability": RELIABILITY, "selective": SELECTIVE, "confidence": CONFIDENCE, "ood": OOD_SETS}
+    assert {name: table.schema for name, table in found.items()} == schemas
+    assert found.keys() < set(TABLES)
+    columns = metrics.summaries(found)
+    assert columns
+    assert all(name.startswith("far_ood_") and name in METRICS for name in columns)
+
+
+def test_without_ood_sets_no_column_comes_from_tables():
+    found = metrics.tables(metrics.pool(classes(20, 2)), labels(20, 2))
+    assert metrics.summaries(found) == {}
 
 
 def test_sklearn_is_loaded_where_it_is_needed_and_not_before():

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from bench.metrics import evaluate
-from bench.metrics.ood_detection import SCORES, detection, fpr95
+from bench.metrics.ood_detection import SCORES, by_set, detection, fpr95, group_means
 from bench.metrics.pooling import pool
-from bench.schema import OOD_SCORES
+from bench.schema import GROUP_OOD, OOD, OOD_SCORES
 from methods.predictive import Classes
 
 
@@ -48,6 +48,12 @@ def test_aupr_is_the_average_precision_with_ood_as_the_positive_class(case):
     assert detection(*case)["aupr"] == pytest.approx(plain_aupr(*case), rel=1e-12)
 
 
+def test_aupr_in_is_the_average_precision_with_test_points_as_the_positive_class(case):
+    """A low score is what tells them: what was inside is outside, and the order is turned round."""
+    inside, outside = case
+    assert detection(*case)["aupr_in"] == pytest.approx(plain_aupr(-outside, -inside), rel=1e-12)
+
+
 def test_fpr95_is_the_best_of_all_thresholds_that_find_enough(case):
     assert fpr95(*case) == plain_fpr95(*case)
 
@@ -62,13 +68,13 @@ def test_fpr95_finds_95_per_cent_and_no_more_than_it_must(m):
 
 def test_perfect_and_perfectly_wrong():
     low, high = np.arange(10.0), np.arange(10.0) + 20
-    assert detection(low, high) == pytest.approx({"auroc": 1, "aupr": 1, "fpr95": 0})
+    assert detection(low, high) == pytest.approx({"auroc": 1, "aupr": 1, "aupr_in": 1, "fpr95": 0})
     assert detection(high, low)["auroc"] == 0
     assert detection(high, low)["fpr95"] == 1
 
 
 def test_scores_that_tell_nothing():
-    assert detection(np.zeros(30), np.zeros(10)) == {"auroc": 0.5, "aupr": 0.25, "fpr95": 1}
+    assert detection(np.zeros(30), np.zeros(10)) == {"auroc": 0.5, "aupr": 0.25, "aupr_in": 0.75, "fpr95": 1}
 
 
 def classes(n_samples: int, n: int, seed: int, sharpness: float) -> Classes:
@@ -109,3 +115,49 @@ def test_each_score_is_the_one_it_is_called():
 def test_the_schema_describes_the_scores_there_are():
     assert OOD_SCORES.keys() == SCORES.keys()
     assert set(SCORES.values()) < set(pool(classes(1, 1, 0, 1.0))._fields)
+
+
+def test_the_entropy_of_ood_points_is_their_mean_predictive_entropy():
+    test, ood = classes(6, 80, 2, 3.0), classes(6, 50, 3, 1.0)
+    p = ood.log_probs.double().exp().mean(0)
+    expected = -(p * p.log()).sum(-1).mean()
+    assert evaluate(test, torch.zeros(80), 1.0, ood)["ood_entropy"] == pytest.approx(expected.item(), rel=1e-6)
+
+
+@pytest.fixture
+def sets():
+    """Test points, and two near and one far OOD set."""
+    near = {name: pool(classes(4, 50, seed, 2.0)) for seed, name in enumerate(("letters", "clothes"))}
+    return pool(classes(4, 80, 7, 3.0)), {"near": near, "far": {"noise": pool(classes(4, 30, 8, 0.5))}}
+
+
+def test_every_ood_set_has_each_metric(sets):
+    inside, groups = sets
+    table = by_set(inside, groups).to_pandas()
+    for group, members in groups.items():
+        for name, outside in members.items():
+            rows = table[(table["group"] == group) & (table["set"] == name)].set_index("metric")["value"]
+            assert {f"ood_{metric}" for metric in rows.index} == set(OOD)
+            alone = detection(inside.entropy.numpy(), outside.entropy.numpy())
+            assert {metric: rows[f"{metric}_entropy"] for metric in alone} == alone
+
+
+def test_columns_are_means_over_the_sets_of_a_group(sets):
+    inside, groups = sets
+    found = group_means(by_set(inside, groups))
+    assert list(found) == list(GROUP_OOD)
+    alone = {name: detection(inside.doubt.numpy(), one.doubt.numpy()) for name, one in groups["near"].items()}
+    mean = (alone["letters"]["auroc"] + alone["clothes"]["auroc"]) / 2
+    assert found["near_ood_auroc"] == pytest.approx(mean, rel=1e-12)
+    assert found["far_ood_entropy"] == pytest.approx(groups["far"]["noise"].entropy.mean().item(), rel=1e-12)
+
+
+def test_a_group_without_sets_has_no_columns(sets):
+    inside, groups = sets
+    assert all(name.startswith("near_") for name in group_means(by_set(inside, {"near": groups["near"]})))
+    assert group_means(by_set(inside, {})) == {}
+
+
+def test_an_unknown_group_is_refused(sets):
+    with pytest.raises(ValueError, match="among near, far, got middle"):
+        by_set(sets[0], {"middle": sets[1]["near"]})

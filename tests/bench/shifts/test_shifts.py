@@ -20,7 +20,7 @@ def one(request):
 
 @pytest.mark.parametrize("shape", [(6, 1, 28, 28), (6, 3, 32, 32), (2, 2, 20, 24), (0, 3, 32, 32)])
 def test_the_changed_images_are_like_the_images(one, pictures, shape):
-    images = pictures(*shape)
+    images = pictures(6, *shape[1:])[: shape[0]]
     for severity in one.severities[:: len(one.severities) - 1]:
         changed = one.apply(images, severity, 0)
         assert (changed.dtype, changed.shape) == (np.uint8, shape)

@@ -1,0 +1,71 @@
+"""Selective prediction: how good is a classifier on the points that it is most certain of?
+
+If its uncertainty is worth anything, the fewer points it answers, the better it answers them (VIFA paper, section 4.3).
+"""
+
+import numpy as np
+import pyarrow as pa
+from torch import Tensor
+
+from bench.metrics.pooling import Pooled
+from bench.schema import SELECTIVE
+
+RETAINED = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # fractions of the points
+UNCERTAINTIES = ("entropy", "disagreement")
+
+
+def selective(pooled: Pooled, y: Tensor) -> pa.Table:
+    """Accuracy, F1 and AUROC at each of `RETAINED` by each of `UNCERTAINTIES`, of `bench.schema.SELECTIVE`.
+
+    Args:
+        y: (n,) class numbers.
+    """
+    labels, probabilities = y.long().numpy(), pooled.probabilities.numpy()
+    predicted, binary = probabilities.argmax(1), probabilities.shape[1] == 2
+    rows = []
+    for uncertainty in UNCERTAINTIES:
+        for retained in RETAINED:
+            n = max(1, round(retained * len(labels)))
+            weights = most_certain(getattr(pooled, uncertainty).numpy(), n)
+            f1 = f1_scores(labels, predicted, weights, probabilities.shape[1])
+            rows.append(
+                {
+                    "uncertainty": uncertainty,
+                    "retained": retained,
+                    "n": n,
+                    "accuracy": weights @ (predicted == labels) / n,
+                    "f1": _or_none(f1[1] if binary else np.nanmean(f1)),
+                    "auroc": _auroc(labels, probabilities[:, 1], weights) if binary else None,
+                }
+            )
+    return pa.Table.from_pylist(rows, schema=SELECTIVE)
+
+
+def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
+    """Weights (N,) of sum n: 1 for points below the n-th smallest uncertainty, 0 above, one share for all on a par.
+
+    So the order of the points does not matter, and an uncertainty that is the same everywhere selects nothing.
+    """
+    last = np.partition(uncertainty, n - 1)[n - 1]
+    below, level = uncertainty < last, uncertainty == last
+    return below + level * (n - below.sum()) / level.sum()
+
+
+def f1_scores(labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """2 TP / (2 TP + FP + FN) of each class, (C,), points counted by their weights; NaN if it never occurs."""
+    true, found = (np.bincount(classes, weights, n_classes) for classes in (labels, predicted))
+    both = np.bincount(labels, weights * (labels == predicted), n_classes)
+    return np.divide(2 * both, true + found, out=np.full(n_classes, np.nan), where=true + found > 0)
+
+
+def _auroc(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float | None:
+    from sklearn.metrics import roc_auc_score
+
+    kept = weights > 0
+    if len(np.unique(labels[kept])) < 2:
+        return None
+    return float(roc_auc_score(labels[kept], scores[kept], sample_weight=weights[kept]))
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,44 @@
+"""Counts of confident points against counting them."""
+
+import numpy as np
+import pytest
+import torch
+
+from bench.metrics.confidence import THRESHOLDS, counts, curves
+from bench.metrics.pooling import pool
+from bench.schema import CONFIDENCE
+from methods.predictive import Classes
+
+
+def test_points_count_that_exceed_a_threshold_and_not_those_that_equal_it():
+    confidence = np.array([0.5, 0.9, 0.5, 1.0, 0.7])
+    assert counts(confidence, np.array([0.0, 0.5, 0.7, 0.95, 1.0])).tolist() == [5, 3, 2, 1, 0]
+
+
+def test_no_points_have_no_confidence():
+    assert counts(np.empty(0)).tolist() == [0] * 101
+
+
+def sure(*probabilities: float) -> Classes:
+    """One sample; two classes of the probabilities p and 1 - p at each point."""
+    p = torch.tensor(probabilities, dtype=torch.float64)
+    return Classes(torch.stack([p, 1 - p], -1).log()[None])
+
+
+def test_every_set_has_its_curve():
+    inside, near, far = sure(0.05, 0.99, 0.6), sure(0.7, 0.2), sure(0.5)
+    table = curves(pool(inside), {"near": {"letters": pool(near)}, "far": {"noise": pool(far)}})
+    assert table.schema == CONFIDENCE
+    found = {name: part.set_index("threshold") for name, part in table.to_pandas().groupby(["group", "set"])}
+    assert found.keys() == {("test", "test"), ("near", "letters"), ("far", "noise")}
+    assert {len(one) for one in found.values()} == {len(THRESHOLDS)}
+    test, letters = found["test", "test"], found["near", "letters"]
+    assert test["count"][[0.0, 0.59, 0.61, 0.94, 0.96, 1.0]].tolist() == [3, 3, 2, 2, 1, 0]
+    assert letters["count"][[0.0, 0.69, 0.75, 0.85]].tolist() == [2, 2, 1, 0]
+    assert (set(test["n"]), set(letters["n"])) == ({3}, {2})
+
+
+def test_two_samples_that_contradict_each_other_are_not_confident():
+    both = Classes(torch.cat([sure(0.99).log_probs, sure(0.01).log_probs]))
+    table = curves(pool(both), {}).to_pandas()
+    assert table.loc[table["count"] > 0, "threshold"].max() == pytest.approx(0.49)

@@ -1,0 +1,54 @@
+"""Quality under shift: the metrics of the unshifted test part, for every shift and severity."""
+
+import math
+
+import pytest
+import torch
+
+from bench import metrics
+from bench.metrics.shifted import corrupted_means, scores, table
+from bench.schema import CORRUPTED, SHIFTS
+from bench.shifts import SHIFTS as BY_NAME
+from methods.predictive import Classes
+
+Y = torch.arange(40) % 4
+
+
+def predictive(seed: int) -> Classes:
+    generator = torch.Generator().manual_seed(seed)
+    return Classes((2 * torch.randn(3, 40, 4, generator=generator)).log_softmax(-1))
+
+
+def test_the_scores_are_those_of_a_test_part():
+    one = predictive(0)
+    whole = metrics.evaluate(one, Y, 1.0)
+    found = scores(one, Y)
+    assert found == {name: whole[name] for name in found}
+
+
+def test_a_class_that_was_thought_impossible_has_a_finite_nll():
+    sure = Classes(torch.tensor([[[0.0, -1000.0]]]))
+    assert scores(sure, torch.tensor([1]))["nmll"] == 1000
+
+
+def test_every_shift_is_a_row_after_that_of_none():
+    shifted = [(BY_NAME["fog"], 3, predictive(1)), (BY_NAME["rotation"], 15, predictive(2))]
+    found = table(predictive(0), iter(shifted), Y)
+    assert found.schema == SHIFTS
+    keys = [(row["family"], row["shift"], row["severity"]) for row in found.to_pylist()]
+    assert keys == [(None, None, 0), ("corruption", "fog", 3), ("rotation", "rotation", 15)]
+    assert found["accuracy"].to_pylist() == [scores(predictive(seed), Y)["accuracy"] for seed in range(3)]
+
+
+def test_columns_are_means_over_corruptions_alone():
+    shifted = [(BY_NAME["fog"], 1, 1), (BY_NAME["snow"], 5, 2), (BY_NAME["rotation"], 180, 3)]
+    found = corrupted_means(table(predictive(0), ((one, level, predictive(seed)) for one, level, seed in shifted), Y))
+    assert found.keys() == CORRUPTED.keys()
+    both = [scores(predictive(seed), Y) for seed in (1, 2)]
+    for name, value in found.items():
+        assert value == pytest.approx(sum(one[name.removeprefix("corrupted_")] for one in both) / 2, rel=1e-12)
+        assert math.isfinite(value)
+
+
+def test_without_corruptions_there_are_no_columns():
+    assert corrupted_means(table(predictive(0), [], Y)) == {}

@@ -16,6 +16,7 @@ from bench.plan import (
     chosen_splits,
     excluded,
     have,
+    outsiders,
     parse_devices,
     parse_splits,
     protocol_of,
@@ -124,7 +125,8 @@ def main(
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         here, lacking = runnable(request, here)
-        missing += lacking + broken_datasets()
+        _, without_ood = have(outsiders(here), data_dir, fetch=not dry_run)
+        missing += lacking + without_ood + broken_datasets()
         console.show_missing(missing)
         console.show_broken(broken)
         if missing and strict:

@@ -78,7 +78,7 @@ class Pack(ABC):
     def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
         self.cells, self.journals, self.device, self.found = job.cells, job.journals, torch.device(job.device), found
         first = job.cells[0]
-        self.protocol = first.protocol
+        self.protocol, self.data_dir = first.protocol, job.data_dir
         self.dataset = datasets.load(first.dataset, job.data_dir)
         self.splits = [self.dataset.splits[cell.split] for cell in self.cells]
         for own, cell, split in zip(found, self.cells, self.splits, strict=True):

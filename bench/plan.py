@@ -167,6 +167,12 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
     return here, missing
 
 
+def outsiders(names: Sequence[str]) -> tuple[str, ...]:
+    """The sets that are out of distribution for one of those, and not among them."""
+    groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
+    return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
+
+
 def runnable(request: Request, names: Sequence[str]) -> tuple[list[str], list[Missing]]:
     """Which of the data sets, which are all here, can be run, and what the others lack."""
     lacks = suite_of(request).kind.lacks

@@ -5,7 +5,17 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 
 # Attributes that the first results did not have.
-LATER = {"space", "likelihood", "stream_length", "max_updates", "network", "schedule", "max_train", "max_test"}
+LATER = {
+    "space",
+    "likelihood",
+    "stream_length",
+    "max_updates",
+    "network",
+    "schedule",
+    "max_train",
+    "max_test",
+    "max_shifted",
+}
 CHOICES = {
     "sampler": ("random", "tpe", "centre"),
     "space": ("paper", "wide"),
@@ -48,6 +58,7 @@ class Protocol:
         network: of image classifiers; other data have the suite's "mlp".
         schedule: of the learning rate of image classifiers: "constant", or a "cosine" that falls to zero.
         max_train, max_test: the most images to train on, and of each set to test on; None for all.
+        max_shifted: the most test images that are shown again, corrupted or moved, at every severity of every shift.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
@@ -67,9 +78,10 @@ class Protocol:
     schedule: str = "constant"
     max_train: int | None = None
     max_test: int | None = None
+    max_shifted: int = 1000
 
     def __post_init__(self):
-        counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
+        counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length", "max_shifted")
         least = dict.fromkeys(counts, 1) | {"folds": 2}
         least |= {name: 1 for name in OPTIONAL if getattr(self, name) is not None}
         for name, smallest in least.items():

@@ -148,6 +148,8 @@ class Source:
     folder: where the files lie below the data folder.
     base_url: https address that the files' paths continue.
     image: channels, height and width (C, H, W) of a set of images, whose n_features is C * H * W.
+    mirrored: whether an image's mirror image, and one that is a little moved, shows the same class just as naturally:
+        then training images are.
     ood_groups: other sets of images, none of whose classes are this set's, by how near they are: "near" for the same
         kind of picture, "far" for another kind.
     validation_ood: such sets to choose with; none of them is in a group, so that no choice has seen what tests it.
@@ -175,6 +177,7 @@ class Source:
     folder: str = ""
     base_url: str = ""
     image: tuple[int, int, int] | None = None
+    mirrored: bool = False
     ood_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     validation_ood: tuple[str, ...] = ()
     by_hand: str = ""

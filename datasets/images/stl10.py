@@ -31,6 +31,7 @@ SOURCE = Source(
     n_rows=13_000,
     n_features=PIXEL_BYTES,
     image=(3, 96, 96),
+    mirrored=True,
     n_splits=N_SPLITS,
     origin="Coates, Lee and Ng 2011, An analysis of single-layer networks in unsupervised feature learning",
     licence="none stated by the publisher; the images come from ImageNet",

@@ -26,6 +26,7 @@ DIFFERENT = {
     "schedule": "cosine",
     "max_train": 2000,
     "max_test": 1000,
+    "max_shifted": 10,
 }
 
 counts = st.integers(1, 10_000)
@@ -47,6 +48,7 @@ protocols = st.builds(
     schedule=st.sampled_from(["constant", "cosine"]),
     max_train=st.none() | counts,
     max_test=st.none() | counts,
+    max_shifted=counts,
 )
 
 

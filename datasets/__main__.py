@@ -74,11 +74,12 @@ def fetch(
     for name in _downloadable() if every else _known(names):
         try:
             if (host := _host(name)) in out_of_reach:
+                typer.echo(f"{name}: {host} was out of reach a moment ago", err=True)
                 continue
             arrived = datasets.fetch(name, data_dir, progress=True)
         except Unreachable as problem:
             typer.echo(str(problem), err=True)
-            # Other sets come from the same host: one wait for a timeout is enough.
+            # Other sets come from the same server: one wait for a timeout is enough.
             out_of_reach.add(host)
             failed = True
         except Unavailable as problem:

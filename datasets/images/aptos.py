@@ -11,6 +11,8 @@ import hashlib
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +31,20 @@ TABLE = "train.csv"
 N_SPLITS = 5
 SEED = 2019  # the year of the competition; any fixed number would do
 TEST_FRACTION, VALIDATION_FRACTION = 0.3, 0.2
+GRADES = ("0", "1", "2", "3", "4")  # none, mild, moderate, severe, proliferative
 SIGHT_THREATENING = 2  # the least grade that is
+N_IMAGES = 3662
 
 
-def listing(folder: Path) -> tuple[File, ...]:
-    """The table and the images that it lists."""
+def listing(n_images: int, folder: Path) -> tuple[File, ...]:
+    """The table and the images that it lists; `Fault` for another number of them than n_images."""
     table = File(TABLE, None)
-    return (table, *(File(_path(code), None) for code, _ in _rows(folder))) if (folder / TABLE).exists() else (table,)
+    if not (folder / TABLE).exists():
+        return (table,)
+    rows = _rows(folder)
+    if len(rows) != n_images:
+        raise Fault(table, "damaged", f"expected {n_images} images, it lists {len(rows)}")
+    return table, *(File(_path(code), None) for code, _ in rows)
 
 
 def read(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
@@ -49,12 +58,13 @@ def read(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...
 
 def _rows(folder: Path) -> list[tuple[str, int]]:
     """The identity and the grade of every image."""
-    with (folder / TABLE).open(encoding="utf-8", newline="") as lines:
-        try:
-            return [(row["id_code"], int(row["diagnosis"])) for row in csv.DictReader(lines)]
-        except (KeyError, ValueError, TypeError) as error:
-            wanted = "should have the columns id_code and diagnosis, a number from 0 to 4"
-            raise Fault(File(TABLE, None), "damaged", f"{wanted}: {error!r}") from error
+    with (folder / TABLE).open(encoding="utf-8", errors="replace", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    for row in rows:
+        if not row.get("id_code") or row.get("diagnosis") not in GRADES:
+            wanted = f"expected id_code and diagnosis, one of {', '.join(GRADES)}, in every row"
+            raise Fault(File(TABLE, None), "damaged", f"{wanted}, got {row}")
+    return [(row["id_code"], int(row["diagnosis"])) for row in rows]
 
 
 def _path(code: str) -> str:
@@ -91,19 +101,16 @@ def _fingerprint(folder: Path, paths: list[str]) -> str:
 
 
 def _keep(pixels: np.ndarray, path: Path) -> None:
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npy", delete=False) as temporary:
-            np.save(temporary, pixels)
-        os.replace(temporary.name, path)
-    except OSError:
-        # A folder that may only be read costs the minutes again and nothing else.
-        return
+    # A folder that may only be read costs the minutes again and nothing else.
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix=".keeping-", dir=path.parent) as temporary:
+        np.save(Path(temporary, path.name), pixels)
+        os.replace(Path(temporary, path.name), path)
 
 
 SOURCE = Source(
     name="aptos2019",
     title="APTOS 2019, sight-threatening retinopathy",
-    n_rows=3662,
+    n_rows=N_IMAGES,
     n_features=int(np.prod(IMAGE)),
     image=IMAGE,
     n_splits=N_SPLITS,
@@ -122,5 +129,5 @@ SOURCE = Source(
     ),
     folder="aptos2019",
     by_hand="get it from Kaggle (competition aptos2019-blindness-detection) and put train.csv and train_images in",
-    listing=listing,
+    listing=partial(listing, N_IMAGES),
 )

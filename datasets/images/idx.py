@@ -50,10 +50,9 @@ def read_packed(name: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, n
 
 def read_outsiders(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 784) and y (N,) of the test files alone, and no splits."""
-    from_idx = _idx()
-    folder = contents.folder()
-    images = from_idx.read_image_file(folder / TEST_IMAGES).numpy()
-    return images.reshape(len(images), -1), from_idx.read_label_file(folder / TEST_LABELS).numpy(), ()
+    idx, folder = torchvision().datasets.mnist, contents.folder()
+    images = idx.read_image_file(folder / TEST_IMAGES).numpy()
+    return images.reshape(len(images), -1), idx.read_label_file(folder / TEST_LABELS).numpy(), ()
 
 
 def _parts(name: str, root: Path) -> tuple[Part, Part]:
@@ -62,10 +61,6 @@ def _parts(name: str, root: Path) -> tuple[Part, Part]:
     checked = type(name, (published,), {"_check_legacy_exist": lambda self: False})
     train, test = (checked(root, train=train) for train in (True, False))
     return tuple((part.data.numpy()[:, None], part.targets.numpy()) for part in (train, test))
-
-
-def _idx():
-    return torchvision().datasets.mnist
 
 
 def _unpacked(sha256: Mapping[str, str], md5: Mapping[str, str]) -> tuple[File, ...]:

@@ -1,5 +1,8 @@
 """Downloads arrive whole and verified, or not at all; the only server is on this machine."""
 
+import gzip
+import hashlib
+import io
 import os
 import shutil
 import socket
@@ -7,6 +10,7 @@ import ssl
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -248,3 +252,122 @@ def test_progress_goes_to_stderr(tmp_path, tiny, capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "tiny" in err
+
+
+# Sets that are published as archives.
+
+MEMBERS = {"set/a.bin": b"one", "set/deeper/b.bin": b"two"}
+ALONE = b"three" * 100
+
+
+def tar_of(members):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for path, body in members.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(body)
+            archive.addfile(member, io.BytesIO(body))
+    return packed.getvalue()
+
+
+@pytest.fixture
+def publish(web, install):
+    """`publish(members)`: put a .tar.gz of these members and a .gz on the web, and register the set `packed`."""
+
+    def publish(members):
+        tar = tar_of(members)
+        web.files.update({"set.tar.gz": tar, "alone.gz": gzip.compress(ALONE)})
+        pinned = [(path, len(body), hashlib.sha256(body).hexdigest()) for path, body in MEMBERS.items()]
+        code = f"""
+from datasets import File, Source
+tar = File("set.tar.gz", {len(tar)}, md5="{hashlib.md5(tar, usedforsecurity=False).hexdigest()}")
+files = [File(*row, within=tar) for row in {pinned}]
+alone = File("raw/alone", None, md5="{hashlib.md5(ALONE, usedforsecurity=False).hexdigest()}")
+SOURCE = Source(
+    name="packed", title="", n_rows=1, n_features=1, n_splits=1, origin="", licence="", read=dict,
+    files=(*files, alone._replace(within=File("alone.gz", None))), folder="tiny sets", base_url="{web.url}",
+)
+"""
+        install("packed_set", code, packed="packed_set:SOURCE")
+        return tar
+
+    return publish
+
+
+def test_archives_are_downloaded_once_and_only_their_files_stay(tmp_path, web, publish):
+    publish(MEMBERS | {"set/more.bin": b"unwanted"})
+    arrived = datasets.fetch("packed", tmp_path)
+    assert web.requests == ["set.tar.gz", "alone.gz"]
+    assert stored(tmp_path) == MEMBERS | {"raw/alone": ALONE}
+    assert {path.relative_to(tmp_path / "tiny sets").as_posix() for path in arrived} == set(stored(tmp_path))
+    assert datasets.availability("packed", tmp_path, deep=True).state == "ready"
+    assert datasets.fetch("packed", tmp_path) == ()
+
+
+def test_only_the_archive_of_a_missing_file_is_downloaded(tmp_path, web, publish):
+    publish(MEMBERS)
+    datasets.fetch("packed", tmp_path)
+    (tmp_path / "tiny sets/set/deeper/b.bin").write_bytes(b"owt")
+    web.requests.clear()
+    assert [path.name for path in datasets.fetch("packed", tmp_path)] == ["b.bin"]
+    assert web.requests == ["set.tar.gz"]
+    assert stored(tmp_path) == MEMBERS | {"raw/alone": ALONE}
+
+
+def assert_refused(tmp_path, complaint):
+    with pytest.raises(datasets.Unavailable, match=complaint):
+        datasets.fetch("packed", tmp_path)
+    assert stored(tmp_path) == {}
+    assert not [path for path in (tmp_path / "tiny sets").rglob("*") if path.name.startswith(".")]
+
+
+def test_an_archive_with_a_wrong_checksum_is_refused(tmp_path, web, publish):
+    tar = publish(MEMBERS)
+    web.files["set.tar.gz"] = tar[:20] + b"!" + tar[21:]
+    assert_refused(tmp_path, r"set\.tar\.gz is refused: .*does not match the known hash")
+
+
+def test_an_archive_that_is_longer_than_published_is_refused(tmp_path, web, publish):
+    tar = publish(MEMBERS)
+    web.files["set.tar.gz"] += b"more"
+    assert_refused(tmp_path, rf"set\.tar\.gz is refused: it is longer than {len(tar)} bytes")
+
+
+def test_a_truncated_archive_is_refused(tmp_path, web, publish, respond):
+    tar = publish(MEMBERS)
+    web.misbehaviour["set.tar.gz"] = respond(200, tar[:40], Content_Length=str(len(tar)))
+    assert_refused(tmp_path, r"set\.tar\.gz was not delivered .*IncompleteRead")
+
+
+def test_an_archive_behind_plain_http_is_refused(tmp_path, web, publish, respond):
+    publish(MEMBERS)
+    web.misbehaviour["set.tar.gz"] = respond(302, Location="http://example.invalid/set.tar.gz")
+    assert_refused(tmp_path, r"redirects to http://example\.invalid/set\.tar\.gz, which is not https")
+
+
+def test_an_archive_with_an_escaping_path_is_refused(tmp_path, publish):
+    publish(MEMBERS | {"../../escaped": b"out"})
+    assert_refused(tmp_path, "holds '../../escaped', which leads out of its folder")
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_an_archive_of_other_files_is_refused_whole(tmp_path, publish):
+    publish(MEMBERS | {"set/deeper/b.bin": b"owt"})
+    assert_refused(tmp_path, r"its set/deeper/b\.bin has the sha256")
+
+
+def test_a_gz_is_not_unpacked_on_the_way(tmp_path, web, publish):
+    publish(MEMBERS)
+    asked = []
+    packed = web.files["alone.gz"]
+
+    def label(handler):
+        asked.append(handler.headers["Accept-Encoding"])
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(packed)))
+        handler.end_headers()
+        handler.wfile.write(packed)
+
+    web.misbehaviour["alone.gz"] = label
+    datasets.fetch("packed", tmp_path)
+    assert asked == ["identity"]

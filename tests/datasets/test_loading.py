@@ -128,6 +128,25 @@ SOURCE = Source(
 THREE = "task='multiclass', n_classes=3"
 
 
+def test_validation_rows_are_kept_apart(load_odd):
+    (split,) = load_odd("(x, y, [Split([0, 3], [2], [1])])", THREE).splits
+    assert split.validation.tolist() == [1]
+    with pytest.raises(ValueError, match="read-only"):
+        split.validation[0] = 0
+
+
+def test_a_set_of_images_keeps_its_pixels_and_its_shape(load_odd):
+    kind = f"{THREE}, image=(1, 1, 2), n_ood=1"
+    dataset = load_odd("((9 * x).astype('uint8'), y, splits, np.zeros((1, 2), 'uint8'))", kind)
+    assert (dataset.x.dtype, dataset.ood.dtype, dataset.image) == (np.uint8, np.uint8, (1, 1, 2))
+    assert dataset.x[0].tolist() == [9, 9]
+
+
+def test_a_reader_of_images_must_give_pixels(load_odd):
+    with pytest.raises(datasets.BrokenDataset, match="pixels should be uint8, got float64"):
+        load_odd("(x, y, splits)", "image=(1, 1, 2)")
+
+
 def test_a_set_without_ood_rows_has_an_empty_array_of_them(load_odd):
     dataset = load_odd("(x, y, splits)", THREE)
     assert (dataset.ood.shape, dataset.ood.dtype) == ((0, 2), np.float64)
@@ -182,6 +201,8 @@ def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_o
         ("(x, y, [Split([0, 1], [1])])", "split 0 should use every row at most once"),
         ("(x, y, [Split([0, 1], [3])])", "split 0 should use every row at most once"),
         ("(x, y, [Split([0, 1, 2], [])])", "split 0 should use every row at most once"),
+        ("(x, y, [Split([0, 1], [2], [1])])", "split 0 should use every row at most once"),
+        ("(x, y, [Split([0], [2], [3])])", "split 0 should use every row at most once"),
     ],
 )
 def test_a_set_that_contradicts_its_description_is_refused(install, result, complaint):

@@ -43,6 +43,7 @@ def test_list_shows_every_set_and_its_state(run, tmp_path, tiny, place):
     assert row_of(out, "diabetes") == "diabetes Diabetes progression regression 442 10 20 built in"
     assert row_of(out, "a1a") == "a1a Adult income, 1605 rows (a1a) binary 1605 123 20 not here"
     assert row_of(out, "digits-ood") == "digits-ood Handwritten digits 0-4, OOD 5-9 5 classes 901 64 896 20 built in"
+    assert row_of(out, "cifar100") == "cifar100 CIFAR-100 100 classes 60000 3x32x32 5 not here"
     assert row_of(out, "tiny") == "tiny Tiny [bold] regression 10 3 2 not here"
     assert f"data folder: {folder}" in out
     place(folder, tiny)
@@ -94,17 +95,27 @@ def test_fetch_goes_on_after_one_bad_answer(run, tiny, web):
     assert out == "diabetes: already here\n"
 
 
-def test_fetch_stops_when_there_is_no_network(run, monkeypatch):
+def test_fetch_asks_no_server_twice_when_there_is_no_network(run, monkeypatch):
     asked = []
 
     def fetch(name, *_, **__):
+        if not datasets.entry(name).needs_download:
+            return ()
         asked.append(name)
         raise datasets.Unreachable(name, "no network", "find some")
 
     monkeypatch.setattr(datasets, "fetch", fetch)
     code, _, err = run("fetch", "--all")
-    assert (code, asked) == (1, ["boston"])
-    assert err == "dataset 'boston' is not available: no network; find some\n"
+    assert (code, asked) == (1, ["boston", "mnist", "kmnist", "cifar10", "svhn", "stl10"])
+    assert err.startswith("dataset 'boston' is not available: no network; find some\n")
+    assert "cifar100: www.cs.toronto.edu was out of reach a moment ago\n" in err
+
+
+def test_fetch_tells_what_only_a_person_can_get(run, tmp_path):
+    code, _, err = run("fetch", "aptos2019")
+    assert code == 1
+    assert "get it from Kaggle (competition aptos2019-blindness-detection)" in err
+    assert str(tmp_path / "data folder" / "aptos2019") in err
 
 
 @pytest.mark.parametrize("command", ["fetch", "verify"])

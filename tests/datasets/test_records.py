@@ -1,13 +1,16 @@
-"""A source cannot be made that says one thing about its task and another about its classes."""
+"""A source that contradicts itself cannot be made; a loaded set holds pixels as they are, and numbers as float64."""
 
+import numpy as np
 import pytest
 
 import datasets
+from datasets.records import digest
 
 
 def source(**kind):
+    kind = {"n_features": 2} | kind
     return datasets.Source(
-        name="odd", title="", n_rows=4, n_features=2, n_splits=1, origin="", licence="", read=lambda _: None, **kind
+        name="odd", title="", n_rows=4, n_splits=1, origin="", licence="", read=lambda _: None, **kind
     )
 
 
@@ -38,3 +41,59 @@ def test_every_task_has_its_number_of_classes(task, n_classes):
 def test_a_contradiction_is_refused(kind, complaint):
     with pytest.raises(ValueError, match=f"^dataset 'odd': .*{complaint}$"):
         source(**kind)
+
+
+IMAGE = {"image": (1, 2, 2), "n_features": 4}
+
+
+def test_a_set_of_images_names_the_sets_that_it_is_told_apart_from():
+    made = source(**IMAGE, ood_groups={"near": ("a", "b"), "far": ("c",)}, validation_ood=("d",))
+    assert made.ood_groups["far"] == ("c",)
+    assert made in {made}  # the mapping is not in the way of its hash
+
+
+@pytest.mark.parametrize(
+    ("kind", "complaint"),
+    [
+        ({"image": (2, 2)}, r"image should be 1 or 3 channels, a height and a width, got \(2, 2\)"),
+        ({"image": (2, 1, 1)}, r"image should be 1 or 3 channels, .*, got \(2, 1, 1\)"),
+        ({"image": (1, 2, 0)}, r"image should be 1 or 3 channels, .*, got \(1, 2, 0\)"),
+        ({"image": (3, 2, 2)}, r"n_features should be 12 for images of shape \(3, 2, 2\), got 2"),
+        ({**IMAGE, "ood_groups": {"middling": ("a",)}}, r"should be among \('near', 'far'\), got 'middling'"),
+        ({**IMAGE, "ood_groups": {"near": ("a",), "far": ("a",)}}, "in two groups, or .*, got 'a'"),
+        ({**IMAGE, "ood_groups": {"near": ("a",)}, "validation_ood": ("a",)}, "and in validation_ood, got 'a'"),
+        ({**IMAGE, "validation_ood": ("odd",)}, "itself, .*, got 'odd'"),
+        ({"ood_groups": {"near": ("a",)}}, "only a set of images can have ood_groups and validation_ood"),
+        ({"files": (datasets.File("f", 1),)}, "files should have a sha256 or an md5, 'f' has neither"),
+    ],
+)
+def test_contradictions_about_images_and_files_are_refused(kind, complaint):
+    with pytest.raises(ValueError, match=f"^dataset 'odd': .*{complaint}$"):
+        source(**kind)
+
+
+def test_validation_rows_are_part_of_a_splits_digest_where_there_are_any():
+    train, test = np.array([3, 1]), np.array([0])
+    without = datasets.Split(train, test)
+    assert (without.validation.shape, without.validation.dtype) == ((0,), np.int64)
+    assert without.sha256 == digest(train, test)
+    assert datasets.Split(train, test, [2]).sha256 == digest(train, test, np.array([2]))
+
+
+def test_pixels_are_neither_copied_nor_converted():
+    pixels = np.arange(8, dtype=np.uint8).reshape(2, 4)
+    dataset = datasets.Dataset("odd", pixels, [0, 1], (), image=(1, 2, 2))
+    assert np.shares_memory(dataset.x, pixels)
+    assert (dataset.x.dtype, dataset.ood.dtype, dataset.ood.shape) == (np.uint8, np.uint8, (0, 4))
+    with pytest.raises(ValueError, match="read-only"):
+        dataset.x[0] = 1
+    assert dataset.data_sha256 == digest(pixels, np.array([0.0, 1.0]))
+
+
+def test_small_integers_that_are_no_pixels_become_float64():
+    assert datasets.Dataset("odd", np.ones((2, 4), np.uint8), [0, 1], ()).x.dtype == np.float64
+
+
+def test_pixels_of_another_type_are_refused():
+    with pytest.raises(ValueError, match="pixels should be uint8, got float64"):
+        datasets.Dataset("odd", np.ones((2, 4)), [0, 1], (), image=(1, 2, 2))

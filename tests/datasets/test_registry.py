@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import datasets
-from datasets import factor_models, posteriors, sgd_streams
+from datasets import factor_models, images, posteriors, sgd_streams
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
@@ -17,11 +17,12 @@ MULTICLASS = ("wine-recognition", "digits", "digits-ood")
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
-EVERY = (*OURS, *STREAMS, *POSTERIORS, "toy")
+IMAGES = tuple(source.name for source in images.sources())
+EVERY = (*OURS, *STREAMS, *POSTERIORS, "toy", *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 
-def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_those_with_a_truth_last():
+def test_our_sets_come_in_the_order_of_the_papers_regression_first_and_images_last():
     assert datasets.names()[: len(EVERY)] == EVERY
 
 
@@ -134,5 +135,19 @@ def test_two_packages_with_one_name_are_both_refused(install):
 def test_looking_at_the_registry_imports_nothing_heavy():
     code = "import sys, datasets; datasets.names(); datasets.entry('yacht'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    heavy = {"torch", "sklearn", "scipy", "h5py", "pandas", "pooch", "requests", "platformdirs", "rich", "typer"}
+    heavy = {
+        "torch",
+        "torchvision",
+        "PIL",
+        "pyarrow",
+        "sklearn",
+        "scipy",
+        "h5py",
+        "pandas",
+        "pooch",
+        "requests",
+        "platformdirs",
+        "rich",
+        "typer",
+    }
     assert heavy.isdisjoint(done.stdout.split())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import datasets
 from datasets.records import digest
-from datasets.splits import fixed_splits, permutation
+from datasets.splits import fixed_splits, held_out_splits, permutation
 
 sizes = st.integers(2, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(2, n)))
 seeds = st.integers(0, 2**63 - 1)
@@ -92,3 +92,19 @@ def test_fixed_splits_partition_the_rows_nine_to_one():
     for split in fixed_splits(442, 20, 2004):
         assert (len(split.train), len(split.test)) == (398, 44)
         assert sorted([*split.train, *split.test]) == list(range(442))
+
+
+def test_a_validation_part_lies_between_train_and_test_of_the_same_permutation():
+    (plain,), (split,) = (fixed_splits(10, 1, 7, 0.3, fraction) for fraction in (0.0, 0.2))
+    assert (len(split.train), len(split.validation), len(split.test)) == (5, 2, 3)
+    assert [*split.train, *split.validation] == plain.train.tolist()
+    assert split.test.tolist() == plain.test.tolist() == permutation(10, [7, 0])[7:].tolist()
+
+
+def test_a_published_test_part_is_in_every_split_and_another_tenth_of_the_others_validates():
+    splits = held_out_splits(20, 5, 3, 7)
+    assert all(split.test.tolist() == [20, 21, 22, 23, 24] for split in splits)
+    for number, split in enumerate(splits):
+        assert [*split.train, *split.validation] == permutation(20, [7, number]).tolist()
+        assert len(split.validation) == 2
+    assert len({tuple(split.validation) for split in splits}) == 3

@@ -1,0 +1,101 @@
+"""The sets of MNIST's form are read as torchvision has them on disk."""
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+
+import datasets
+from datasets.images.idx import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
+from datasets.vision import torchvision
+
+DATA = os.environ.get("BENCH_DATA_DIR")
+SIZES = {"n_rows": 26}
+CLASSES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST", "kmnist": "KMNIST"}
+
+
+@pytest.fixture
+def parts(pictures):
+    """Images and labels to train on and to test on."""
+    return (pictures(20, (1, 28, 28)), np.arange(20) % 10), (pictures(6, (1, 28, 28)), np.arange(6))
+
+
+@pytest.fixture
+def files(parts, idx):
+    (train, train_labels), (test, test_labels) = parts
+    return {
+        TRAIN_IMAGES: idx(train[:, 0]),
+        TRAIN_LABELS: idx(train_labels),
+        TEST_IMAGES: idx(test[:, 0]),
+        TEST_LABELS: idx(test_labels),
+    }
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
+def test_unpacked_files_are_read(tmp_path, small, files, parts, assert_loaded, name):
+    small(name, files, **SIZES)
+    (train, train_labels), (test, test_labels) = parts
+    dataset = datasets.load(name, tmp_path)
+    assert dataset.image == (1, 28, 28)
+    assert_loaded(dataset, train, test, [*train_labels, *test_labels])
+
+
+def test_kmnist_is_read_from_the_packed_files_alone(tmp_path, small, files, parts, assert_loaded):
+    small("kmnist", {f"{path}.gz": gzip.compress(body) for path, body in files.items()}, **SIZES)
+    # As torchvision leaves it, but for another's unpacked file.
+    (tmp_path / "torchvision/KMNIST/raw" / TRAIN_IMAGES).write_bytes(b"not verified")
+    (train, train_labels), (test, test_labels) = parts
+    assert_loaded(datasets.load("kmnist", tmp_path), train, test, [*train_labels, *test_labels])
+
+
+def test_copies_of_an_old_torchvision_are_not_read(tmp_path, small, files, parts, assert_loaded):
+    import torch
+
+    small("mnist", files, **SIZES)
+    old = tmp_path / "torchvision/MNIST/processed"
+    old.mkdir()
+    for part in ("training", "test"):
+        torch.save((torch.zeros(3, 28, 28, dtype=torch.uint8), torch.zeros(3)), old / f"{part}.pt")
+    (train, train_labels), (test, test_labels) = parts
+    assert_loaded(datasets.load("mnist", tmp_path), train, test, [*train_labels, *test_labels])
+
+
+def test_notmnist_has_one_part_and_no_splits(tmp_path, small, files, parts):
+    small("notmnist", {path: files[path] for path in (TEST_IMAGES, TEST_LABELS)}, n_rows=6, n_classes=6)
+    dataset = datasets.load("notmnist", tmp_path)
+    np.testing.assert_array_equal(dataset.x, parts[1][0].reshape(6, -1))
+    assert (dataset.y.tolist(), dataset.splits) == ([0, 1, 2, 3, 4, 5], ())
+
+
+def test_a_changed_file_is_never_read(tmp_path, small, files):
+    small("mnist", files, **SIZES)
+    path = tmp_path / "torchvision/MNIST/raw" / TRAIN_LABELS
+    path.write_bytes(path.read_bytes()[:-1] + b"\x07")
+    with pytest.raises(datasets.Unavailable, match=r"train-labels-idx1-ubyte is not the published file \(SHA-256"):
+        datasets.load("mnist", tmp_path)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_digests_are_those_that_torchvision_knows(name):
+    known = dict(getattr(torchvision().datasets, CLASSES[name]).resources)
+    files = datasets.entry(name).files
+    assert {(file.within or file).path: (file.within or file).md5 for file in files} == known
+
+
+@pytest.mark.skipif(not DATA, reason="BENCH_DATA_DIR is not set")
+@pytest.mark.parametrize(
+    ("name", "label", "mean", "counts"),
+    [
+        ("mnist", 5, 33.3184, [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]),
+        ("fashion-mnist", 9, 72.9404, [1000] * 10),
+    ],
+)
+def test_the_published_set(name, label, mean, counts):
+    if datasets.availability(name).state != "ready":
+        pytest.skip(f"{name} is not in BENCH_DATA_DIR")
+    dataset = datasets.load(name)
+    assert dataset.y[0] == label
+    # 0.1307 and 0.2860 of 255: the means over the train part by which everybody standardises.
+    assert dataset.x[:60000].mean() == pytest.approx(mean, abs=1e-3)
+    assert np.bincount(dataset.y[60000:].astype(int)).tolist() == counts

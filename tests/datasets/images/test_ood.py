@@ -1,0 +1,42 @@
+"""Sets of images name others to be told apart from, and never one twice."""
+
+import datasets
+from datasets import images
+
+# Those that hold pictures of each other's classes.
+ALIKE = ({"cifar10", "cifar10-jpeg", "stl10"}, {"mnist", "svhn"})
+
+
+def test_every_named_set_is_registered_and_of_images():
+    for source in images.sources():
+        for name in (*(name for group in source.ood_groups.values() for name in group), *source.validation_ood):
+            assert datasets.entry(name).image is not None
+
+
+def test_no_set_is_out_of_distribution_for_one_of_its_own_classes():
+    for source in images.sources():
+        for name in (*(name for group in source.ood_groups.values() for name in group), *source.validation_ood):
+            assert not any({source.name, name} <= alike for alike in ALIKE)
+
+
+def test_every_set_of_the_suite_has_something_to_be_told_apart_from_and_to_choose_with():
+    for source in images.sources():
+        if "images" in source.suites:
+            assert source.ood_groups
+            assert len(source.validation_ood) == 1
+
+
+def test_the_groups_of_openood_that_are_here():
+    assert datasets.entry("mnist").ood_groups == {"near": ("notmnist", "fashion-mnist"), "far": ("cifar10",)}
+    assert datasets.entry("cifar10").ood_groups == {"near": ("cifar100",), "far": ("mnist", "svhn")}
+    assert datasets.entry("cifar100").ood_groups == {"near": ("cifar10",), "far": ("mnist", "svhn")}
+
+
+def test_every_set_says_what_a_reader_needs():
+    for source in images.sources():
+        assert source.title
+        assert source.origin
+        assert source.licence
+        assert source.notes
+        assert bool(source.by_hand) != source.base_url.startswith("https://")
+        assert source.suites in (("images",), ("retinopathy",), ())

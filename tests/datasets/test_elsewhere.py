@@ -1,0 +1,61 @@
+"""One set's images before another's model."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import datasets
+from datasets import elsewhere
+
+STL10 = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
+CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
+
+@pytest.mark.parametrize("name", ["cifar10", "cifar10-jpeg"])
+def test_stl10_without_monkeys_has_cifar10s_labels(name):
+    y = np.array([7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 9.0, 7.0, 2.0])
+    rows, labels = datasets.matched_labels(y, "stl10", name)
+    assert rows.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]
+    titles = [STL10[int(label)].replace("car", "automobile") for label in y[rows]]
+    assert [CIFAR10[int(label)] for label in labels] == titles
+    assert labels.dtype == y.dtype
+
+
+def test_cifar10_without_frogs_has_stl10s_labels():
+    rows, labels = datasets.matched_labels(np.arange(10), "cifar10", "stl10")
+    assert rows.tolist() == [0, 1, 2, 3, 4, 5, 7, 8, 9]
+    assert [STL10[label] for label in labels] == [CIFAR10[row].replace("automobile", "car") for row in rows]
+
+
+def test_classes_that_nobody_matched_are_refused():
+    with pytest.raises(ValueError, match="classes of 'svhn' are not known; allowed: cifar10, cifar10-jpeg, stl10"):
+        datasets.matched_labels(np.arange(10), "svhn", "cifar10")
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """`loaded(splits)`: two images of 2 x 2 in place of Fashion-MNIST."""
+
+    def loaded(splits):
+        source = dataclasses.replace(datasets.entry("fashion-mnist"), image=(1, 2, 2), n_features=4)
+        x = np.array([[0, 0, 0, 0], [9, 9, 9, 9]], np.uint8)
+        monkeypatch.setattr(elsewhere, "entry", lambda name: source)
+        monkeypatch.setattr(elsewhere, "load", lambda *_: datasets.Dataset("odd", x, [0, 1], splits, image=(1, 2, 2)))
+
+    return loaded
+
+
+def test_the_test_rows_are_shown_in_the_other_sets_shape(loaded):
+    loaded((datasets.Split([0], [1]),))
+    np.testing.assert_array_equal(datasets.ood_images("fashion-mnist", (3, 3, 3)), np.full((1, 27), 9))
+
+
+def test_a_set_without_splits_is_shown_whole(loaded):
+    loaded(())
+    np.testing.assert_array_equal(datasets.ood_images("fashion-mnist", (1, 2, 2)), [[0] * 4, [9] * 4])
+
+
+def test_only_images_can_be_shown():
+    with pytest.raises(ValueError, match="'yacht' is not a set of images"):
+        datasets.ood_images("yacht", (1, 28, 28))

@@ -102,6 +102,14 @@ class Method(ABC):
         kind = task.likelihood.kind
         return None if kind in self.likelihoods else f"no {kind} likelihood"
 
+    def suited_to(self, task: Task) -> "Method":
+        """The method as it is used on a task; by default as it is.
+
+        Deep networks of images need more care than small ones: a start near trained weights, variances that are kept
+        small, a prior that is not felt at once. Whoever has a task asks for its method here, before anything else.
+        """
+        return self
+
     def rehearsal(self) -> "Method":
         """The method that tuning trains in this one's place: a cheaper one that ranks hyper-parameters alike."""
         return self

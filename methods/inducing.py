@@ -16,9 +16,14 @@ then
 
 where E_1 (d_out, d_in) is E's first block. This needs no Psi, which is nearly singular where M is near d: G^T is the
 orthogonal factor of [Z D]^T. Equation 10 draws fewer numbers, but from Cholesky factors of Z Z^T, singular where M > d.
+
+Layers that are no matrices, the scales and shifts of a normalisation, have point estimates without a prior. So counted,
+with U of min(M, d_out) x min(M, d_in) numbers and biases as columns of W, the CIFAR ResNet-18 takes the paper's
+5,352,853 parameters at M = 128 (section 4.2), where it has 11,173,962 weights.
 """
 
 from abc import abstractmethod
+from bisect import bisect_right
 from math import expm1, log, prod
 from typing import NamedTuple
 
@@ -28,7 +33,10 @@ from torch import Tensor
 from torch.func import grad, vmap
 from torch.nn.functional import logsigmoid, softplus
 
+from methods import annealing
+from methods.annealing import Annealing
 from methods.base import Method, Paper, Plan
+from methods.layers import Matrix
 from methods.networks import Network
 from methods.noise import Noise
 from methods.optim import Adam
@@ -36,15 +44,15 @@ from methods.problem import Problem, Task
 from methods.spaces import LogUniform
 
 SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
-QUIET_EPOCHS, RAMP_EPOCHS = 100, 50  # of the KL's weight: zero, then growing to one
-QUIET_PART, RAMP_PART = 1 / 2, 1 / 4  # of training where that is shorter: the same parts of the authors' 200 epochs
+MAX_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)
+AT_ONCE = 20_000  # weights, of the largest network that all points of an ensemble are shown to side by side
 
 Shapes = list[tuple[int, ...]]
 
 
 class State(NamedTuple):
     """Attributes:
-    params: (P,): every layer's leaves of `LayerParams`, flat, one after the other.
+    params: (P,): every matrix layer's leaves of `LayerParams`, flat, one after the other; then other layers' weights.
     optim: of all of them.
     """
 
@@ -63,7 +71,7 @@ class Posterior(NamedTuple):
 
 
 class LayerParams(NamedTuple):
-    """What one layer learns.
+    """What one matrix layer learns.
 
     Attributes:
         z_r, z_c: (M_out, d_out) and (M_in, d_in).
@@ -87,13 +95,15 @@ class Inducing(Method):
     experiment: the ranges are ours.
 
     Args:
-        size: M; a layer has M_out = min(M, d_out) and M_in = min(M, d_in). By default the largest that needs no more
-            numbers than the network has weights, which is the method's point: 3 for 6 inputs and 50 units.
+        size: M; a layer has M_out = min(M, d_out) and M_in = min(M, d_in). By default the largest up to `MAX_SIZE` that
+            needs no more numbers than the network has weights, which is the method's point: 3 for 6 inputs and 50
+            units.
     """
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
     weight_posterior = False  # its prior N(0, I / (alpha d_in)) is another than that of the exact posterior
     max_scale = 0.03  # cap of lambda
+    n_points = 1  # samples that an update takes
 
     def __init__(self, size: int | None = None):
         self.size = size
@@ -119,33 +129,37 @@ class Inducing(Method):
 
     @abstractmethod
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
-        """Whitened samples (S, M_out, M_in) of q(U), as many as an update takes if `n_samples` is None."""
+        """Whitened samples (S, M_out, M_in) of q(U), `n_points` if `n_samples` is None."""
 
     @abstractmethod
     def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
         """(), KL(q(U) || p(U))."""
 
-    def phase(self, update: int, plan: Plan) -> tuple[float, float]:
-        """Updates without a KL, and updates of its growth: one phase, so that one recording serves all of training."""
-        quiet = min(QUIET_EPOCHS * plan.updates_per_epoch, QUIET_PART * plan.n_updates)
-        ramp = min(RAMP_EPOCHS * plan.updates_per_epoch, RAMP_PART * plan.n_updates)
-        return quiet, ramp
+    def phase(self, update: int, plan: Plan) -> Annealing:
+        """When the KL is felt."""
+        return Annealing.over(plan)
 
     def init(self, problem: Problem, hparams, noise) -> State:
         leaves = [leaf for shapes in self._shapes(problem.network) for leaf in self._initial(shapes, noise)]
-        params = torch.cat([leaf.flatten() for leaf in leaves])
+        others = [layer.initial(noise) for layer in problem.network.layers if not isinstance(layer, Matrix)]
+        params = torch.cat([leaf.flatten() for leaf in leaves] + others)
         return State(params, Adam.init(params))
 
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
-        quiet, ramp = t.phase
-        kl_weight = ((t.count - quiet) / ramp).clamp(0, 1)
+        def loss(params: Tensor, noise: Noise, points: slice = slice(None)) -> Tensor:
+            weights = self._weights(problem.network, params, hparams.prior_precision, noise, points=points)
+            if len(weights) == 1:  # without the cost of convolutions under `vmap`
+                nll = problem.mean_nll(weights[0], batch, hparams)
+            else:
+                nll = vmap(problem.mean_nll, in_dims=(0, None, None))(weights, batch, hparams).mean()
+            return problem.n_train * nll + annealing.weight(t) * self.kl(problem.network, params)
 
-        def loss(params: Tensor) -> Tensor:
-            weights = self._weights(problem.network, params, hparams.prior_precision, noise)
-            nll = vmap(problem.mean_nll, in_dims=(0, None, None))(weights, batch, hparams).mean()
-            return problem.n_train * nll + kl_weight * self.kl(problem.network, params)
-
-        params, optim = state.optim.step(state.params, grad(loss)(state.params), hparams.lr, t)
+        if self.n_points == 1 or problem.dim <= AT_ONCE:
+            gradient = grad(loss)(state.params, noise)
+        else:  # the same, holding the activations of one point at a time
+            each = (slice(point, point + 1) for point in range(self.n_points))
+            gradient = sum(grad(loss)(state.params, noise, points) for points in each) / self.n_points
+        params, optim = state.optim.step(state.params, gradient, hparams.lr, t)
         return State(params, optim)
 
     def finish(self, problem: Problem, state: State, hparams) -> Posterior:
@@ -170,23 +184,27 @@ class Inducing(Method):
         return [(m_out, d_out), (m_in, d_in), (m_out,), (m_in,), (), *self.inducing_shapes(m_out, m_in)]
 
     def layers_of(self, network: Network, params: Tensor) -> list[LayerParams]:
-        """The layers' parameters, from the flat vector (P,)."""
+        """The matrix layers' parameters, from the flat vector (P,)."""
         shapes = self._shapes(network)
-        pieces = iter(params.split([prod(shape) for own in shapes for shape in own]))
+        pieces = iter(params[: numbers(shapes)].split([prod(shape) for own in shapes for shape in own]))
         leaves = [[next(pieces).reshape(shape) for shape in own] for own in shapes]
         return [LayerParams(*own[:5], tuple(own[5:])) for own in leaves]
 
     def _shapes(self, network: Network) -> list[Shapes]:
-        sides = [layer.shape for layer in network.layers]
+        sides = [layer.shape for layer in network.layers if isinstance(layer, Matrix)]
+        n_others = sum(self._sizes_of_others(network))
 
         def of_size(size: int) -> list[Shapes]:
             return [self.shapes(*side, *(min(size, d) for d in side)) for side in sides]
 
-        size = self.size or 1
-        if self.size is None:
-            while size < max(map(max, sides)) and numbers(of_size(size + 1)) <= network.dim:
-                size += 1
-        return of_size(size)
+        if self.size is not None:
+            return of_size(self.size)
+        sizes = range(1, min(MAX_SIZE, max(map(max, sides))) + 1)
+        return of_size(max(1, bisect_right(sizes, network.dim - n_others, key=lambda size: numbers(of_size(size)))))
+
+    def _sizes_of_others(self, network: Network) -> list[int]:
+        """Numbers in each layer that is no matrix."""
+        return [sum(layer.sizes) for layer in network.layers if not isinstance(layer, Matrix)]
 
     def _initial(self, shapes: Shapes, noise: Noise) -> list[Tensor]:
         rows, columns, (m_out,), (m_in,), *_ = shapes
@@ -196,19 +214,31 @@ class Inducing(Method):
         return [z_r, z_c, raw_d, raw_scale, *self.inducing_init(m_out, m_in, noise)]
 
     def _weights(
-        self, network: Network, params: Tensor, alpha: Tensor, noise: Noise, n_samples: int | None = None
+        self,
+        network: Network,
+        params: Tensor,
+        alpha: Tensor,
+        noise: Noise,
+        n_samples: int | None = None,
+        points: slice | Tensor = slice(None),
     ) -> Tensor:
-        """Weight samples (S, D)."""
+        """Weight samples (S, D), only of those samples of q(U) that `points` takes."""
+        matrices = iter(self.layers_of(network, params))
+        others = iter(params[numbers(self._shapes(network)) :].split(self._sizes_of_others(network)))
         pieces = []
-        for layer, own in zip(network.layers, self.layers_of(network, params), strict=True):
+        for layer in network.layers:
+            if not isinstance(layer, Matrix):
+                pieces.append(next(others))
+                continue
+            own = next(matrices)
             g_r = orthonormal(own.z_r, softplus(own.raw_d_r))
             g_c = orthonormal(own.z_c, softplus(own.raw_d_c))
-            inducing = self.inducing_sample(own.q, noise, n_samples)
+            inducing = self.inducing_sample(own.q, noise, n_samples)[points]
             unit = noise.normal(len(inducing), g_r.shape[1], g_c.shape[1])
             sigma = (alpha * layer.shape[1]) ** -0.5
             scale = self.max_scale * own.raw_scale.sigmoid()
             pieces += vmap(layer.pieces)(sigma * matheron(g_r, g_c, inducing, scale, unit))
-        return torch.cat(pieces, dim=1)
+        return torch.cat([piece.expand(len(inducing), -1) for piece in pieces], dim=1)
 
 
 class InducingFFG(Inducing):
@@ -227,7 +257,7 @@ class InducingFFG(Inducing):
 
     def inducing_sample(self, q, noise, n_samples):
         mean, raw = q
-        return mean + self.max_sd * raw.sigmoid() * noise.normal(n_samples or 1, *mean.shape)
+        return mean + self.max_sd * raw.sigmoid() * noise.normal(n_samples or self.n_points, *mean.shape)
 
     def inducing_kl(self, q):
         mean, raw = q
@@ -256,7 +286,7 @@ class InducingFCG(Inducing):
     def inducing_sample(self, q, noise, n_samples):
         mean, raw = q
         factor = lower_triangle(raw, mean.numel())
-        return mean + (noise.normal(n_samples or 1, mean.numel()) @ factor.T).reshape(-1, *mean.shape)
+        return mean + (noise.normal(n_samples or self.n_points, mean.numel()) @ factor.T).reshape(-1, *mean.shape)
 
     def inducing_kl(self, q):
         mean, raw = q
@@ -267,7 +297,8 @@ class InducingFCG(Inducing):
 class InducingEnsemble(Inducing):
     """q(U) is five points that share Z, D and lambda: `q` is U of each, (5, M_out, M_in). There is no KL on U.
 
-    Every update shows its minibatch to all five; a predictive takes equally many samples from each.
+    Every update shows its minibatch to all five. A predictive takes equally many samples from each, and where it is of
+    fewer than five, one each from some that are drawn.
     """
 
     name = "inducing-ensemble"
@@ -282,10 +313,17 @@ class InducingEnsemble(Inducing):
         return (noise.normal(m_out, m_in) + 0.1 * noise.normal(self.n_points, m_out, m_in),)
 
     def inducing_sample(self, q, noise, n_samples):
-        return q[0].repeat(-(-(n_samples or 1) // self.n_points), 1, 1)
+        return q[0].repeat(-(-(n_samples or self.n_points) // self.n_points), 1, 1)
 
     def inducing_kl(self, q):
         return 0.0
+
+    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+        if n_samples >= self.n_points:
+            return super().sample(problem, posterior, noise, n_samples)
+        first = (self.n_points * noise.uniform()).long()
+        points = (first + torch.arange(n_samples, device=first.device)) % self.n_points
+        return self._weights(problem.network, *posterior, noise, self.n_points, points)
 
 
 def orthonormal(z: Tensor, d: Tensor) -> Tensor:

@@ -29,6 +29,9 @@ from methods.problem import Problem, Sweep, Task
 
 MAX_UNCERTAIN = 1000  # weights T: a stack of 150 takes 3 GB at T = 701 (measured), by T^2 6 GB at 1000
 JACOBIAN_NUMBERS = 1 << 18  # of one model's Jacobian at once
+# The same of networks of images, which are fitted one at a time: 800 MB, and 128 MB in double precision.
+MAX_UNCERTAIN_OF_IMAGES = 10_000
+JACOBIAN_NUMBERS_OF_IMAGES = 1 << 24
 
 
 class State(NamedTuple):
@@ -63,9 +66,11 @@ class Laplace(MAP):
         """T, how many weights at the end of the flat vector are uncertain."""
 
     def excludes(self, task: Task) -> str | None:
-        count = self.uncertain(self.network(task))
-        if count > MAX_UNCERTAIN:
-            return f"a covariance of {count} weights, where {MAX_UNCERTAIN} are the most that a stack can hold"
+        network = self.network(task)
+        count = self.uncertain(network)
+        most, who = (MAX_UNCERTAIN, "a stack") if network.image is None else (MAX_UNCERTAIN_OF_IMAGES, "one fit")
+        if count > most:
+            return f"a covariance of {count} weights, where {most} are the most that {who} can hold"
         return super().excludes(task)
 
     def init(self, problem: Problem, hparams, noise) -> State:
@@ -77,15 +82,27 @@ class Laplace(MAP):
         return state._replace(trained=super().update(problem, state.trained, batch, hparams, noise, t))
 
     @abstractmethod
-    def curvature(self, problem: Problem, weights: Tensor, x: Tensor, fisher: Tensor) -> Tensor:
-        """sum_n J_n^T Lambda_n J_n, (T, T), float64, over x (M, P), given Lambda (M, O, O)."""
+    def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
+        """(M, H), what the uncertain weights work on, at x (M, P)."""
+
+    @abstractmethod
+    def outputs(self, network: Network, weights: Tensor, inputs: Tensor) -> Tensor:
+        """(M, O), of the network, from those inputs."""
+
+    @abstractmethod
+    def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
+        """sum_n J_n^T Lambda_n J_n, (T, T), float64, over inputs (M, H), given Lambda (M, O, O)."""
 
     def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
-        weights, precision = state.trained.weights, state.precision
-        at_once = max(1, JACOBIAN_NUMBERS // (len(precision) * problem.network.n_outputs))
-        for x, present in zip(rows.x.split(at_once), rows.present.split(at_once), strict=True):
-            fisher = problem.likelihood.fisher(problem.network(weights, x), hparams, problem.y_scale)
-            precision = precision + self.curvature(problem, weights, x, fisher * present[:, None, None])
+        network, weights, precision = problem.network, state.trained.weights, state.precision
+        # All rows go through the network together, because under batch normalisation reference rows may be among them.
+        inputs = self.inputs(network, weights, rows.x)
+        at_most = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES
+        at_once = max(1, at_most // (len(precision) * network.n_outputs))
+        for part, present in zip(inputs.split(at_once), rows.present.split(at_once), strict=True):
+            outputs = self.outputs(network, weights, part)
+            fisher = problem.likelihood.fisher(outputs, hparams, problem.y_scale) * present[:, None, None]
+            precision = precision + self.curvature(network, weights, part, fisher)
         return state._replace(precision=precision)
 
     def finish(self, problem: Problem, state: State, hparams) -> Posterior:
@@ -121,11 +138,17 @@ class LastLayerLaplace(Laplace):
     def uncertain(self, network: Network) -> int:
         return sum(network.layers[-1].sizes)
 
-    def curvature(self, problem: Problem, weights: Tensor, x: Tensor, fisher: Tensor) -> Tensor:
+    def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
+        return features(network, weights, x)
+
+    def outputs(self, network: Network, weights: Tensor, inputs: Tensor) -> Tensor:
+        return network.layers[-1](network.split(weights)[-1], inputs)
+
+    def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
         # J_n is the Kronecker product of the layer's inputs h, a one for its bias, and the identity of the outputs:
         # summing h h^T once for each pair of outputs takes O times fewer operations than the product with J_n.
-        inputs = features(problem.network, weights, x).double()
-        if problem.network.layers[-1].bias:
+        inputs = inputs.double()
+        if network.layers[-1].bias:
             inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)
         weighted = fisher.double()[..., None] * inputs[:, None, None, :]  # (M, O, O, H)
         pairs = (inputs.T @ weighted.flatten(1)).unflatten(1, weighted.shape[1:])  # (H, O, O, H)
@@ -133,11 +156,10 @@ class LastLayerLaplace(Laplace):
 
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
         # The network is linear in these weights: it is the last layer with other weights, on the same inputs.
-        inputs, count = features(network, mean, x), deviations.shape[1]
+        inputs, last = features(network, mean, x), network.layers[-1]
 
         def shifted(deviation: Tensor) -> Tensor:
-            weights = torch.cat([mean[:-count], mean[-count:] + deviation])
-            return network.layers[-1](network.split(weights)[-1], inputs)
+            return last((mean[-len(deviation) :] + deviation).split(last.sizes), inputs)
 
         return vmap(shifted)(deviations)
 
@@ -148,14 +170,25 @@ class FullLaplace(Laplace):
     name = "laplace-full"
     title = "Laplace, all weights"
     paper = Paper("Immer et al. 2021", "Improving predictions of Bayesian neural nets via local linearization")
-    limits = f"networks of up to {MAX_UNCERTAIN:,} weights"
+    limits = f"networks of up to {MAX_UNCERTAIN:,} weights, of images {MAX_UNCERTAIN_OF_IMAGES:,}"
 
     def uncertain(self, network: Network) -> int:
         return network.dim
 
-    def curvature(self, problem: Problem, weights: Tensor, x: Tensor, fisher: Tensor) -> Tensor:
-        jacobian = vmap(jacrev(lambda weights, x: problem.network(weights, x[None])[0]), in_dims=(None, 0))
-        j = jacobian(weights, x).double()
+    def excludes(self, task: Task) -> str | None:
+        if self.network(task).couples_rows:
+            return "Jacobians at single examples, which batch normalisation leaves none of"
+        return super().excludes(task)
+
+    def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
+        return x
+
+    def outputs(self, network: Network, weights: Tensor, inputs: Tensor) -> Tensor:
+        return network(weights, inputs)
+
+    def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
+        jacobian = vmap(jacrev(lambda weights, x: network(weights, x[None])[0]), in_dims=(None, 0))
+        j = jacobian(weights, inputs).double()
         return j.flatten(0, 1).T @ (fisher.double() @ j).flatten(0, 1)
 
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:

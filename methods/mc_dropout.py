@@ -7,7 +7,8 @@ the network's own among them, are dropped at rate r, and what is left is scaled 
 
 with a sample W_n per example. This is the negative ELBO of the posterior that the zeros make, under the prior
 N(0, I / alpha) and up to terms without M: the penalty is alpha / 2 E|W|^2 + alpha / 2 |b|^2 (Gal and Ghahramani 2016,
-section 3 and their appendix; alpha is their squared prior length-scale, their M is M / (1 - r) here).
+section 3 and their appendix; alpha is their squared prior length-scale, their M is M / (1 - r) here). The inputs of
+layers that are no matrices, the scales and shifts of a normalisation, are not dropped; they count as b does.
 
 A prediction's sample is one z for all points, that is one network. In a convolution every input pixel has its own z, as
 in their image models, where a sample is a network only of the whole image.
@@ -21,7 +22,7 @@ from torch import Tensor
 from torch.func import grad
 
 from methods.base import Method, Paper
-from methods.layers import Layer
+from methods.layers import Layer, Matrix, Pieces
 from methods.noise import Noise
 from methods.optim import Adam
 from methods.predictive import Predictive
@@ -86,7 +87,10 @@ class MCDropout(Method):
         return state.weights
 
     def predict(self, problem: Problem, posterior: Tensor, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
-        outputs = sampled_outputs(problem, posterior, x.expand(n_samples, *x.shape), hparams.dropout_rate, noise)
+        # Under batch normalisation samples that went through the network side by side would share their statistics.
+        at_once = 1 if problem.network.couples_rows else n_samples
+        parts = x.expand(n_samples, *x.shape).split(at_once)
+        outputs = torch.cat([sampled_outputs(problem, posterior, part, hparams.dropout_rate, noise) for part in parts])
         return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
 
 
@@ -97,6 +101,8 @@ def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, 
     threshold = torch.special.ndtri(keep)  # a normal number is below it with probability 1 - r
 
     def dropped(number: int, layer: Layer, h: Tensor) -> Tensor:
+        if not isinstance(layer, Matrix):
+            return layer(pieces[number], h)
         kept = noise.normal(shape[0], 1, *h.shape[1:]) < threshold
         masked = h.unflatten(0, shape) * (kept / keep)
         return layer(pieces[number], masked.flatten(0, 1))
@@ -106,7 +112,9 @@ def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, 
 
 def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
     """E|W|^2 + |b|^2 of all layers, ()."""
-    layers = problem.network.split(weights)
-    return sum(
-        pieces[0].square().sum() / (1 - rate) + sum(bias.square().sum() for bias in pieces[1:]) for pieces in layers
-    )
+
+    def square(layer: Layer, pieces: Pieces) -> Tensor:
+        first, *rest = (piece.square().sum() for piece in pieces)
+        return (first / (1 - rate) if isinstance(layer, Matrix) else first) + sum(rest)
+
+    return sum(map(square, problem.network.layers, problem.network.split(weights)))

@@ -10,11 +10,17 @@ the KL in closed form. The variants differ in one of the two terms:
 - `mfvi-local` draws every example its own layer outputs instead, N(layer(mean, h), layer(sd^2, h^2)), which have the
   same distribution given the layer's inputs h and make a gradient of less variance (Kingma et al. 2015, eq. 6). For a
   convolution it is an approximation, though the usual one: a kernel makes an image's positions dependent, which are
-  drawn as if they were not;
+  drawn as if they were not. Of layers that are no matrices the weights are sampled, once per minibatch;
 - `mfvi-mean`, `mfvi-mv`, `mfvi-eb` put eta times the collapsed divergence of a prior that is inferred along with the
   weights (`methods.priors`) in the place of the KL. They are vi-mean, vi-mv and vi-eb of Wei and Khardon.
+
+On networks of images, which otherwise underfit, standard deviations start small and are capped, and the divergence is
+annealed (`methods.annealing`), all as "Sparse Uncertainty Representation in Deep Learning with Inducing Weights" does;
+it does not say what its factorised Gaussian of weights is capped at, so the cap is that of its inducing weights.
 """
 
+import math
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -22,15 +28,18 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import grad
 
-from methods.base import Method, Paper
+from methods import annealing
+from methods.annealing import Annealing
+from methods.base import Method, Paper, Plan
 from methods.gaussian import kl_diagonal
-from methods.layers import Layer
+from methods.layers import Layer, Matrix
 from methods.optim import Adam
 from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior
 from methods.problem import Batch, Problem, Task
 from methods.spaces import LogUniform, OneOf
 
 INITIAL_LOG_SD = -3.0
+IMAGE_INITIAL_SD, IMAGE_MAX_SD = 1e-3, 0.1
 LEAST_VARIANCE = 1e-16  # of a layer's output, whose square root has no derivative at 0
 
 
@@ -45,13 +54,31 @@ class State(NamedTuple):
 
 
 class MeanFieldVI(Method):
-    """Bayes by Backprop with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
+    """Bayes by Backprop with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
+
+    Args:
+        initial_log_sd: of every weight.
+        max_sd: of every weight, or None; where an update leads to more, it ends there.
+        annealed: whether the divergence counts for nothing at first (`methods.annealing`).
+    """
 
     name = "mfvi"
     title = "Mean-field VI"
     paper = Paper("Blundell et al. 2015", "Weight Uncertainty in Neural Networks")
 
     gaussian = True
+
+    def __init__(self, initial_log_sd: float = INITIAL_LOG_SD, max_sd: float | None = None, annealed: bool = False):
+        self.initial_log_sd = initial_log_sd
+        self.max_sd = max_sd
+        self.annealed = annealed
+
+    def suited_to(self, task: Task) -> "MeanFieldVI":
+        if self.network(task).image is None:
+            return self
+        suited = copy(self)
+        suited.initial_log_sd, suited.max_sd, suited.annealed = math.log(IMAGE_INITIAL_SD), IMAGE_MAX_SD, True
+        return suited
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -60,18 +87,24 @@ class MeanFieldVI(Method):
             **task.likelihood.search_space(),
         }
 
+    def phase(self, update: int, plan: Plan) -> Annealing | None:
+        return Annealing.over(plan) if self.annealed else None
+
     def init(self, problem: Problem, hparams, noise) -> State:
         mean = problem.initial_weights(noise)
-        params = torch.stack([mean, torch.full_like(mean, INITIAL_LOG_SD)])
+        params = torch.stack([mean, torch.full_like(mean, self.initial_log_sd)])
         return State(params, Adam.init(params))
 
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         def negative_elbo(params: Tensor) -> Tensor:
             mean, log_sd = params
             nll = self.sampled_nll(problem, mean, log_sd, batch, hparams, noise)
-            return problem.n_train * nll + self.divergence(problem, mean, log_sd, hparams)
+            divergence = self.divergence(problem, mean, log_sd, hparams)
+            return problem.n_train * nll + (annealing.weight(t) * divergence if self.annealed else divergence)
 
         params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), hparams.lr, t)
+        if self.max_sd is not None:
+            params = torch.stack([params[0], params[1].clamp(max=math.log(self.max_sd))])
         return State(params, optim)
 
     def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, hparams, noise) -> Tensor:
@@ -105,6 +138,9 @@ class LocalMeanFieldVI(MeanFieldVI):
         means, variances = problem.network.split(mean), problem.network.split(torch.exp(2 * log_sd))
 
         def sampled_outputs(number: int, layer: Layer, h: Tensor) -> Tensor:
+            if not isinstance(layer, Matrix):
+                pairs = zip(means[number], variances[number], strict=True)
+                return layer(tuple(m + v.sqrt() * noise.normal(len(m)) for m, v in pairs), h)
             centre = layer(means[number], h)
             variance = layer(variances[number], h**2)
             return centre + (variance + LEAST_VARIANCE).sqrt() * noise.normal(*centre.shape)

@@ -31,6 +31,7 @@ from methods.problem import Batch, Problem, Task
 from methods.spaces import LogUniform
 
 INITIAL_DIAGONAL = 1.0
+MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB for 500,000 weights, S = 4 and M = 128
 
 
 class State(NamedTuple):
@@ -65,10 +66,19 @@ class SLANG(Method):
     )
 
     constant_rate = True  # it is also the weight of the newest gradients in the precision
+    limits = f"networks of up to {MAX_WEIGHTS:,} weights, without batch normalisation"
 
     def __init__(self, latent_dim: int = 1, mc_samples: int = 4):
         self.latent_dim = latent_dim
         self.mc_samples = mc_samples
+
+    def excludes(self, task: Task) -> str | None:
+        network = self.network(task)
+        if network.couples_rows:
+            return "gradients of single examples, which batch normalisation leaves none of"
+        if network.dim > MAX_WEIGHTS:
+            return f"gradients of single examples in {network.dim} weights, where {MAX_WEIGHTS} are the most"
+        return super().excludes(task)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {

@@ -38,20 +38,20 @@ class Collected(NamedTuple):
         count: (), T, how many there were.
         mean: (D,), of all.
         variance: (D,), of all about their mean.
-        deviations: (K, D), the newest last: each of the last K less the mean of those up to it; before there are K,
-            rows of zeros come first.
+        deviations: K of (D,), the newest last: each of the last K less the mean of those up to it; before there are K,
+            zeros come first. They are no one tensor, so that a new one does not cost a copy of all.
     """
 
     count: Tensor
     mean: Tensor
     variance: Tensor
-    deviations: Tensor
+    deviations: tuple[Tensor, ...]
 
     @classmethod
     def init(cls, weights: Tensor, rank: int) -> "Collected":
         """Of no iterate; `rank` is K, which may be 0."""
         zeros = torch.zeros_like(weights)
-        return cls(zeros.sum(), zeros, zeros, zeros.expand(rank, -1).clone())
+        return cls(zeros.sum(), zeros, zeros, (zeros,) * rank)
 
     def add(self, weights: Tensor) -> "Collected":
         """Of one more iterate (D,)."""
@@ -60,12 +60,13 @@ class Collected(NamedTuple):
         mean = self.mean + change / count
         deviation = weights - mean
         variance = self.variance + (change * deviation - self.variance) / count
-        return Collected(count, mean, variance, torch.cat([self.deviations, deviation[None]])[1:])
+        return Collected(count, mean, variance, (*self.deviations, deviation)[1:])
 
     def normal(self, scale: float) -> LowRankNormal:
         """N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
-        rank = self.count.clamp(max=self.deviations.shape[0])
-        factors = self.deviations * (scale / (rank - 1).clamp(min=1)).sqrt()
+        rank = self.count.clamp(max=len(self.deviations))
+        rows = torch.cat([self.mean[None][:0], *(deviation[None] for deviation in self.deviations)])
+        factors = rows * (scale / (rank - 1).clamp(min=1)).sqrt()
         return LowRankNormal(self.mean, factors, scale * self.variance.clamp(min=MIN_VARIANCE))
 
 

@@ -6,8 +6,14 @@ q(theta) = N(c, F F^T + diag(psi)), psi = exp(gamma), minimises the negative ELB
 
 whose first two terms have closed gradients and whose last is estimated from L reparameterised samples per update,
 each with a minibatch of its own (Brownlie 2022, section 5.1 and Algorithm 4).
+
+From a random start this does not learn a deep network. There it has two stages (VIFA paper, section 4.3): first c is
+trained alone, from the network's own initial weights, while F and psi stay as they are, below 1e-5; then they join in,
+with learning rates that grow from zero to that of c, linearly as we read it. The first stage takes 2 of 10 epochs. The
+paper's decay of c's learning rate, of which it says no more, is left out.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -15,14 +21,17 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import grad, vmap
 
-from methods.base import Method, Paper
+from methods.base import Method, Paper, Plan
 from methods.gaussian import LowRankNormal
 from methods.networks import Network
 from methods.optim import SGD, Adam, clip_norm
-from methods.problem import Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.spaces import LogUniform, OneOf
 
 MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
+FIRST_STAGE = 2 / 10  # of training
+SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the entries of F
+AT_ONCE = 20_000  # weights, of the largest network whose L samples are trained side by side
 
 
 class State(NamedTuple):
@@ -35,6 +44,33 @@ class State(NamedTuple):
     optim: Adam | SGD
 
 
+class Stage(NamedTuple):
+    """The phase of an update in training of two stages.
+
+    Attributes:
+        second: whether F and psi are trained too.
+        first_updates, second_updates: in each stage.
+    """
+
+    second: bool
+    first_updates: int
+    second_updates: int
+
+
+class Expected(NamedTuple):
+    """Averages over the L samples theta = c + F h + sqrt(psi) z of what the NLL's gradient g there is multiplied by.
+
+    Attributes:
+        gradient: (D,), of g.
+        by_latent: (K, D), of h g.
+        by_unit: (D,), of z g.
+    """
+
+    gradient: Tensor
+    by_latent: Tensor
+    by_unit: Tensor
+
+
 class VIFA(Method):
     """VIFA with one learning rate for c, F and gamma, or F's scaled by `factor_lr_ratio`.
 
@@ -45,6 +81,7 @@ class VIFA(Method):
         mc_samples: L, weight samples and minibatches per update.
         optimizer: Adam in the papers' network experiments, SGD in Algorithm 4.
         factor_lr_ratio: learning rate of F over that of c and gamma.
+        two_stages: whether c is trained alone first.
     """
 
     name = "vifa"
@@ -59,11 +96,20 @@ class VIFA(Method):
         mc_samples: int = 4,
         optimizer: type[Adam] | type[SGD] = Adam,
         factor_lr_ratio: float = 1.0,
+        two_stages: bool = False,
     ):
         self.latent_dim = latent_dim
         self.batches_per_update = mc_samples
         self.optimizer = optimizer
         self.factor_lr_ratio = factor_lr_ratio
+        self.two_stages = two_stages
+
+    def suited_to(self, task: Task) -> "VIFA":
+        if self.network(task).image is None:
+            return self
+        suited = copy(self)
+        suited.two_stages = True
+        return suited
 
     def excludes(self, task: Task) -> str | None:
         dim = self.network(task).dim
@@ -73,30 +119,36 @@ class VIFA(Method):
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
-            "lr": LogUniform(0.01, 0.02),
+            "lr": LogUniform(1e-6, 5e-4) if self.two_stages else LogUniform(0.01, 0.02),
             "prior_precision": LogUniform(0.01, 10),
             **task.likelihood.search_space(),
         }
+
+    def phase(self, update: int, plan: Plan) -> Stage | None:
+        if not self.two_stages:
+            return None
+        first = max(1, round(FIRST_STAGE * plan.n_updates))
+        return Stage(update > first, first, plan.n_updates - first)
 
     def init(self, problem: Problem, hparams, noise) -> State:
         normal = noise.normal(problem.dim, self.latent_dim)
         factors = torch.linalg.qr(normal).Q.T
         zeros = torch.zeros_like(normal[:, :1]).T
-        params = torch.cat([zeros, factors, zeros])
+        if self.two_stages:
+            mean, factors = problem.initial_weights(noise)[None], SMALL * problem.dim**0.5 * factors
+            params = torch.cat([mean, factors, torch.full_like(zeros, SMALL).log()])
+        else:
+            params = torch.cat([zeros, factors, zeros])
         return State(params, self.optimizer.init(params))
 
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         q = posterior_of(state.params)
-        latent = noise.normal(self.batches_per_update, self.latent_dim)
-        unit = noise.normal(self.batches_per_update, problem.dim)
-
-        def total_nll(weights: Tensor) -> Tensor:
-            return vmap(problem.mean_nll, in_dims=(0, 0, None))(weights, batch, hparams).sum()
-
-        mean_grads = problem.n_train * grad(total_nll)(q.transform(latent, unit))  # (L, D)
-        gradient = self._negative_elbo_gradient(q, mean_grads, latent, unit, hparams.prior_precision)
+        expected = self._expected(problem, q, batch, hparams, noise)
+        gradient = self._negative_elbo_gradient(q, expected, hparams.prior_precision)
+        if t.phase and not t.phase.second:
+            gradient = torch.cat([gradient[:1], torch.zeros_like(gradient[1:])])
         clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in gradient.split([1, self.latent_dim, 1])])
-        params, optim = state.optim.step(state.params, clipped, self._rates(hparams.lr), t)
+        params, optim = state.optim.step(state.params, clipped, *self._pace(hparams.lr, t))
         return State(params, optim)
 
     def finish(self, problem: Problem, state: State, hparams) -> LowRankNormal:
@@ -105,26 +157,52 @@ class VIFA(Method):
     def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
 
-    def _negative_elbo_gradient(
-        self, q: LowRankNormal, mean_grads: Tensor, latent: Tensor, unit: Tensor, alpha: Tensor
-    ) -> Tensor:
+    def _expected(self, problem: Problem, q: LowRankNormal, batch: Batch, hparams, noise) -> Expected:
+        """Averages over L samples, each with a minibatch of its own."""
+        n_samples = self.batches_per_update
+        latent = noise.normal(n_samples, self.latent_dim)
+        if problem.dim <= AT_ONCE:
+            unit = noise.normal(n_samples, problem.dim)
+
+            def total_nll(weights: Tensor) -> Tensor:
+                return vmap(problem.mean_nll, in_dims=(0, 0, None))(weights, batch, hparams).sum()
+
+            gradients = problem.n_train * grad(total_nll)(q.transform(latent, unit))  # (L, D)
+            by_latent = latent.T @ gradients / n_samples
+            return Expected(gradients.mean(0), by_latent, (gradients * unit).mean(0))
+        # The same numbers, one sample after the other.
+        sums = Expected(torch.zeros_like(q.mean), torch.zeros_like(q.factors), torch.zeros_like(q.mean))
+        for h, x, y in zip(latent, batch.x, batch.y, strict=True):
+            z = noise.normal(problem.dim)
+            weights = q.transform(h[None], z[None])[0]
+            gradient = problem.n_train * grad(problem.mean_nll)(weights, Batch(x, y), hparams)
+            parts = gradient, h[:, None] * gradient, z * gradient
+            sums = Expected(*(total + part for total, part in zip(sums, parts, strict=True)))
+        return Expected(*(total / n_samples for total in sums))
+
+    def _negative_elbo_gradient(self, q: LowRankNormal, expected: Expected, alpha: Tensor) -> Tensor:
         """Lines 13-19 of Algorithm 4: the gradient (K + 2, D), blocks as in `State.params`.
 
         With S the covariance, -A + C B^T of line 18 is -S^-1 F, and line 19's bracket is -psi diag(S^-1) / 2.
         """
-        n_samples = mean_grads.shape[0]
         inverse_times_factors, inverse_diagonal = q.precision_parts()
-        mean = alpha * q.mean + mean_grads.mean(0)
-        factors = alpha * q.factors - inverse_times_factors + latent.T @ mean_grads / n_samples
-        deviation = (mean_grads * unit).mean(0) * q.variance.sqrt()
+        mean = alpha * q.mean + expected.gradient
+        factors = alpha * q.factors - inverse_times_factors + expected.by_latent
+        deviation = expected.by_unit * q.variance.sqrt()
         log_variance = 0.5 * (q.variance * (alpha - inverse_diagonal) + deviation)
         return torch.cat([mean[None], factors, log_variance[None]])
 
-    def _rates(self, lr: Tensor) -> Tensor:
-        if self.factor_lr_ratio == 1:
-            return lr
-        ratios = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
-        return lr * torch.tensor(ratios, dtype=lr.dtype, device=lr.device)[:, None]
+    def _pace(self, lr: Tensor, t: Step) -> tuple[Tensor, Step]:
+        """Learning rates, and how many updates there have been, () or of each row of the parameters (K + 2, 1)."""
+        if self.factor_lr_ratio != 1:
+            ratios = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
+            lr = lr * torch.tensor(ratios, dtype=lr.dtype, device=lr.device)[:, None]
+        if t.phase is None or not t.phase.second:
+            return lr, t
+        # F and psi start late: their own count corrects Adam's averages, which have been zero until now.
+        late = torch.tensor([0.0, *[1.0] * (self.latent_dim + 1)], dtype=lr.dtype, device=lr.device)[:, None]
+        own = t.count - late * t.phase.first_updates
+        return lr * torch.lerp(torch.ones_like(own), own / t.phase.second_updates, late), t._replace(count=own)
 
 
 class PosteriorVIFA(VIFA):

@@ -7,9 +7,14 @@ from torch.func import grad
 
 from bench.conjugate import correlated
 from bench.distances import relative_distance
+from methods import vifa
+from methods.base import Plan
+from methods.likelihoods import Categorical, Gaussian
+from methods.networks import MLP
 from methods.noise import Noise
-from methods.optim import SGD, clip_norm
-from methods.problem import Batch, Step
+from methods.optim import SGD, Adam, clip_norm
+from methods.problem import Batch, Step, Task
+from methods.resnets import preresnet_20
 from methods.vifa import MAX_GRADIENT_NORM, VIFA, LinearVIFA, State, posterior_of
 
 FIRST = Step(torch.tensor(1.0, dtype=torch.float64), None)
@@ -73,14 +78,98 @@ def test_clipping_keeps_the_direction_and_short_gradients():
 
 
 def test_the_linear_variant_trains_a_linear_network_with_its_own_rates():
-    from methods.likelihoods import Gaussian
-    from methods.networks import MLP
-    from methods.problem import Task
-
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     assert LinearVIFA().network(task).dim == 6
     space = LinearVIFA().search_space(task)
     assert (space["lr"].low, space["lr"].high) == (0.001, 0.01)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_large_networks_are_trained_sample_by_sample_with_the_same_result(problem, hparams, batches, k, monkeypatch):
+    method, batch = VIFA(latent_dim=k, mc_samples=3), batches(3)
+    generator = torch.Generator().manual_seed(0)
+    params = 0.5 * torch.randn(k + 2, problem.dim, generator=generator, dtype=torch.float64)
+    tape = torch.randn(3 * (k + problem.dim), generator=generator, dtype=torch.float64)
+    found = []
+    for at_once in (0, problem.dim):
+        monkeypatch.setattr(vifa, "AT_ONCE", at_once)
+        found.append(method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), FIRST).params)
+    torch.testing.assert_close(*found, rtol=1e-12, atol=1e-12)
+
+
+def staged(problem, hparams, optimizer=SGD):
+    """VIFA of two stages and its first state, of the `problem` fixture."""
+    method = VIFA(mc_samples=2, optimizer=optimizer, two_stages=True)
+    tape = torch.randn(2 * problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return method, tape, method.init(problem, hparams, Noise(tape))
+
+
+def step(method, update: int, plan: Plan) -> Step:
+    return Step(torch.tensor(float(update), dtype=torch.float64), method.phase(update, plan))
+
+
+def test_two_stages_start_at_the_networks_weights_with_small_factors_and_variances(problem, hparams):
+    _, tape, state = staged(problem, hparams)
+    q = posterior_of(state.params)
+    torch.testing.assert_close(q.mean, problem.initial_weights(Noise(tape[problem.dim :])))
+    assert q.factors.abs().max() < 1e-5
+    torch.testing.assert_close(q.factors.square().mean().sqrt().item(), 1e-6)
+    torch.testing.assert_close(q.variance, torch.full_like(q.variance, 1e-6))
+
+
+def test_the_first_stage_is_2_of_10_epochs():
+    plan = Plan(n_updates=50, updates_per_epoch=5.0)
+    method = VIFA(two_stages=True)
+    assert [method.phase(update, plan).second for update in range(1, 51)] == [False] * 10 + [True] * 40
+    assert len({method.phase(update, plan) for update in range(1, 51)}) == 2  # to be recorded
+    assert VIFA().phase(1, plan) is None
+
+
+@pytest.mark.parametrize("optimizer", [SGD, Adam])
+def test_the_first_stage_moves_the_mean_alone(problem, hparams, batches, optimizer):
+    method, tape, state = staged(problem, hparams, optimizer)
+    plan, batch = Plan(10, 1.0), batches(2)
+    noise = torch.cat([tape, tape[:2]])
+    for update in (1, 2):
+        after = method.update(problem, state, batch, hparams, Noise(noise), step(method, update, plan))
+        assert (after.params[0] != state.params[0]).all()
+        assert torch.equal(after.params[1:], state.params[1:])
+        state = after
+    # With one stage and the same gradient of c the mean goes the same way.
+    plain = VIFA(mc_samples=2, optimizer=optimizer)
+    start = staged(problem, hparams, optimizer)[2]
+    other = plain.update(problem, start, batch, hparams, Noise(noise), FIRST).params[0]
+    first = method.update(problem, start, batch, hparams, Noise(noise), step(method, 1, plan)).params[0]
+    torch.testing.assert_close(first, other)
+
+
+def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_the_mean(problem, hparams, batches):
+    method, tape, state = staged(problem, hparams)
+    plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
+    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, hparams, Noise(noise), FIRST).params
+    for update, share in ((3, 1 / 8), (6, 4 / 8), (10, 1.0)):
+        after = method.update(problem, state, batch, hparams, Noise(noise), step(method, update, plan)).params
+        torch.testing.assert_close(after[0], full[0])
+        torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
+
+
+def test_late_comers_have_adams_first_step_to_themselves(problem, hparams, batches):
+    # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
+    method, tape, state = staged(problem, hparams, Adam)
+    arguments = batches(2), hparams, Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))
+    after = method.update(problem, state, *arguments).params
+    lr = hparams.lr / 400
+    torch.testing.assert_close((after[1:] - state.params[1:]).abs(), lr.expand(2, problem.dim), rtol=1e-4, atol=0)
+
+
+def test_deep_networks_of_images_are_trained_in_two_stages_with_the_papers_rates():
+    images = Task("any", Categorical(10), preresnet_20())
+    method = VIFA(latent_dim=2, mc_samples=12).suited_to(images)
+    assert (method.two_stages, method.latent_dim, method.batches_per_update) == (True, 2, 12)
+    assert (method.search_space(images)["lr"].low, method.search_space(images)["lr"].high) == (1e-6, 5e-4)
+    plain = VIFA()
+    assert plain.suited_to(Task("any", Gaussian((0.01, 1.0)), MLP(5))) is plain
+    assert not LinearVIFA().suited_to(images).two_stages
 
 
 def covariances(stack) -> list[np.ndarray]:

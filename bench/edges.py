@@ -18,9 +18,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import methods
 from bench.protocol import Protocol
-from bench.tasks import space_of, task_of
+from bench.tasks import method_for, space_of, task_of
 
 MARGIN = 0.02
 COLUMNS = ["suite", "dataset", "method", "preset", "protocol", "hparams"]
@@ -61,7 +60,8 @@ def places(cells) -> Iterator[Place]:
     tuned = cells[cells["hparams"].notna()]
     for (suite, dataset, method, text), rows in tuned.groupby(["suite", "dataset", "method", "protocol"]):
         protocol = Protocol(**json.loads(text))
-        space = space_of(methods.get(method), task_of(suite, dataset, protocol), protocol)
+        task = task_of(suite, dataset, protocol)
+        space = space_of(method_for(method, task), task, protocol)
         chosen = [json.loads(one) for one in rows["hparams"]]
         for name, distribution in space.items():
             found = [position(one[name], distribution) for one in chosen]

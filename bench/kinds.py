@@ -63,7 +63,8 @@ class Kind:
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         """Why a method cannot be used on a data set, of which `task` makes the task, or None."""
-        return methods.get(method).excludes(task())
+        found = task()
+        return methods.get(method).suited_to(found).excludes(found)
 
 
 class Streams(Kind):

@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-from optuna.distributions import BaseDistribution
 
 import datasets
-import methods
 from bench.cells import Cell
 from bench.minibatches import Schedule
 from bench.progress import Progress, Tell
@@ -27,9 +25,9 @@ from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.stack import Stack
+from bench.tasks import method_for, space_of, task_of
 from bench.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
 from methods.base import Method
-from methods.problem import Task
 
 MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # on a CPU core larger stacks gain little and cost memory
 MAX_PACK = {"cpu": 5, "cuda": 20}  # cells side by side: their final fits fill a stack, and no more is lost at a stop
@@ -92,14 +90,14 @@ class Pack(ABC):
             }
         if len({len(split.train) for split in self.splits}) > 1:
             raise ValueError("splits of different sizes cannot be trained in step")
-        self.method = methods.get(first.method)
+        self.task = task_of(first.suite, first.dataset, self.protocol)
+        self.method = method_for(first.method, self.task)
+        self.space = space_of(self.method, self.task, self.protocol)
         self.limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
         self._tell = tell
 
     objective: str  # the column of the schema that holds the score of the chosen trial
-    task: Task  # what is fitted
-    data: Data  # on which rows
-    space: Mapping[str, BaseDistribution]  # what is tuned
+    data: Data  # what is fitted
     standardise: bool = True  # whether each fit standardises its data by its own rows
     dtype: torch.dtype = torch.float32
     effort: float = 1.0  # how many times the protocol's epochs

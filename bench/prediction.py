@@ -13,7 +13,6 @@ from bench.predictions import predictions_table
 from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.tasks import space_of, task_of
 from datasets import Standardisation, folds
 from methods.predictive import Predictive
 
@@ -25,9 +24,6 @@ class PredictionPack(Pack):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        first = self.cells[0]
-        self.task = task_of(first.suite, first.dataset, self.protocol)
-        self.space = space_of(self.method, self.task, self.protocol)
         x = np.concatenate([self.dataset.x, self.dataset.ood])
         y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])  # the latter are never looked at
         self.data = Data.of(x, y, self.device)

@@ -87,7 +87,7 @@ SUITES = {
             "tuned": ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10"),
         },
         kind=Images("bench.images.pack:ImagePack"),
-        headline={"nmll": "NMLL", "accuracy": "Accuracy"},
+        headline={"nmll": "NMLL", "ece": "ECE", "near_ood_fpr95": "Near OOD, FPR95"},
         hidden=(),
         splits={"paper": 1, "tuned": 1, "quick": 1},
         presets={

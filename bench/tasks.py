@@ -5,6 +5,7 @@ from math import prod
 from optuna.distributions import BaseDistribution
 
 import datasets
+import methods
 from bench.protocol import Protocol
 from bench.suites import SUITES
 from methods.base import Method
@@ -27,6 +28,11 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
     else:
         network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
     return Task(dataset, likelihood, network)
+
+
+def method_for(name: str, task: Task) -> Method:
+    """The method of that name, as it is used on a task."""
+    return methods.get(name).suited_to(task)
 
 
 def image_network(name: str, image: tuple[int, int, int], n_outputs: int) -> Network:

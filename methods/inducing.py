@@ -119,6 +119,9 @@ class Inducing(Method):
         # alpha is relative to the prior of the paper, where other methods' is that of single weights.
         return super().wide_space(task) | {"prior_precision": LogUniform(1e-3, 1e2)}
 
+    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return super().image_space(task) | {"prior_precision": LogUniform(0.1, 10)}
+
     @abstractmethod
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         """Shapes of the parameters of q(U)."""

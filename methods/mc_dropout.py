@@ -61,6 +61,9 @@ class MCDropout(Method):
             **task.likelihood.search_space(),
         }
 
+    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return super().image_space(task) | {"dropout_rate": LogUniform(0.05, 0.5)}
+
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         return super().wide_space(task) | {
             "prior_precision": LogUniform(1e-4, 1e3),

@@ -98,6 +98,9 @@ class OnlineEM(Method):
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         return sgd.wide_space(task)
 
+    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return sgd.image_space(task)
+
     def phase(self, update: int, plan: Plan) -> str:
         """What becomes of the update's iterate."""
         burn_in = sgd.burn_in(plan)

@@ -22,7 +22,7 @@ from torch.func import grad
 from methods.base import Plan
 from methods.optim import Momentum, clip_norm
 from methods.problem import Batch, Problem, Step, Task
-from methods.spaces import LogUniform, widened
+from methods.spaces import LogUniform, for_images, widened
 
 MAX_GRADIENT_NORM = 10.0
 
@@ -64,6 +64,11 @@ def search_space(task: Task) -> dict[str, BaseDistribution]:
         "prior_precision": LogUniform(0.01, 10),
         **task.likelihood.search_space(),
     }
+
+
+def image_space(task: Task) -> dict[str, BaseDistribution]:
+    """The same for images; the usual range of `lr` is Adam's."""
+    return for_images(search_space(task)) | {"lr": LogUniform(0.01, 0.1)}
 
 
 def wide_space(task: Task) -> dict[str, BaseDistribution]:

@@ -91,6 +91,9 @@ class SLANG(Method):
         # Much slower, it hardly leaves its start; faster, it diverges: at 0.2 on boston, at 0.3 on yacht.
         return super().wide_space(task) | {"lr": LogUniform(1e-3, 0.1)}
 
+    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return super().image_space(task) | {"lr": self.search_space(task)["lr"]}
+
     def init(self, problem: Problem, hparams, noise) -> State:
         mean = problem.initial_weights(noise)
         zeros = torch.zeros_like(mean)

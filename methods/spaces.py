@@ -16,7 +16,7 @@ def OneOf(*values: float) -> CategoricalDistribution:
 
 
 WIDE: Mapping[str, FloatDistribution] = {"lr": LogUniform(1e-4, 1e-1), "prior_precision": LogUniform(1e-3, 1e3)}
-IMAGES: Mapping[str, FloatDistribution] = {"lr": LogUniform(3e-4, 3e-3), "prior_precision": LogUniform(1, 100)}
+IMAGES: Mapping[str, FloatDistribution] = {"lr": LogUniform(3e-4, 1e-2), "prior_precision": LogUniform(1, 100)}
 NOISE_PRECISION_MARGINS = 10.0, 100.0  # of a wide range below and above the usual one: good models have little noise
 
 

@@ -96,6 +96,9 @@ class SWA(Method):
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         return sgd.wide_space(task)
 
+    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return sgd.image_space(task)
+
     def phase(self, update: int, plan: Plan) -> bool:
         """Whether the update's iterate is collected: once per epoch, or often enough for K, in the second half."""
         since = update - sgd.burn_in(plan)

@@ -20,7 +20,6 @@ from bench.row import Data, Fit
 from bench.schema import POSTERIORS
 from bench.seeds import seed_of
 from bench.stack import Stack
-from bench.tasks import space_of, task_of
 from datasets import Standardisation
 from methods.predictive import Classes, Predictive
 
@@ -44,14 +43,12 @@ class WeightPack(Pack):
 
     def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
         super().__init__(job, found, tell)
-        first = self.cells[0]
-        source = datasets.entry(first.dataset)
-        self.task, self.effort = task_of(first.suite, first.dataset), source.model.effort
+        source = datasets.entry(self.cells[0].dataset)
+        self.effort = source.model.effort
         pairs = [[linear_part(source, self.dataset, rows) for rows in (s.train, s.test)] for s in self.splits]
         self._judged, self._tuned_on = zip(*pairs, strict=True)
         fixed = self._judged[0].hparams
-        space = space_of(self.method, self.task, self.protocol)
-        self.space = {name: one for name, one in space.items() if name not in fixed}
+        self.space = {name: one for name, one in self.space.items() if name not in fixed}
         self._inputs = [self._test_inputs(number) for number in range(len(self.splits))]
         self._lay_out()
         self._truths = {}

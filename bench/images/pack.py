@@ -19,7 +19,6 @@ from bench.predictions import predictions_table
 from bench.row import Data, Fit
 from bench.seeds import seed_of
 from bench.shifts import SHIFTS, Shift
-from bench.tasks import space_of, task_of
 from datasets import Split
 from methods.base import Method
 from methods.predictive import Classes
@@ -40,11 +39,8 @@ class ImagePack(Pack):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        first, protocol = self.cells[0], self.protocol
         self.limit = 1
-        self.source = datasets.entry(first.dataset)
-        self.task = task_of(first.suite, first.dataset, protocol)
-        self.space = space_of(self.method, self.task, protocol)
+        self.source = datasets.entry(self.cells[0].dataset)
         self.data = Data.of(self.dataset.x, self.dataset.y, self.device)
         self.parts = [self._chosen(split, cell.split) for split, cell in zip(self.splits, self.cells, strict=True)]
         for own, part in zip(self.found, self.parts, strict=True):

@@ -119,7 +119,7 @@ SUITES = {
                 schedule="cosine",
                 max_train=2000,
                 max_test=1000,
-                max_shifted=200,
+                max_shifted=100,
             ),
         },
     ),

@@ -53,7 +53,8 @@ class ImagePack(Pack):
 
     def scores(self, stack: Solo, by: Sequence[np.ndarray]) -> list[float]:
         predictives = stack.predict(by, self.protocol.validation_samples)
-        return [metrics.nmll(one, self.data.y[rows]) for one, rows in zip(predictives, by, strict=True)]
+        targets = (torch.tensor(self.dataset.y[rows], device=self.device) for rows in by)
+        return [metrics.nmll(*pair) for pair in zip(predictives, targets, strict=True)]
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
         part = self.parts[number]

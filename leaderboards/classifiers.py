@@ -58,9 +58,10 @@ def calibration_error(bins: pd.DataFrame) -> float:
 def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
     """The bins of several runs of `bench.schema.RELIABILITY` as if all points were of one; without the empty ones."""
     filled = bins[bins["count"] > 0]
-    weighted = filled[["confidence", "accuracy"]].mul(filled["count"], axis=0)
-    sums = filled[["low", "high", "count"]].join(weighted).groupby(["low", "high"], as_index=False).sum()
-    return sums.assign(**{name: sums[name] / sums["count"] for name in weighted})
+    means = ["confidence", "accuracy"]
+    weighted = filled.assign(**{name: filled[name] * filled["count"] for name in means})
+    sums = weighted.groupby(["low", "high"], as_index=False)[["count", *means]].sum()
+    return sums.assign(**{name: sums[name] / sums["count"] for name in means})
 
 
 def confidence(runs: pd.DataFrame, key: str) -> str:

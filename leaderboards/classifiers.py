@@ -16,7 +16,7 @@ from leaderboards.svg import INK, MUTED, OURS, THEIRS
 
 RUN = ["method", "split", "seed"]
 HISTOGRAM = 0.3  # of a panel's height, of a bin that has all points
-GROUP_COLOURS = {"near": OURS, "far": THEIRS}
+GROUP_COLOURS = {"test": INK, "near": OURS, "far": THEIRS}
 FENCE = 4  # interquartile ranges below the lower quartile
 
 
@@ -46,7 +46,7 @@ def reliability(runs: pd.DataFrame, key: str) -> str:
         Patch(color=OURS, alpha=0.4, linewidth=0, label="not sure enough"),
         Patch(color=MUTED, alpha=0.4, linewidth=0, label="share of test points"),
     ]
-    return panels(_methods(runs), panel, ("confidence", "accuracy"), key, legend, dense=True)
+    return panels(_methods(runs), panel, ("confidence", "accuracy"), key, legend)
 
 
 def calibration_error(bins: pd.DataFrame) -> float:
@@ -76,21 +76,19 @@ def confidence(runs: pd.DataFrame, key: str) -> str:
 
     def panel(axes: Axes, method: str) -> None:
         for (group, _), own in curves[curves["method"] == method].groupby(["group", "set"], sort=False):
-            axes.plot(own["threshold"], own["share"], **_style(group, len(names[group])))
+            axes.plot(own["threshold"], own["share"], **_style(group))
         axes.set(ylim=(0, 1.02), yticks=(0, 0.5, 1))
         ticks(axes, (0, 0.5, 1))
 
     legend = [
-        Line2D([], [], label="test points" if group == "test" else f"{group}: {_few(sets)}", **_style(group, 1))
+        Line2D([], [], label="test points" if group == "test" else f"{group}: {_few(sets)}", **_style(group))
         for group, sets in names.items()
     ]
-    return panels(_methods(runs), panel, ("threshold", "fraction"), key, legend, dense=True)
+    return panels(_methods(runs), panel, ("threshold", "fraction"), key, legend)
 
 
-def _style(group: str, n_sets: int) -> dict:
-    if group == "test":
-        return {"color": INK, "linewidth": 1, "linestyle": (0, (3, 2))}
-    return {"color": GROUP_COLOURS.get(group, MUTED), "linewidth": 1.3 if n_sets == 1 else 1.0}
+def _style(group: str) -> dict:
+    return {"color": GROUP_COLOURS[group], "linewidth": 1.1, "linestyle": (0, (3, 2)) if group == "test" else "-"}
 
 
 def _few(names: list[str]) -> str:
@@ -128,7 +126,7 @@ def selective(runs: pd.DataFrame, key: str) -> str:
         Line2D([], [], color=THEIRS, linewidth=1.3, linestyle=(0, (3, 2)), label="by disagreement"),
         Line2D([], [], color=MUTED, linewidth=1, linestyle=":", label="median of the methods, by entropy"),
     ]
-    return panels(_methods(runs), panel, ("% kept", "accuracy"), key, legend, dense=True)
+    return panels(_methods(runs), panel, ("% kept", "accuracy"), key, legend)
 
 
 def floor(values: np.ndarray) -> float:
@@ -168,7 +166,7 @@ def shifts(runs: pd.DataFrame, family: str, key: str) -> str:
         Line2D([], [], color=THEIRS, linewidth=1.3, label="ECE"),
         Line2D([], [], color=MUTED, linewidth=1, linestyle=":", label="median of the methods"),
     ]
-    return panels(_methods(runs), panel, (SHIFT_FAMILIES[family], ""), key, legend, dense=True)
+    return panels(_methods(runs), panel, (SHIFT_FAMILIES[family], ""), key, legend)
 
 
 def _methods(runs: pd.DataFrame) -> list[str]:

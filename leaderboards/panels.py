@@ -23,7 +23,6 @@ def panels(
     labels: tuple[str, str],
     key: str,
     legend: Sequence[Artist] = (),
-    dense: bool = False,
 ) -> str:
     """SVG of a panel per method, in the order given.
 
@@ -33,9 +32,8 @@ def panels(
         labels: of the two axes.
         key: differs between the figures of a page.
         legend: labelled artists that say what the colours mean.
-        dense: whether panels are smaller if there are many.
     """
-    small = dense and len(methods) > MANY
+    small = len(methods) > MANY
     most, panel_height = (COLUMNS_OF_MANY, HEIGHT_OF_MANY) if small else (COLUMNS, HEIGHT)
     columns = min(most, len(methods))
     rows = ceil(len(methods) / columns)

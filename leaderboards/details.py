@@ -29,3 +29,13 @@ def details(folder: Path, table: str, cells: pd.DataFrame) -> dict[str, pd.DataF
         if cell.method not in found and (one := detail(folder, table, cell)) is not None:
             found[cell.method] = one
     return {method: found[method] for method in dict.fromkeys(cells["method"]) if method in found}
+
+
+def gathered(folder: Path, table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
+    """The tables of all cells below each other, with the cells' method, split and seed; None if none has one."""
+    parts = [
+        one.assign(method=cell.method, split=cell.split, seed=cell.seed)
+        for cell in cells.itertuples()
+        if (one := detail(folder, table, cell)) is not None
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else None

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from leaderboards.formats import counted, number
+from leaderboards.formats import counted, number, shortened
 from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
 
 WIDTH, HEAD, FOOT = 7.6, 0.08, 0.5  # inches
@@ -78,7 +78,7 @@ def _all_values(row: DotRow) -> list[float]:
 def _dress(axes, rows: list[DotRow], axis_title: str, low: float, high: float) -> None:
     axes.set_xlim(low, high)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), [_short(row.label) for row in rows], color=INK)
+    axes.set_yticks(range(len(rows)), [shortened(row.label, LONGEST_LABEL) for row in rows], color=INK)
     axes.set_xlabel(axis_title, color=MUTED)
     axes.tick_params("both", length=0, pad=6)
     axes.tick_params("x", labelcolor=MUTED)
@@ -88,10 +88,6 @@ def _dress(axes, rows: list[DotRow], axis_title: str, low: float, high: float) -
     axes.spines[:].set_visible(False)
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(6))
     axes.ticklabel_format(axis="x", style="plain", useOffset=False)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
 
 
 def _draw(axes, line: int, row: DotRow, high: float) -> None:

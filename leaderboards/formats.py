@@ -58,6 +58,11 @@ def as_printed(value: float, stderr: float) -> tuple[str, str]:
     return number(value, decimals), "" if isnan(stderr) else number(stderr, decimals)
 
 
+def shortened(text: str, longest: int) -> str:
+    """`text`, its end replaced by an ellipsis where it has more than `longest` characters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def counted(n: int, one: str, many: str | None = None) -> str:
     """ "1 split", "20 splits"."""
     return f"{n} {one if n == 1 else many or one + 's'}"

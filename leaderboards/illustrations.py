@@ -1,5 +1,6 @@
 """The figures of a board besides its dot plot: whatever its cells have kept to be drawn."""
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,7 +8,9 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from leaderboards.details import detail, details
+from bench.schema import SHIFT_FAMILIES
+from leaderboards import classifiers
+from leaderboards.details import details, gathered
 from leaderboards.formats import visible
 from leaderboards.metrics import metric
 from leaderboards.truths import bands, contours, curves, principal_axes
@@ -27,7 +30,7 @@ def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: st
     if finished.empty:
         return []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate((_posteriors, _bands, _curves))]
+    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
     return [plot for plot in found if plot]
 
 
@@ -64,19 +67,65 @@ def _bands(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
 
 
 def _curves(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    parts = [
-        table.assign(method=cell.method)
-        for cell in cells.itertuples()
-        if (table := detail(folder, "curves", cell)) is not None
-    ]
-    if not parts:
+    runs = gathered(folder, "curves", cells)
+    if runs is None:
         return None
-    runs = pd.concat(parts, ignore_index=True)
     title = metric("rel_cov").title
     return Plot(
         Markup(curves(runs, "rel_cov", title, key)),
         f"{title} against the number of vectors, by {_named(dict.fromkeys(runs['method']))}",
         "Mean over splits ± standard error, as the stream grows.",
+    )
+
+
+def _reliability(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered(folder, "reliability", cells)
+    if runs is None:
+        return None
+    return Plot(
+        Markup(classifiers.reliability(runs, key)),
+        f"Accuracy against confidence by {_named(dict.fromkeys(runs['method']))}",
+        "Reliability: accuracy against confidence, the largest class probability, in bins of equal width over all "
+        "splits; on the dashed diagonal a method is right as often as it says. ECE is the mean over splits.",
+    )
+
+
+def _confidence(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered(folder, "confidence", cells)
+    if runs is None:
+        return None
+    return Plot(
+        Markup(classifiers.confidence(runs, key)),
+        f"Fraction of points above a confidence by {_named(dict.fromkeys(runs['method']))}",
+        "Count-confidence curves: the fraction of points whose largest class probability exceeds a threshold, mean "
+        "over splits. Points from outside the distribution (near and far sets) should not be confident: the lower "
+        "their curves lie below that of the test points, the better.",
+    )
+
+
+def _selective(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered(folder, "selective", cells)
+    if runs is None:
+        return None
+    return Plot(
+        Markup(classifiers.selective(runs, key)),
+        f"Accuracy on the most certain points by {_named(dict.fromkeys(runs['method']))}",
+        "Selective prediction: accuracy on the share of test points that a method is most certain of, mean over splits "
+        "± standard error. A line that rises to the right knows which points it gets wrong.",
+    )
+
+
+def _shifted(family: str, folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered(folder, "shifts", cells)
+    if runs is None or family not in set(runs["family"]):
+        return None
+    n_shifts = runs.loc[runs["family"] == family, "shift"].nunique()
+    over = f"{n_shifts} {family}s and all splits; the band holds the middle half of them" if n_shifts > 1 else "splits"
+    return Plot(
+        Markup(classifiers.shifts(runs, family, key)),
+        f"Accuracy and ECE under {family} by {_named(dict.fromkeys(runs['method']))}",
+        f"Test images under {family}: accuracy (high is good) and calibration error (low is good) against "
+        f"{SHIFT_FAMILIES[family]}, 0 for the images as they are. Mean over {over}.",
     )
 
 
@@ -94,3 +143,9 @@ def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | Non
 
 def _named(methods) -> str:
     return ", ".join(map(visible, methods))
+
+
+MAKERS = (
+    *(_posteriors, _bands, _curves, _reliability, _confidence, _selective),
+    *(partial(_shifted, family) for family in SHIFT_FAMILIES),
+)

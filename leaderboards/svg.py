@@ -19,6 +19,7 @@ PAGE_COLOURS = {
     OURS: "var(--ours)",
     THEIRS: "var(--theirs)",
 }
+PLACES = {"d", "x", "y", "width", "height", "transform"}  # whose numbers are in points: hundredths are fine enough
 
 
 def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> str:
@@ -47,6 +48,8 @@ def _for_page(svg: str, key: str) -> str:
         if style := node.get("style"):
             style = re.sub(r"font-family:[^;]*;?", "", style)
             node.set("style", re.sub(r"#0\d0\d0\d", lambda found: PAGE_COLOURS[found[0]], style))
+        for name in PLACES & node.attrib.keys():
+            node.set(name, re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", node.get(name)))
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
     root.set("aria-hidden", "true")  # the page describes it in words

@@ -3,7 +3,6 @@ distances along a stream.
 """
 
 from collections.abc import Mapping
-from math import ceil
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,9 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from leaderboards.formats import visible
+from leaderboards.panels import WIDTH, dress, panels
 from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
 
-WIDTH, PANEL, FOOT = 7.6, 1.75, 0.45  # inches: of a figure, of a panel's height, below the last row
-COLUMNS = 4
 REACH = 4.0  # standard deviations of the truth that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours
 AXES_REACH = 5.0  # standard deviations of the truth that a panel of principal axes shows either way
@@ -48,7 +46,7 @@ def contours(tables: Mapping[str, pd.DataFrame], key: str) -> str:
         for limits, middle, sd in zip((axes.set_xlim, axes.set_ylim), centre, spread, strict=True):
             limits(middle - REACH * sd, middle + REACH * sd)
 
-    return _panels(list(tables), panel, ("weight 1", "weight 2"), key)
+    return panels(list(tables), panel, ("weight 1", "weight 2"), key)
 
 
 def principal_axes(tables: Mapping[str, pd.DataFrame], key: str) -> str:
@@ -68,7 +66,7 @@ def principal_axes(tables: Mapping[str, pd.DataFrame], key: str) -> str:
         axes.set_ylim(-AXES_REACH, AXES_REACH)
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, min_n_ticks=2))
 
-    return _panels(list(tables), panel, ("principal axis", "true sd"), key)
+    return panels(list(tables), panel, ("principal axis", "true sd"), key)
 
 
 def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +105,7 @@ def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarra
             axes.plot(*train, ".", color=THEIRS, markersize=2)
         axes.set_ylim(low, high)
 
-    return _panels(list(tables), panel, ("x", "y"), key)
+    return panels(list(tables), panel, ("x", "y"), key)
 
 
 def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
@@ -139,38 +137,6 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))  # no powers: they want mathtext
             axis.set_minor_locator(NullLocator())
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False, labelcolor=INK)
-        _dress(axes)
+        dress(axes)
 
     return svg(draw, (WIDTH, 2.9), key)
-
-
-def _panels(methods: list[str], panel, labels: tuple[str, str], key: str) -> str:
-    columns = min(COLUMNS, len(methods))
-    rows = ceil(len(methods) / columns)
-    height = rows * PANEL + FOOT
-
-    def draw(figure: Figure) -> None:
-        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        figure.subplots_adjust(0.07, FOOT / height, 0.99, 1 - 0.22 / height, 0.08, 0.22)
-        for number, axes in enumerate(grid.flat):
-            if number >= len(methods):
-                axes.remove()
-                continue
-            panel(axes, methods[number])
-            axes.set_facecolor("none")
-            axes.set_title(visible(methods[number]), fontsize=8, color=INK, pad=3)
-            below = number + columns >= len(methods)
-            axes.set(xlabel=labels[0] if below else "", ylabel=labels[1] if number % columns == 0 else "")
-            axes.tick_params(labelbottom=below)
-            _dress(axes)
-
-    return svg(draw, (WIDTH, height), key)
-
-
-def _dress(axes: Axes) -> None:
-    axes.tick_params("both", length=0, labelcolor=MUTED, labelsize=7)
-    axes.xaxis.label.set_color(MUTED)
-    axes.yaxis.label.set_color(MUTED)
-    axes.grid(color=RULE, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[:].set_visible(False)

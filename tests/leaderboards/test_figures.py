@@ -51,3 +51,9 @@ def test_two_plots_of_a_page_share_no_id():
 def test_labels_are_text_not_mathematics_nor_markup():
     svg = dot_plot([GOOD._replace(label="$x_1$ <b>")], "NMLL", "p0")
     assert "$x_1$ &lt;b&gt;" in svg
+
+
+def test_places_are_told_to_hundredths_of_a_point():
+    svg = dot_plot([GOOD], "NMLL", "p0")
+    assert re.search(r' d="M \d+\.\d\d ', svg)
+    assert not re.search(r'\b(?:d|x|y|transform)="[^"]*\.\d{3}', svg)

@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from leaderboards.formats import as_printed, decimals_for, number, prose, visible
+from leaderboards.formats import as_printed, decimals_for, number, prose, shortened, visible
 from leaderboards.ran import protocol_in_words, ranges
 
 
@@ -56,3 +56,8 @@ def test_a_protocol_in_words():
     said = protocol_in_words('{"trials": 30, "folds": 5, "epochs": 120, "max_minibatches": null, "novelty": 2}')
     assert said == "30 trials, 5-fold cross-validation, 120 epochs, novelty 2"
     assert protocol_in_words("not json") == "not json"
+
+
+def test_what_is_too_long_ends_in_an_ellipsis():
+    assert shortened("deep-ensemble", 13) == "deep-ensemble"
+    assert shortened("deep-ensemble", 8) == "deep-en…"

@@ -47,7 +47,7 @@ from methods.spaces import LogUniform
 
 SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
 PAPER_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)
-AT_ONCE = 20_000  # weights, of the largest network that all points of an ensemble are shown to side by side
+AT_ONCE = 100_000  # weights, of the largest network that all points of an ensemble are shown to side by side
 
 Shapes = list[tuple[int, ...]]
 

@@ -18,12 +18,14 @@ where E_1 (d_out, d_in) is E's first block. This needs no Psi, which is nearly s
 orthogonal factor of [Z D]^T. Equation 10 draws fewer numbers, but from Cholesky factors of Z Z^T, singular where M > d.
 
 Layers that are no matrices, the scales and shifts of a normalisation, have point estimates without a prior. So counted,
-with U of min(M, d_out) x min(M, d_in) numbers and biases as columns of W, the CIFAR ResNet-18 takes the paper's
-5,352,853 parameters at M = 128 (section 4.2), where it has 11,173,962 weights.
+with biases as columns of W, U of 128 x 128 numbers in every layer, and for each layer Z_r, Z_c, D_r, D_c, lambda, and
+the means and standard deviations of q(U), the CIFAR ResNet-18 takes the paper's 5,352,853 parameters (section 4.2),
+where it has 11,173,962 weights.
 """
 
 from abc import abstractmethod
 from bisect import bisect_right
+from copy import copy
 from math import expm1, log, prod
 from typing import NamedTuple
 
@@ -44,8 +46,8 @@ from methods.problem import Problem, Task
 from methods.spaces import LogUniform
 
 SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
-MAX_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)
-AT_ONCE = 20_000  # weights, of the largest network that all points of an ensemble are shown to side by side
+PAPER_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)
+AT_ONCE = 100_000  # weights, of the largest network that all points of an ensemble are shown to side by side
 
 Shapes = list[tuple[int, ...]]
 
@@ -95,9 +97,9 @@ class Inducing(Method):
     experiment: the ranges are ours.
 
     Args:
-        size: M; a layer has M_out = min(M, d_out) and M_in = min(M, d_in). By default the largest up to `MAX_SIZE` that
-            needs no more numbers than the network has weights, which is the method's point: 3 for 6 inputs and 50
-            units.
+        size: M, which is M_out and M_in of all layers. By default M_out = min(M, d_out) and M_in = min(M, d_in), with
+            the largest M up to `PAPER_SIZE` that needs no more numbers than the network has weights, which is the
+            method's point: 3 for 6 inputs and 50 units.
     """
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
@@ -107,6 +109,12 @@ class Inducing(Method):
 
     def __init__(self, size: int | None = None):
         self.size = size
+
+    def suited_to(self, task: Task) -> "Inducing":
+        network, suited = self.network(task), copy(self)
+        suited.size = PAPER_SIZE
+        saves = numbers(suited._shapes(network)) + sum(self._sizes_of_others(network)) <= network.dim
+        return suited if network.image is not None and self.size is None and saves else self
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -195,15 +203,14 @@ class Inducing(Method):
 
     def _shapes(self, network: Network) -> list[Shapes]:
         sides = [layer.shape for layer in network.layers if isinstance(layer, Matrix)]
-        n_others = sum(self._sizes_of_others(network))
+        if self.size is not None:
+            return [self.shapes(*side, self.size, self.size) for side in sides]
 
         def of_size(size: int) -> list[Shapes]:
             return [self.shapes(*side, *(min(size, d) for d in side)) for side in sides]
 
-        if self.size is not None:
-            return of_size(self.size)
-        sizes = range(1, min(MAX_SIZE, max(map(max, sides))) + 1)
-        return of_size(max(1, bisect_right(sizes, network.dim - n_others, key=lambda size: numbers(of_size(size)))))
+        sizes, most = range(1, PAPER_SIZE + 1), network.dim - sum(self._sizes_of_others(network))
+        return of_size(max(1, bisect_right(sizes, most, key=lambda size: numbers(of_size(size)))))
 
     def _sizes_of_others(self, network: Network) -> list[int]:
         """Numbers in each layer that is no matrix."""

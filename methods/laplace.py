@@ -29,8 +29,8 @@ from methods.problem import Problem, Sweep, Task
 
 MAX_UNCERTAIN = 1000  # weights T: a stack of 150 takes 3 GB at T = 701 (measured), by T^2 6 GB at 1000
 JACOBIAN_NUMBERS = 1 << 18  # of one model's Jacobian at once
-# The same of networks of images, which are fitted one at a time: 800 MB, and 128 MB in double precision.
-MAX_UNCERTAIN_OF_IMAGES = 10_000
+# The same for networks of images, which are fitted one at a time: 800 MB, and 128 MB in double precision.
+MAX_LAST_LAYER_OF_IMAGES = 10_000
 JACOBIAN_NUMBERS_OF_IMAGES = 1 << 24
 
 
@@ -60,6 +60,7 @@ class Laplace(MAP):
 
     sweeps = True
     gaussian = True
+    most_of_images = MAX_UNCERTAIN
 
     @abstractmethod
     def uncertain(self, network: Network) -> int:
@@ -68,9 +69,9 @@ class Laplace(MAP):
     def excludes(self, task: Task) -> str | None:
         network = self.network(task)
         count = self.uncertain(network)
-        most, who = (MAX_UNCERTAIN, "a stack") if network.image is None else (MAX_UNCERTAIN_OF_IMAGES, "one fit")
+        most = MAX_UNCERTAIN if network.image is None else self.most_of_images
         if count > most:
-            return f"a covariance of {count} weights, where {most} are the most that {who} can hold"
+            return f"a covariance of {count} weights, where {most} are the most"
         return super().excludes(task)
 
     def init(self, problem: Problem, hparams, noise) -> State:
@@ -131,6 +132,7 @@ class LastLayerLaplace(Laplace):
 
     name = "laplace"
     title = "Laplace, last layer"
+    most_of_images = MAX_LAST_LAYER_OF_IMAGES
     paper = Paper("Daxberger et al. 2021", "Laplace Redux - Effortless Bayesian Deep Learning")
 
     one_pass = True
@@ -170,7 +172,7 @@ class FullLaplace(Laplace):
     name = "laplace-full"
     title = "Laplace, all weights"
     paper = Paper("Immer et al. 2021", "Improving predictions of Bayesian neural nets via local linearization")
-    limits = f"networks of up to {MAX_UNCERTAIN:,} weights, of images {MAX_UNCERTAIN_OF_IMAGES:,}"
+    limits = f"networks of up to {MAX_UNCERTAIN:,} weights, without batch normalisation"
 
     def uncertain(self, network: Network) -> int:
         return network.dim

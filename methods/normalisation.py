@@ -77,8 +77,8 @@ def by_batch(x: Tensor, n_reference: int = 0) -> Tensor:
     """
     if n_reference == 0:
         return batch_norm(x, None, None, training=True, eps=BATCH_EPSILON)
-    variance, mean = torch.var_mean(x[:n_reference], dim=(0, 2, 3), correction=0)
-    return batch_norm(x, mean, variance, eps=BATCH_EPSILON)
+    variance, mean = torch.var_mean(x[:n_reference], dim=(0, 2, 3), correction=0, keepdim=True)
+    return (x - mean) * (variance + BATCH_EPSILON).rsqrt()
 
 
 def by_group(x: Tensor) -> Tensor:

@@ -165,7 +165,7 @@ def from_torchvision(network: ResNet, state: Mapping[str, Tensor], start: Tensor
     Args:
         network: with the same stem, stages and batch normalisation.
         state: of `torchvision.models.resnet18` and the like.
-        start: (D,), whose last layer is kept where `state` has one for another number of outputs.
+        start: (D,), whose last layer is kept where `state` has none or one for another number of outputs.
 
     Raises ValueError where a layer is missing or has another shape.
     """
@@ -173,7 +173,7 @@ def from_torchvision(network: ResNet, state: Mapping[str, Tensor], start: Tensor
         raise ValueError("torchvision's ResNets have no filter response normalisation; give the network norm='batch'")
     *body, last = zip(_torchvision_names(network), network.layers, strict=True)
     pieces = [piece for name, layer in body for piece in _torchvision_pieces(state, name, layer)]
-    if start is not None and len(state["fc.bias"]) != network.n_outputs:
+    if start is not None and len(state.get("fc.bias", ())) != network.n_outputs:
         return torch.cat([*pieces, start[-sum(last[1].sizes) :]])
     return torch.cat([*pieces, *_torchvision_pieces(state, *last)])
 

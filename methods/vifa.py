@@ -31,7 +31,9 @@ from methods.spaces import LogUniform, OneOf
 MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
 FIRST_STAGE = 2 / 10  # of training
 SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the entries of F
-AT_ONCE = 20_000  # weights, of the largest network whose L samples are trained side by side
+AT_ONCE = (
+    100_000  # weights, of the largest network whose L samples are trained side by side; up to it that is no slower
+)
 
 
 class State(NamedTuple):

@@ -1,6 +1,5 @@
 """Inducing weights against the dense joint Gaussian that they are defined by."""
 
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +10,8 @@ from torch.func import grad, jacrev
 from torch.nn.functional import softplus
 
 from bench.conjugate import orthogonal
+from methods import inducing
+from methods.annealing import Annealing
 from methods.base import Plan
 from methods.convnets import ConvNet
 from methods.inducing import (
@@ -18,17 +19,19 @@ from methods.inducing import (
     InducingEnsemble,
     InducingFCG,
     InducingFFG,
+    Posterior,
     State,
     lower_triangle,
     matheron,
-    numbers,
     orthonormal,
 )
-from methods.likelihoods import Gaussian
+from methods.layers import Matrix
+from methods.likelihoods import Categorical, Gaussian
 from methods.networks import MLP
 from methods.noise import Noise, NoiseGauge
 from methods.optim import SGD
-from methods.problem import Problem, Step
+from methods.problem import Batch, Problem, Step, Task
+from methods.resnets import PreActResNet, ResNet, preresnet_20
 
 D_OUT, D_IN = 3, 4
 METHODS = [InducingFFG, InducingFCG, InducingEnsemble]
@@ -202,7 +205,7 @@ def test_lambda_and_the_standard_deviations_never_exceed_their_caps(method, cap)
     d = network.dim
     assert method.conditional_kl(own).item() == pytest.approx(d * (cap**2 / 2 - np.log(cap) - 0.5))
     if isinstance(method, InducingFFG):
-        tape = torch.ones(2, dtype=torch.float64)
+        tape = torch.ones(4, dtype=torch.float64)
         assert (method.inducing_sample(own.q, Noise(tape), 1) - own.q[0]).max().item() == pytest.approx(0.1)
 
 
@@ -256,14 +259,9 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 
 
-@pytest.mark.parametrize(
-    ("plan", "expected"),
-    [(Plan(4000, 20.0), (2000, 1000)), (Plan(8000, 20.0), (2000, 1000)), (Plan(400, 20.0), (200, 100))],
-    ids=["the paper's 200 epochs", "400 epochs", "20 epochs"],
-)
-def test_the_kl_is_annealed_by_epochs_or_by_parts_of_a_shorter_training(plan, expected):
-    method = InducingFFG()
-    assert {method.phase(update, plan) for update in (1, plan.n_updates)} == {expected}
+def test_the_kl_is_annealed():
+    plan = Plan(400, 20.0)
+    assert {InducingFFG().phase(update, plan) for update in (1, 400)} == {Annealing.over(plan)}
 
 
 @pytest.mark.parametrize(("method", "prior"), [(InducingFFG, 3), (InducingFCG, 3), (InducingEnsemble, 0)])
@@ -276,21 +274,101 @@ def test_on_a_linear_model_the_mean_is_the_exact_one_under_the_methods_own_prior
     assert (np.abs(bias) / np.sqrt(np.diag(exact.covariance))).max() < 0.1
 
 
-def resnet_18() -> list[tuple[int, int]]:
-    """(d_out, d_in) of the layers of the CIFAR ResNet-18, whose convolutions have no biases."""
-    sides = [(64, 3 * 9)]
-    for before, after in pairwise((64, 64, 128, 256, 512)):
-        sides += [(after, before * 9), *[(after, after * 9)] * 3]
-        sides += [(after, before)] * (before != after)
-    return [*sides, (10, 513)]
+def test_a_resnet_18_takes_the_papers_number_of_parameters():
+    task = Task("any", Categorical(10), ResNet())
+    assert task.network.dim == 11_173_962
+    method = InducingFFG().suited_to(task)
+    assert len(method.init(problem_of(task.network), None, NoiseGauge(torch.float32)).params) == 5_352_853
 
 
-def test_the_numbers_of_a_resnet_18_are_those_of_the_paper():
-    sides = resnet_18()
-    batch_norms = sum(2 * d_out for d_out, _ in sides[:-1])
-    assert sum(d_out * d_in for d_out, d_in in sides) + batch_norms == 11_173_962
-    found = numbers([InducingFFG().shapes(*side, 128, 128) for side in sides])
-    assert found + batch_norms == 5_352_853
+@pytest.mark.parametrize("network", [MLP(200, (200,)), preresnet_20()], ids=["no images", "too small to save any"])
+def test_other_networks_have_the_default_size(network):
+    method = InducingFFG()
+    assert method.suited_to(Task("any", Categorical(10), network)) is method
+    assert len(method.init(problem_of(network), None, NoiseGauge(torch.float32)).params) <= network.dim
+    explicit = InducingFFG(size=2)
+    assert explicit.suited_to(Task("any", Categorical(10), ResNet())) is explicit
+
+
+def residual_problem(norm: str = "group") -> Problem:
+    one = torch.tensor(1.0, dtype=torch.float64)
+    network = PreActResNet((2, 4, 4), 3, widths=(3, 4), blocks=1, norm=norm)
+    return Problem(network, Categorical(3), 12 * one, 0 * one, one)
+
+
+IMAGES = Batch(normal(1, 5, 32, seed=8), torch.tensor([[0.0, 1, 2, 1, 0]]).double())
+
+
+def of_others(network, weights: torch.Tensor) -> torch.Tensor:
+    """Those of the flat weights that belong to layers which are no matrices."""
+    pairs = zip(network.layers, network.split(weights), strict=True)
+    return torch.cat([piece for layer, own in pairs if not isinstance(layer, Matrix) for piece in own])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("norm", ["batch", "filter-response"])
+def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(method, norm):
+    method, problem = method(size=2), residual_problem(norm)
+    params, network = started(method, problem), problem.network
+    start = of_others(network, network.initial_weights(NoiseGauge(torch.float64)))
+    assert torch.equal(params[-len(start) :], start)
+    own = normal(len(start), seed=6)
+    posterior = Posterior(torch.cat([params[: -len(start)], own]), torch.tensor(1.0))
+    samples = method.sample(problem, posterior, NoiseGauge(torch.float64), 10)
+    assert samples.shape == (10, problem.dim)
+    for one in samples:
+        assert torch.equal(of_others(network, one), own)
+
+
+def test_their_gradient_is_that_of_the_likelihood_alone(hparams):
+    method, problem = InducingFFG(size=2), residual_problem()
+    params = started(method, problem)
+    gauge = NoiseGauge(torch.float64)
+    method._weights(problem.network, params, hparams.prior_precision, gauge)
+    tape = normal(gauge.used, seed=5)
+    step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
+    after = method.update(problem, State(params, SGD()), IMAGES, hparams, Noise(tape), step).params
+    (weights,) = method._weights(problem.network, params, hparams.prior_precision, Noise(tape))
+    gradient = of_others(problem.network, grad(problem.mean_nll)(weights, IMAGES, hparams))
+    torch.testing.assert_close((params - after)[-len(gradient) :], hparams.lr * 12 * gradient)
+
+
+def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams, monkeypatch):
+    method, problem = InducingEnsemble(size=2), residual_problem("batch")
+    params = started(method, problem)
+    monkeypatch.setattr(inducing, "AT_ONCE", 0)
+    gauge = NoiseGauge(torch.float64)
+    method._weights(problem.network, params, hparams.prior_precision, gauge)
+    tape = normal(gauge.used, seed=5)
+
+    def objective(params):
+        noise, nlls = Noise(tape), []
+        for point in range(5):
+            (one,) = method._weights(problem.network, params, hparams.prior_precision, noise, points=[point])
+            nlls.append(problem.mean_nll(one, IMAGES, hparams))
+        return 12 * sum(nlls) / 5 + 0.25 * method.kl(problem.network, params)
+
+    step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
+    after = method.update(problem, State(params, SGD()), IMAGES, hparams, Noise(tape), step).params
+    torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
+
+
+def test_few_samples_of_an_ensemble_are_of_different_points_drawn_alike():
+    method, problem = InducingEnsemble(size=2), problem_of(MLP(3, (4,)))
+    params = started(method, problem)
+    posterior = Posterior(params, torch.tensor(1.0, dtype=torch.float64))
+    quiet = params.clone()  # lambda so small that a sample is its point
+    for own in method.layers_of(problem.network, quiet):
+        own.raw_scale.fill_(-40)
+    points = method._weights(problem.network, quiet, posterior.prior_precision, NoiseGauge(torch.float64))
+    noise, count = NoiseGauge(torch.float64), torch.zeros(5, dtype=torch.long)
+    for _ in range(300):
+        found = method.sample(problem, posterior._replace(params=quiet), noise, 2)
+        which = torch.cdist(found, points).argmin(1)
+        assert found.shape == (2, problem.dim)
+        assert which[1] == (which[0] + 1) % 5
+        count[which] += 1
+    assert ((count - 120).abs() < 40).all()  # four standard deviations of 600 draws
 
 
 @pytest.mark.parametrize("method", METHODS)

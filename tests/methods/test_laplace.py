@@ -1,5 +1,6 @@
 """Laplace against the conjugate posterior and against curvature computed densely, one training row at a time."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from methods.likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedasti
 from methods.networks import MLP
 from methods.noise import Noise
 from methods.problem import Problem, Sweep, Task
+from methods.resnets import PreActResNet, ResNet
 
 METHODS = [LastLayerLaplace(), FullLaplace()]
 LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
@@ -118,6 +120,26 @@ def test_the_last_layer_of_a_convolutional_network(hparams):
     torch.testing.assert_close(found, dense_ggn(problem, state.trained.weights, rows, hparams)[-27:, -27:])
 
 
+def test_reference_rows_of_batch_normalisation_are_seen_by_every_row_and_not_counted(hparams):
+    network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, n_reference=4)
+    problem = problem_of(Categorical(3), network)
+    x = torch.randn(N_ROWS, 16, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    present = torch.tensor([0.0] * 4 + [1.0] * 5).double()
+    rows = rows_of(Categorical(3), present)._replace(x=x)
+    method = LastLayerLaplace()
+    state = start(method, problem, hparams)
+    weights, dense = state.trained.weights, 0
+    for one in x[4:]:
+        outputs = lambda w, one=one: network(w, torch.cat([x[:4], one[None]]))[-1]  # noqa: E731
+        j = jacrev(outputs)(weights)[:, -15:]
+        dense = dense + j.T @ output_hessian(problem.likelihood, outputs(weights), hparams, problem.y_scale) @ j
+    torch.testing.assert_close(gained(method, problem, state, rows, hparams), dense)
+    posterior = method.finish(problem, state, hparams)
+    tape = torch.randn(30, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    found, fewer = (method.predict(problem, posterior, x[:n], hparams, Noise(tape), 2).log_probs for n in (9, 6))
+    torch.testing.assert_close(found[:, :6], fewer)
+
+
 @every_method
 def test_the_precision_is_the_ggn_and_the_prior(hparams, method):
     problem, rows = problem_of(LIKELIHOODS[0]), rows_of(LIKELIHOODS[0])
@@ -193,6 +215,19 @@ def test_all_weights_of_a_large_network_are_refused():
     assert "3301" in FullLaplace().excludes(task)
     assert LastLayerLaplace().excludes(task) is None
     assert FullLaplace().excludes(Task("small", Gaussian((0.1, 10.0)), MLP(13, (50,)))) is None
+
+
+def test_networks_of_images_may_have_larger_last_layers_and_no_jacobians_under_batch_normalisation():
+    def reason(method, network):
+        return method.excludes(Task("images", Categorical(network.n_outputs), network))
+
+    assert reason(LastLayerLaplace(), ResNet()) is None
+    assert (
+        reason(LastLayerLaplace(), ResNet(n_outputs=100)) == "a covariance of 51300 weights, where 10000 are the most"
+    )
+    tiny = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1)
+    assert "which batch normalisation leaves none of" in reason(FullLaplace(), tiny)
+    assert reason(FullLaplace(), replace(tiny, norm="group")) is None
 
 
 def test_the_floor_of_the_precision_survives_single_precision():

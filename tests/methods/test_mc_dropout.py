@@ -1,5 +1,6 @@
 """MC dropout against enumeration of all masks, autograd of the written objective, MAP, and dropout's ridge."""
 
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
@@ -10,14 +11,16 @@ from torch.special import ndtr
 
 from bench.conjugate import correlated
 from methods.convnets import ConvNet
+from methods.layers import Matrix
 from methods.likelihoods import Categorical, Gaussian
 from methods.map import MAP
 from methods.map import State as MAPState
 from methods.mc_dropout import MCDropout, State, expected_square
 from methods.networks import MLP
-from methods.noise import Noise
+from methods.noise import Noise, NoiseGauge
 from methods.optim import SGD
 from methods.problem import Problem, Step, Task
+from methods.resnets import PreActResNet
 
 FIRST = Step(torch.tensor(1.0), None)
 ONE = torch.tensor(1.0, dtype=torch.float64)
@@ -120,6 +123,42 @@ def test_masks_of_an_image_are_shared_by_points_and_not_by_samples(hparams):
     found = MCDropout().predict(problem, weights, x, with_rate(hparams, 0.5), Noise(numbers(length)), 6).log_probs
     torch.testing.assert_close(found, found[:, :1].expand_as(found))
     assert len(torch.unique(found[:, 0, 0])) == 6
+
+
+RESIDUAL = PreActResNet((2, 4, 4), 3, widths=(3, 4), blocks=1)
+
+
+def residual_problem(norm: str) -> Problem:
+    return Problem(replace(RESIDUAL, norm=norm), Categorical(3), 12 * ONE, 0 * ONE, ONE)
+
+
+@pytest.mark.parametrize("norm", ["batch", "filter-response"])
+def test_inputs_of_matrices_alone_are_dropped(hparams, norm):
+    problem = residual_problem(norm)
+    weights, gauge = problem.initial_weights(NoiseGauge(torch.float64)), NoiseGauge(torch.float64)
+    MCDropout().predict(problem, weights, numbers(5, 32), with_rate(hparams, 0.5), gauge, 1)
+    # The stem, two convolutions of 3 channels at 4 x 4, one to 4 at 2 x 2, one there and the shortcut, and the head.
+    assert gauge.used == 2 * 16 + 2 * 3 * 16 + 3 * 16 + 4 * 4 + 3 * 16 + 4
+    squares = [(layer, [(piece**2).sum() for piece in pieces]) for layer, pieces in pairs_of(problem, weights)]
+    expected = sum(first / (0.5 if isinstance(layer, Matrix) else 1) + sum(rest) for layer, (first, *rest) in squares)
+    torch.testing.assert_close(expected_square(problem, weights, torch.tensor(0.5)), expected)
+
+
+def pairs_of(problem, weights):
+    return zip(problem.network.layers, problem.network.split(weights), strict=True)
+
+
+def test_samples_do_not_share_the_statistics_of_batch_normalisation(hparams):
+    problem = residual_problem("batch")
+    gauge = NoiseGauge(torch.float64)
+    weights, x, some = problem.initial_weights(gauge), numbers(5, 32), with_rate(hparams, 0.5)
+    gauge = NoiseGauge(torch.float64)
+    MCDropout().predict(problem, weights, x, some, gauge, 1)
+    tape = numbers(4 * gauge.used, seed=2)
+    together = MCDropout().predict(problem, weights, x, some, Noise(tape), 4).log_probs
+    alone = [MCDropout().predict(problem, weights, x, some, Noise(one), 1).log_probs for one in tape.chunk(4)]
+    torch.testing.assert_close(together, torch.cat(alone))
+    assert (together[0] - together[1]).abs().min() > 0
 
 
 def test_the_wide_space_reaches_the_usual_rates():

@@ -6,7 +6,9 @@ import torch
 from torch.distributions import Normal, kl_divergence
 from torch.func import grad, vmap
 
+import methods
 from bench.conjugate import correlated, orthogonal
+from methods.base import Plan
 from methods.convnets import ConvNet
 from methods.likelihoods import Categorical, Gaussian
 from methods.mfvi import (
@@ -18,10 +20,11 @@ from methods.mfvi import (
     State,
 )
 from methods.networks import MLP
-from methods.noise import Noise
+from methods.noise import Noise, NoiseGauge
 from methods.optim import SGD
 from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes
 from methods.problem import Batch, Problem, Step, Task
+from methods.resnets import PreActResNet, preresnet_20
 
 FIRST = Step(torch.tensor(1.0), None)
 
@@ -55,20 +58,27 @@ def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, b
     torch.testing.assert_close(found, grad(negative_elbo)(params))
 
 
-def image_problem() -> tuple[Problem, Batch]:
-    """Five images, of which the convolution makes one position: only then is the local estimator's law exact."""
+# Of an image each makes one position: only then is the local estimator's law exact.
+IMAGE_NETWORKS = {
+    "convolutional": ConvNet((2, 2, 2), (3,), n_outputs=3),
+    "residual": PreActResNet((8, 1, 1), 3, widths=(4,), blocks=1, norm="group"),
+}
+
+
+def image_problem(network) -> tuple[Problem, Batch]:
+    """Five images."""
     one = torch.tensor(1.0, dtype=torch.float64)
-    problem = Problem(ConvNet((2, 2, 2), (3,), n_outputs=3), Categorical(3), 12 * one, 0 * one, one)
+    problem = Problem(network, Categorical(3), 12 * one, 0 * one, one)
     x = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     return problem, Batch(x, torch.tensor([[0.0, 1, 2, 1, 1]]).double())
 
 
-@pytest.mark.parametrize("kind", ["dense", "convolutional"])
+@pytest.mark.parametrize("kind", ["dense", *IMAGE_NETWORKS])
 def test_the_local_estimator_has_the_plain_ones_expectation_and_less_variance(problem, hparams, batches, kind):
-    problem, batch = (problem, batches(1)) if kind == "dense" else image_problem()
-    n_samples = 20000
+    problem, batch = (problem, batches(1)) if kind == "dense" else image_problem(IMAGE_NETWORKS[kind])
+    n_samples = 4000 if kind == "residual" else 20000
     generator = torch.Generator().manual_seed(3)
-    tapes = torch.randn(n_samples, 100, generator=generator, dtype=torch.float64)
+    tapes = torch.randn(n_samples, max(100, problem.dim), generator=generator, dtype=torch.float64)
     arguments = problem, start(problem.dim), batch, hparams
     plain = gradients(MeanFieldVI(), *arguments, tapes)
     local = gradients(LocalMeanFieldVI(), *arguments, tapes)
@@ -145,6 +155,37 @@ def test_empirical_bayes_has_one_variance_for_each_matrix_and_each_bias(problem,
     found = MeanFieldVIEmpiricalBayes().divergence(problem, mean, log_sd, hparams)
     pieces = zip(mean.split([12, 4, 4, 1]), log_sd.exp().split([12, 4, 4, 1]), strict=True)
     torch.testing.assert_close(found, sum(EmpiricalBayes().penalty(*pair) for pair in pieces))
+
+
+def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(problem, hparams, batches):
+    cap, lr = 0.3, hparams.lr
+    params, batch = start(problem.dim), batches(1)
+    unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    phase = MeanFieldVI(annealed=True).phase(7, Plan(40, 2.0))
+    assert phase == (20, 10)
+    step = Step(torch.tensor(24.0, dtype=torch.float64), phase)  # four tenths of the way up
+
+    def objective(params):
+        mean, sd = params[0], params[1].exp()
+        kl = kl_divergence(Normal(mean, sd), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum()
+        return problem.n_train * problem.mean_nll(mean + sd * unit, batch, hparams) + 0.4 * kl
+
+    method = MeanFieldVI(max_sd=cap, annealed=True)
+    after = method.update(problem, State(params, SGD()), batch, hparams, Noise(unit), step).params
+    expected = params - lr * grad(objective)(params)
+    torch.testing.assert_close(after[0], expected[0])
+    torch.testing.assert_close(after[1].exp(), expected[1].exp().clamp(max=cap))
+    assert 0 < (expected[1].exp() > cap).sum() < problem.dim
+
+
+@pytest.mark.parametrize("name", ["mfvi", "mfvi-local", "mfvi-mv", "mfvi-eb"])
+def test_on_networks_of_images_it_starts_narrow_is_capped_and_annealed(name, problem, hparams):
+    method = methods.get(name)
+    suited = method.suited_to(Task("any", Categorical(10), preresnet_20()))
+    assert (type(suited), suited.max_sd, suited.annealed) == (type(method), 0.1, True)
+    state = suited.init(problem, hparams, NoiseGauge(torch.float64))
+    torch.testing.assert_close(state.params[1].exp(), torch.full_like(state.params[1], 1e-3))
+    assert method.suited_to(Task("any", Gaussian((0.01, 1.0)), MLP(5))) is method
 
 
 def test_the_penalty_is_weighted_as_in_the_paper():

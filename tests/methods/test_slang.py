@@ -16,6 +16,7 @@ from methods.likelihoods import Categorical, Gaussian
 from methods.networks import MLP
 from methods.noise import Noise
 from methods.problem import Batch, Problem, Step, Task
+from methods.resnets import PreActResNet, ResNet, preresnet_20
 from methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
 
 
@@ -54,11 +55,9 @@ def test_gradients_of_examples_equal_a_loop_of_autograd(hparams, network):
     torch.testing.assert_close(found.flatten(0, 1), gradients_one_by_one(problem, weights, batch, hparams))
 
 
-@pytest.mark.parametrize("method_class", [SLANG, ReleasedSLANG])
-@pytest.mark.parametrize("k", [1, 3])
-def test_an_update_equals_dense_algebra(problem, hparams, batches, k, method_class):
+def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, hparams):
     n_samples, size, count = 4, 5, 7
-    before, batch, momentum = some_state(problem, k).posterior, batches(1, size), some_state(problem, k).momentum
+    before, momentum = some_state(problem, k)
     tape = numbers(n_samples * (k + problem.dim), seed=7)
     step = Step(torch.tensor(float(count), dtype=torch.float64), None)
 
@@ -84,6 +83,30 @@ def test_an_update_equals_dense_algebra(problem, hparams, batches, k, method_cla
     np.testing.assert_allclose(found.diagonal, new_diagonal, rtol=1e-9)
     np.testing.assert_allclose(after.momentum, new_momentum, rtol=1e-9)
     np.testing.assert_allclose(found.mean, new_mean, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method_class", [SLANG, ReleasedSLANG])
+@pytest.mark.parametrize("k", [1, 3])
+def test_an_update_equals_dense_algebra(problem, hparams, batches, k, method_class):
+    assert_an_update_equals_dense_algebra(method_class, k, problem, batches(1, 5), hparams)
+
+
+@pytest.mark.parametrize("norm", ["group", "filter-response"])
+def test_an_update_of_a_residual_network_equals_dense_algebra(hparams, norm):
+    one = torch.tensor(1.0, dtype=torch.float64)
+    network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, norm=norm)
+    problem = Problem(network, Categorical(3), 12 * one, 0 * one, one)
+    batch = Batch(numbers(1, 5, 16, seed=4), torch.tensor([[0.0, 1, 2, 1, 0]]).double())
+    assert_an_update_equals_dense_algebra(SLANG, 2, problem, batch, hparams)
+
+
+def test_batch_normalisation_and_large_networks_are_excluded_with_the_reason():
+    def reason(network):
+        return SLANG().excludes(Task("any", Categorical(10), network))
+
+    assert "which batch normalisation leaves none of" in reason(preresnet_20())
+    assert reason(preresnet_20(norm="group")) is None
+    assert reason(ResNet(norm="group")) == "gradients of single examples in 11173962 weights, where 500000 are the most"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -13,7 +13,8 @@ from methods.likelihoods import Categorical, Gaussian
 from methods.networks import MLP
 from methods.noise import Noise
 from methods.optim import SGD
-from methods.problem import Problem, Step, Task
+from methods.problem import Batch, Problem, Step, Task
+from methods.resnets import PreActResNet
 from methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
 
 N_TRAIN, Y_SCALE = 12, 3.0  # of the `problem` fixture
@@ -69,6 +70,29 @@ def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params,
     by_mean, by_log_sd = torch.autograd.grad(objective, (mean, log_sd))
     expected = torch.stack([mean - hparams.lr * by_mean, log_sd - 7 * hparams.lr * by_log_sd])
     torch.testing.assert_close(after, expected.detach())
+
+
+def test_an_update_of_a_residual_network_follows_the_written_objective(hparams):
+    network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, activation="softplus")
+    one = torch.tensor(1.0, dtype=torch.float64)
+    problem = Problem(network, Categorical(3), N_TRAIN * one, 0 * one, one)
+    generator = torch.Generator().manual_seed(0)
+    x, tape = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((1, 5, 16), (5,)))
+    params = 0.3 * torch.randn(2, network.dim, generator=generator, dtype=torch.float64)
+    y = torch.tensor([[0, 1, 2, 0, 1]])
+    mean, log_sd = (part.clone().requires_grad_() for part in params)
+    log_probs = network(mean, x[0]).log_softmax(-1)
+    labels = problem.likelihood.draw(network(mean, x[0]).detach(), hparams, one, Noise(tape)).long()
+    drawn = log_probs.gather(1, labels[:, None]).mean()
+    (slope,) = torch.autograd.grad(drawn, mean, create_graph=True)
+    kl = kl_divergence(Normal(mean, log_sd.exp()), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum()
+    penalty = 5 / 2 * (torch.exp(2 * log_sd) * slope**2).sum()
+    objective = -log_probs.gather(1, y.T).mean() + penalty + kl / N_TRAIN
+    expected = torch.stack(torch.autograd.grad(objective, (mean, log_sd)))
+
+    method, state = VariationalLaplace(sd_lr_ratio=1.0), State(params, SGD(), ZERO, ZERO)
+    after = method.update(problem, state, Batch(x, y.double()), hparams, Noise(tape), step(False)).params
+    torch.testing.assert_close((params - after) / hparams.lr, expected)
 
 
 def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(smooth, params, hparams, batches):

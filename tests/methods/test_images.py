@@ -1,0 +1,57 @@
+"""Every method on a residual network of tiny images, fitted alone."""
+
+import numpy as np
+import pytest
+import torch
+
+import methods
+from bench.minibatches import Schedule
+from bench.row import Data, Fit
+from bench.stack import Stack
+from methods.likelihoods import Categorical
+from methods.problem import Task
+from methods.resnets import PreActResNet
+
+N_CLASSES, N_ROWS = 3, 16
+WITHOUT = {"batch": {"slang", "slang-released", "laplace-full", "hmc"}, "filter-response": {"laplace-full", "hmc"}}
+
+
+def task_with(norm: str) -> Task:
+    network = PreActResNet((1, 8, 8), N_CLASSES, widths=(16, 16), blocks=1, norm=norm)
+    return Task("tiny", Categorical(N_CLASSES), network)
+
+
+def fitted(name: str, task: Task) -> tuple[Stack, np.ndarray]:
+    """After two updates, and the rows left to predict."""
+    method, generator = methods.get(name).suited_to(task), np.random.default_rng(0)
+    data = Data.of(generator.standard_normal((N_ROWS + 5, 64)), np.arange(N_ROWS + 5) % N_CLASSES)
+    hparams = {
+        hparam: distribution.low if hasattr(distribution, "low") else distribution.choices[0]
+        for hparam, distribution in method.search_space(task).items()
+    }
+    schedule = Schedule(N_ROWS, 4, 9, method.batches_per_update, 2 * method.batches_per_update)
+    fits = [Fit(np.arange(N_ROWS), hparams, seed=0)]
+    stack = Stack(method, task, data, fits, schedule, stacked=False)
+    return stack, np.arange(N_ROWS, N_ROWS + 5)
+
+
+@pytest.mark.parametrize("norm", WITHOUT)
+def test_it_is_known_which_methods_cannot(norm):
+    task = task_with(norm)
+    found = {name for name in methods.registry.BUILT_IN if methods.get(name).suited_to(task).excludes(task)}
+    assert found == WITHOUT[norm]
+
+
+@pytest.mark.parametrize(
+    ("name", "norm"),
+    [(name, "batch") for name in methods.registry.BUILT_IN if name not in WITHOUT["batch"]]
+    + [(name, "filter-response") for name in ("slang", "inducing-ffg", "mfvi-local", "variational-laplace")],
+)
+@pytest.mark.parametrize("n_samples", [1, 6])
+def test_two_updates_make_finite_normalised_predictions(name, norm, n_samples):
+    stack, rows = fitted(name, task_with(norm))
+    (predictive,) = stack.predict([rows], n_samples)
+    assert predictive.log_probs.shape[1:] == (5, N_CLASSES)
+    if n_samples == 1:
+        assert len(predictive.log_probs) == stack.method.members  # what is asked for one by one must come so
+    torch.testing.assert_close(predictive.log_probs.exp().sum(-1), torch.ones(predictive.log_probs.shape[:2]))

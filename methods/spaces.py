@@ -15,7 +15,7 @@ def OneOf(*values: float) -> CategoricalDistribution:
     return CategoricalDistribution(values)
 
 
-WIDE: Mapping[str, FloatDistribution] = {"lr": LogUniform(1e-4, 1e-1), "prior_precision": LogUniform(1e-3, 1e3)}
+WIDE: Mapping[str, FloatDistribution] = {"lr": LogUniform(2e-5, 1e-1), "prior_precision": LogUniform(1e-4, 1e3)}
 IMAGES: Mapping[str, FloatDistribution] = {"lr": LogUniform(3e-4, 1e-2), "prior_precision": LogUniform(1, 100)}
 NOISE_PRECISION_MARGINS = 10.0, 100.0  # of a wide range below and above the usual one: good models have little noise
 

@@ -42,14 +42,14 @@ class Tuned:
     Attributes:
         hparams, score: of the best trial; no score where nothing was tried.
         n_trials, n_failed: trials in all, and those without a usable score.
-        seconds: wall-clock time of all rounds, those before an interruption included.
+        seconds: wall-clock time of all rounds, those before an interruption included; None where nothing was tried.
     """
 
     hparams: dict[str, float]
     score: float | None
     n_trials: int
     n_failed: int
-    seconds: float = field(compare=False)
+    seconds: float | None = field(compare=False)
 
 
 class Search:
@@ -105,7 +105,7 @@ class Centred:
 
     def best(self) -> Tuned:
         """The middle, of no trial and without a score."""
-        return Tuned({name: _middle(one) for name, one in self._space.items()}, None, 0, 0, 0.0)
+        return Tuned({name: _middle(one) for name, one in self._space.items()}, None, 0, 0, None)
 
 
 def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -> None:

@@ -18,7 +18,13 @@ PHRASES = {
     "max_updates": "at most {} updates",
     "samples": "{} samples per test prediction",
     "validation_samples": "{} per validation prediction",
+    "network": "network {}",
+    "schedule": "{} learning rate",
+    "max_train": "at most {} training images",
+    "max_test": "at most {} test images of each set",
+    "max_shifted": "of which {} are shown again, shifted",
 }
+OF_TUNING = ("trials", "sampler", "folds", "validation_samples")  # what says nothing where nothing is tuned
 
 
 class Run(NamedTuple):
@@ -68,8 +74,10 @@ def protocol_in_words(protocol: str) -> str:
         values = {name: value for name, value in json.loads(protocol).items() if value is not None}
     except (ValueError, AttributeError):
         return protocol
-    known = [phrase.format(values[name]) for name, phrase in PHRASES.items() if name in values]
-    return ", ".join(known + [f"{name} {value}" for name, value in values.items() if name not in PHRASES])
+    untuned = values.get("sampler") == "centre"
+    idle, said = (OF_TUNING, ["no tuning: the middle of each range"]) if untuned else ((), [])
+    known = [phrase.format(values[name]) for name, phrase in PHRASES.items() if name in values and name not in idle]
+    return ", ".join(said + known + [f"{name} {value}" for name, value in values.items() if name not in PHRASES])
 
 
 def provenance(cells: pd.DataFrame) -> Provenance:

@@ -56,6 +56,8 @@ def test_a_protocol_in_words():
     said = protocol_in_words('{"trials": 30, "folds": 5, "epochs": 120, "max_minibatches": null, "novelty": 2}')
     assert said == "30 trials, 5-fold cross-validation, 120 epochs, novelty 2"
     assert protocol_in_words("not json") == "not json"
+    untuned = protocol_in_words('{"trials": 1, "folds": 5, "epochs": 10, "sampler": "centre", "network": "lenet5"}')
+    assert untuned == "no tuning: the middle of each range, 10 epochs, network lenet5"
 
 
 def test_what_is_too_long_ends_in_an_ellipsis():

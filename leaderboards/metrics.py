@@ -68,6 +68,7 @@ TITLES = {
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
     "predict_seconds_per_1000": "Predict 1000, s",
+    "sgd_ratio": "Cost, × SGD",
     "n_weights": "Weights",
     "n_parameters": "Posterior numbers",
     "peak_memory_mib": "Peak memory, MiB",
@@ -75,7 +76,7 @@ TITLES = {
 
 GOALS = (
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
-    (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|.*_seconds(_.*)?|peak_memory_mib", "low"),
+    (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
     (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)", "low"),
     (r"agreement|(corrupted_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
     (r"sd_ratio.*", 1.0),
@@ -90,7 +91,7 @@ HEADLINE = (
     *("rmse", "crps", "coverage_90"),
     *("accuracy", "brier", "ece", "auroc", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     *("corrupted_accuracy", "corrupted_ece"),
-    *("tune_seconds", "fit_seconds"),
+    *("tune_seconds", "fit_seconds", "sgd_ratio"),
 )
 
 LEADS = ("rel_cov", "total_variation", "nmll")  # the first that a data set has orders its methods: the truth, if known

@@ -12,9 +12,9 @@ images in what they do and not in every pixel:
 - values are rounded to whole grey levels, where the published code cuts them off;
 - blurs that the published code leaves to OpenCV and ImageMagick follow what those compute, without their rounding.
 
-The published severities are kept where a higher one is not a harder one: glass blur's third and fifth blur what the
-ones before them only shuffle, motion blur's third and fourth are the same but for their length, and elastic's first
-warps an image most.
+The published severities are kept where a higher one is not a harder one: glass blur's third and fifth also blur what
+those before them only shuffle, motion blur's third and fourth differ in nothing that shows, and elastic's first warps
+images most.
 
 Frost is left out: it lays photographs of frost over the images, and these cannot be shipped. That leaves 14 of the 15.
 """

@@ -75,6 +75,7 @@ def main(
     likelihood: Annotated[
         str | None, typer.Option(help="Of regression: gaussian or heteroscedastic.", rich_help_panel=HOW)
     ] = None,
+    network: Annotated[str | None, typer.Option(help="Of images: lenet5, resnet18, ...", rich_help_panel=HOW)] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
     devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
     workers: Annotated[
@@ -115,6 +116,7 @@ def main(
             "sampler": sampler,
             "space": space,
             "likelihood": likelihood,
+            "network": network,
         }
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)

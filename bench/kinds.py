@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import datasets
 import methods
@@ -25,6 +25,7 @@ class Kind:
     """
 
     runner: str
+    of_images: ClassVar[bool] = False  # whether a protocol may name a network for them
 
     @property
     def pack(self) -> type:
@@ -92,6 +93,8 @@ class Streams(Kind):
 
 class Images(Kind):
     """Cells in which one network at a time is trained on images."""
+
+    of_images = True
 
     def in_words(self, protocol: Protocol) -> str:
         searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"

@@ -94,6 +94,10 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     """The resolved protocol and the name it goes by: the preset's, with "-modified" if anything was changed."""
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
+    if request.changes.get("network") and not suite_of(request).kind.of_images:
+        raise Refused(
+            f"--network chooses among networks for images, and the suite {request.suite} has none; leave it out"
+        )
     try:
         protocol = original.changed(**request.changes)
     except ValueError as error:

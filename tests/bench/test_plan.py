@@ -256,6 +256,20 @@ def test_a_senseless_change_is_refused(name, value):
         plan.protocol_of(request(changes=UNCHANGED | {name: value}))
 
 
+def test_a_network_can_be_chosen_for_images_alone():
+    asked = request(suite="images", changes=UNCHANGED | {"network": "cnn"})
+    assert plan.protocol_of(asked)[1].network == "cnn"
+    with pytest.raises(Refused, match="the suite uci has none"):
+        plan.protocol_of(request(changes=UNCHANGED | {"network": "cnn"}))
+    with pytest.raises(Refused, match="network is 'vgg'; it must be one of mlp, cnn, lenet5"):
+        plan.protocol_of(request(suite="images", changes=UNCHANGED | {"network": "vgg"}))
+
+
+def test_the_sets_out_of_distribution_for_others_are_told_once_and_not_those_asked_for():
+    assert plan.outsiders(["yacht"]) == ()
+    assert plan.outsiders(["mnist", "fashion-mnist"]) == ("notmnist", "cifar10", "svhn")
+
+
 def test_cells_are_those_of_the_request():
     asked = request(splits=[4, 5], changes={"trials": 2}, seed=9)
     found = plan.cells(asked, plan.chosen_splits(asked, ["yacht", "protein"]), ["vifa", "map"])

@@ -21,6 +21,7 @@ spread wider than the objective believes. A small tempering keeps q narrow; the 
 the best.
 """
 
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -67,7 +68,9 @@ class VariationalLaplace(Method):
     """Variational Laplace with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
     The paper has no experiment of this size, so `lr` and alpha have mean-field VI's ranges. Nor does it say whether its
-    predictions are those of the mean network: by default they are made of weight samples, as of any other posterior.
+    predictions are those of the mean network, though of mean-field VI's it shows both and of its own one: by default
+    they are made of weight samples, as of any other posterior, and on networks of images of the mean. (LeNet-5 after
+    ten epochs of 6,000 images of Fashion-MNIST, alpha = 1: NLL 71 of ten samples on 1,000 others, 1.1 of the mean.)
 
     Args:
         tempering: beta, the weight of the KL; 1 for the ELBO, less for a colder posterior.
@@ -85,6 +88,13 @@ class VariationalLaplace(Method):
         self.tempering = tempering
         self.sd_lr_ratio = sd_lr_ratio
         self.mean_network = mean_network
+
+    def suited_to(self, task: Task) -> "VariationalLaplace":
+        if self.network(task).image is None:
+            return self
+        suited = copy(self)
+        suited.mean_network = True
+        return suited
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {

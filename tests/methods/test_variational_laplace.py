@@ -174,5 +174,8 @@ def test_trains_a_smooth_network_and_can_predict_with_its_mean():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     assert VariationalLaplace().network(task).activation == "softplus"
     posterior = Posterior(torch.stack([torch.arange(3.0), torch.zeros(3)]), torch.tensor(0.0))
-    samples = VariationalLaplace(mean_network=True).sample(None, posterior, Noise(torch.zeros(0)), 100)
-    assert torch.equal(samples, posterior.params[:1])
+    images = Task("any", Categorical(3), PreActResNet(n_outputs=3))
+    for method in (VariationalLaplace(mean_network=True), VariationalLaplace().suited_to(images)):
+        assert torch.equal(method.sample(None, posterior, Noise(torch.zeros(0)), 100), posterior.params[:1])
+    plain = VariationalLaplace()
+    assert plain.suited_to(task) is plain

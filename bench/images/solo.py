@@ -74,7 +74,7 @@ class Solo:
                 before = done * schedule.plan.n_updates
                 state = self._train(number, member, lambda update: watch(before + update))  # noqa: B023 (called at once)
                 if method.sweeps:
-                    state = self._sweep(self._rows[number], fits[number].rows, state)
+                    state = self._sweep(number, state)
                 self.posteriors.append(self._model.finish(self._rows[number], state))
 
     @property
@@ -136,18 +136,22 @@ class Solo:
             return row
         return row._replace(hparams=row.hparams | {"lr": row.hparams["lr"] * (0.5 + 0.5 * math.cos(math.pi * done))})
 
-    def _sweep(self, row: Row, rows: np.ndarray, state: Any) -> Any:
-        for first in range(0, len(rows), POINTS_AT_ONCE):
-            index = torch.tensor(rows[first : first + POINTS_AT_ONCE], device=self.data.x.device)
-            present = torch.ones(len(index), dtype=self._model.dtype, device=index.device)
-            state = self._model.sweep(row, self.data.x, self.data.y, index, present, state)
+    def _sweep(self, number: int, state: Any) -> Any:
+        fit, row = self.fits[number], self._rows[number]
+        reference = self._reference(fit)
+        model = self._model.with_reference(len(reference))
+        for first in range(0, len(fit.rows), POINTS_AT_ONCE):
+            own = torch.tensor(fit.rows[first : first + POINTS_AT_ONCE], device=self.data.x.device)
+            index = torch.cat([reference, own])
+            present = (torch.arange(len(index), device=own.device) >= len(reference)).to(model.dtype)
+            state = model.sweep(row, self.data.x, self.data.y, index, present, state)
         return state
 
     def _predict(self, place: int, x: Tensor, index: Tensor, n_samples: int) -> Predictive:
         """Of one member: the same samples at all points, whatever number of them is looked at together."""
         number, member = self._members[place]
         fit, row, posterior = self.fits[number], self._rows[number], self.posteriors[place]
-        reference = self._reference(fit)
+        reference = self.data.x[self._reference(fit)]
         model = self._model.with_reference(len(reference))
 
         def predict(pixels: Tensor, first: int, count: int) -> Predictive:
@@ -166,11 +170,10 @@ class Solo:
         return _joined(samples, dim=0)
 
     def _reference(self, fit: Fit) -> Tensor:
-        """Training images (R, P) that go through the network with those to predict; none where rows are independent."""
-        if not self._model.network.couples_rows:
-            return self.data.x[:0]
+        """Rows (R,) of training images that go through the network before others; none where rows are independent."""
+        n_rows = REFERENCE_ROWS if self._model.network.couples_rows else 0
         order = np.random.default_rng(seed_of(fit.seed, "reference")).permutation(fit.rows)
-        return self.data.x[torch.tensor(order[:REFERENCE_ROWS], device=self.data.x.device)]
+        return torch.tensor(order[:n_rows], dtype=torch.int64, device=self.data.x.device)
 
     def _noise(self, fit: Fit, *purpose: Any) -> LiveNoise:
         generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))

@@ -1,6 +1,7 @@
 """Networks that are trained alone: what a method is given, and what becomes of its predictions."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from methods.map import MAP
 from methods.networks import MLP
 from methods.predictive import Classes
 from methods.problem import Task
+from methods.resnets import PreActResNet
 
 IMAGE = (2, 4, 4)
 TASK = Task("tiny", Categorical(3), ConvNet(IMAGE, channels=(3,), n_outputs=3))
@@ -121,6 +123,36 @@ def test_all_points_see_the_same_samples_however_they_are_cut(data, monkeypatch,
     assert whole.log_probs.shape == (n_samples, 17, 3)
     if n_samples > 1:
         assert whole.log_probs.std(0).max() > 0
+
+
+def test_batch_normalisation_takes_training_images_to_predict_and_nothing_else(data, monkeypatch):
+    """A point's prediction depends on no other point, and the network's statistics are those of all training images."""
+    task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
+    fit = Fit(np.arange(25), HPARAMS, 7)
+    trained = train(data, MAP(), task, [fit], dtype=torch.float64)
+    (together,), (alone,) = trained.predict([TEST], 1), trained.predict([TEST[:1]], 1)
+    torch.testing.assert_close(together.log_probs[:, :1], alone.log_probs)
+    mean, scale = Standardisation.of_channels(data.x.numpy(), fit.rows, 2)
+    x = torch.tensor((data.x.numpy() - mean) / scale)
+    network = replace(task.network, n_reference=25)
+    outputs = network(trained.posteriors[0], torch.cat([x[:25], x[TEST]]))[25:]
+    torch.testing.assert_close(together.log_probs[0], outputs.log_softmax(-1))
+
+
+def test_a_sweep_looks_at_each_training_image_once_under_the_statistics_of_prediction(data, monkeypatch):
+    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 10)
+    task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
+    seen = []
+
+    class Swept(Spy):
+        def sweep(self, problem, state, rows, hparams):
+            seen.append((problem.network.n_reference, rows.y[rows.present == 1], len(rows.y)))
+            return state
+
+    train(data, Swept(), task)
+    assert [n_reference for n_reference, _, _ in seen] == [25, 25, 25]
+    np.testing.assert_array_equal(torch.cat([y for _, y, _ in seen]), np.arange(25) % 3)
+    assert [length for _, _, length in seen] == [35, 35, 30]
 
 
 def test_other_images_than_those_of_training_can_be_predicted(data):

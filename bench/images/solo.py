@@ -24,6 +24,7 @@ from methods.problem import Step, Task
 
 POINTS_AT_ONCE = 1000  # inputs that are predicted, or swept, together
 REFERENCE_ROWS = 500  # training images that batch normalisation takes its statistics of to predict
+LARGE = 3 * 128 * 128  # numbers of an image from which on a fifth of either has to do, or memory would not
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, LiveNoise], Tensor]
@@ -42,6 +43,7 @@ class Solo:
         augment: changes the images of every minibatch.
         annealed: whether the learning rate falls along a cosine to zero, for methods that do not need it constant.
         dtype: of weights and arithmetic.
+        start: trained weights of all layers but the last, where training starts from such.
         watch: called with the number of updates done, of all fits together.
 
     Attributes:
@@ -60,10 +62,11 @@ class Solo:
         augment: Augment | None = None,
         annealed: bool = False,
         dtype: torch.dtype = torch.float32,
+        start: Tensor | None = None,
         watch: Callable[[int], None] = lambda update: None,
     ):
         self.method, self.data, self.fits, self.schedule = method, data, fits, schedule
-        self._model = Model(method, task, dtype)
+        self._model = Model(method, task, dtype, start)
         self._augment, self._annealed = augment, annealed and not method.constant_rate
         rows = rows_of(fits, data, dtype, standardise_x=True, standardise_y=False, channels=channels)
         self._rows = [tree_map(lambda leaf: row_of(leaf, number), rows) for number in range(len(fits))]  # noqa: B023
@@ -137,8 +140,9 @@ class Solo:
         return row._replace(hparams=row.hparams | {"lr": row.hparams["lr"] * (0.5 + 0.5 * math.cos(math.pi * done))})
 
     def _sweep(self, row: Row, rows: np.ndarray, state: Any) -> Any:
-        for first in range(0, len(rows), POINTS_AT_ONCE):
-            index = torch.tensor(rows[first : first + POINTS_AT_ONCE], device=self.data.x.device)
+        at_once = self._few(POINTS_AT_ONCE)
+        for first in range(0, len(rows), at_once):
+            index = torch.tensor(rows[first : first + at_once], device=self.data.x.device)
             present = torch.ones(len(index), dtype=self._model.dtype, device=index.device)
             state = self._model.sweep(row, self.data.x, self.data.y, index, present, state)
         return state
@@ -160,7 +164,7 @@ class Solo:
         if at_once == 1 and len(predict(x[index[:1]], 0, 2)[0]) == 1:
             n_samples = 1  # a point estimate
         samples = [
-            _joined([predict(x[part], first, at_once) for part in index.split(POINTS_AT_ONCE)], dim=1)
+            _joined([predict(x[part], first, at_once) for part in index.split(self._few(POINTS_AT_ONCE))], dim=1)
             for first in range(0, n_samples, at_once)
         ]
         return _joined(samples, dim=0)
@@ -170,7 +174,11 @@ class Solo:
         if not self._model.network.couples_rows:
             return self.data.x[:0]
         order = np.random.default_rng(seed_of(fit.seed, "reference")).permutation(fit.rows)
-        return self.data.x[torch.tensor(order[:REFERENCE_ROWS], device=self.data.x.device)]
+        return self.data.x[torch.tensor(order[: self._few(REFERENCE_ROWS)], device=self.data.x.device)]
+
+    def _few(self, number: int) -> int:
+        """As many images as go through the network together, where small ones would be `number`."""
+        return number if self.data.x.shape[1] < LARGE else number // 5
 
     def _noise(self, fit: Fit, *purpose: Any) -> LiveNoise:
         generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))

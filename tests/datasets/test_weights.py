@@ -94,7 +94,7 @@ class Malicious:
 
 
 def test_code_in_a_file_does_not_run(tmp_path):
-    for number, body in enumerate((pickle.dumps(Malicious(tmp_path / "run")), saved(Malicious(tmp_path / "run")))):
+    for number, body in enumerate((pickle.dumps(Malicious(tmp_path / "run"), 2), saved(Malicious(tmp_path / "run")))):
         path = tmp_path / f"{number}.pth"
         path.write_bytes(body)
         with pytest.raises(ValueError, match=rf"{number}\.pth is not a file of tensors alone .*state_dict"):

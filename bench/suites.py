@@ -131,7 +131,8 @@ SUITES = {
         hidden=(),
         splits={"paper": None, "quick": 1},
         presets={
-            # The paper anneals its learning rate without saying how, and does not say how many samples validate.
+            # Where the VIFA paper is silent: how the learning rate falls, how many samples validate, and whether the
+            # final fit sees the validation images, as it does here.
             "paper": Protocol(
                 epochs=10,
                 batch_size=16,

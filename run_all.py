@@ -126,7 +126,7 @@ def main(
         slots = parse_devices(devices)
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
-        here, lacking = runnable(request, here)
+        here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
         _, without_ood = have(outsiders(here), data_dir, fetch=not dry_run)
         missing += lacking + without_ood + broken_datasets()
         console.show_missing(missing)

@@ -98,10 +98,11 @@ class Images(Kind):
 
     def in_words(self, protocol: Protocol) -> str:
         searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"
+        start = f" from {protocol.start} weights" if protocol.weights else ""
         images = f", {protocol.max_train:,} images" if protocol.max_train else ""
         return (
-            f"{protocol.network}, {searched}, {protocol.epochs} epochs of batches of {protocol.batch_size}{images}, "
-            f"{protocol.samples} test samples"
+            f"{protocol.network}{start}, {searched}, {protocol.epochs} epochs of batches of {protocol.batch_size}"
+            f"{images}, {protocol.samples} test samples"
         )
 
 

@@ -149,12 +149,12 @@ def cells(
 
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
-    """Which data sets can be had, after trying to download those that are not here if `fetch`."""
+    """Which data sets, or trained weights, can be had, after trying to download those that are not here if `fetch`."""
     here, missing, out_of_reach = [], [], set()
     for name in names:
         state, reason, remedy = datasets.availability(name, data_dir, deep=True)
         if state in ("missing", "damaged") and fetch:
-            server = datasets.entry(name).base_url
+            server = datasets.published(name).base_url
             try:
                 if server in out_of_reach:
                     raise datasets.Unreachable(name, "its server was out of reach a moment ago", remedy)
@@ -177,8 +177,19 @@ def outsiders(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
 
 
-def runnable(request: Request, names: Sequence[str]) -> tuple[list[str], list[Missing]]:
-    """Which of the data sets, which are all here, can be run, and what the others lack."""
+def runnable(
+    request: Request, names: Sequence[str], data_dir: Path | None = None, fetch: bool = False
+) -> tuple[list[str], list[Missing]]:
+    """Which of the data sets, which are all here, can be run, and what the others lack.
+
+    Trained weights that networks start from are downloaded if they are not here and `fetch`.
+    """
+    _, protocol = protocol_of(request)
+    if protocol.weights and names:
+        _, without = have([protocol.weights], data_dir, fetch)
+        for lacking in without:
+            reason = f"its network starts from the weights {lacking.dataset}: {lacking.reason}"
+            return [], [Missing(name, reason, lacking.remedy) for name in names]
     lacks = suite_of(request).kind.lacks
     missing = [Missing(name, *found) for name in names if (found := lacks(name))]
     return [name for name in names if name not in {one.dataset for one in missing}], missing

@@ -15,6 +15,7 @@ LATER = {
     "max_train",
     "max_test",
     "max_shifted",
+    "start",
 }
 CHOICES = {
     "sampler": ("random", "tpe", "centre"),
@@ -33,6 +34,7 @@ CHOICES = {
         "preact-resnet18-gn",
     ),
     "schedule": ("constant", "cosine"),
+    "start": ("random", "imagenet"),
 }
 OPTIONAL = ("max_minibatches", "max_updates", "max_train", "max_test")
 
@@ -58,7 +60,10 @@ class Protocol:
         network: of image classifiers; other data have the suite's "mlp".
         schedule: of the learning rate of image classifiers: "constant", or a "cosine" that falls to zero.
         max_train, max_test: the most images to train on, and of each set to test on; None for all.
-        max_shifted: the most test images that are shown again, corrupted or moved, at every severity of every shift.
+        max_shifted: the most test images that are shown again, corrupted or moved, at every severity of every shift;
+            0 for no shifts.
+        start: of image classifiers' weights: "random", or those that were trained on "imagenet", all but the last
+            layer's.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
@@ -79,10 +84,11 @@ class Protocol:
     max_train: int | None = None
     max_test: int | None = None
     max_shifted: int = 1000
+    start: str = "random"
 
     def __post_init__(self):
-        counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length", "max_shifted")
-        least = dict.fromkeys(counts, 1) | {"folds": 2}
+        counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
+        least = dict.fromkeys(counts, 1) | {"folds": 2, "max_shifted": 0}
         least |= {name: 1 for name in OPTIONAL if getattr(self, name) is not None}
         for name, smallest in least.items():
             value = getattr(self, name)
@@ -103,6 +109,11 @@ class Protocol:
         """
         unsaid = {one.name for one in fields(self) if one.name in LATER and getattr(self, one.name) == one.default}
         return json.dumps({name: value for name, value in asdict(self).items() if name not in unsaid}, sort_keys=True)
+
+    @property
+    def weights(self) -> str | None:
+        """What `datasets.weights` calls the weights that networks start from; None for random ones."""
+        return None if self.start == "random" else f"{self.network}-{self.start}"
 
     @property
     def hash(self) -> str:

@@ -104,11 +104,12 @@ class Model:
         method: whose mathematics it is.
         task: what it is applied to.
         dtype: of weights and arithmetic.
+        start: trained weights of all layers but the last, on the data's device; None for a random start.
     """
 
-    def __init__(self, method: Method, task: Task, dtype: torch.dtype):
+    def __init__(self, method: Method, task: Task, dtype: torch.dtype, start: Tensor | None = None):
         self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
-        self.dtype = dtype
+        self.dtype, self.start = dtype, None if start is None else start.to(dtype)
 
     def with_reference(self, n_rows: int) -> "Model":
         """The same model where batch normalisation takes its statistics of the first `n_rows` rows of x."""
@@ -159,4 +160,4 @@ class Model:
 
     def _problem(self, row: Row) -> Problem:
         y_mean, y_scale = row.y_mean.to(self.dtype), row.y_scale.to(self.dtype)
-        return Problem(self.network, self.likelihood, row.n_train, y_mean, y_scale)
+        return Problem(self.network, self.likelihood, row.n_train, y_mean, y_scale, self.start)

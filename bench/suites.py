@@ -123,6 +123,43 @@ SUITES = {
             ),
         },
     ),
+    "retinopathy": Suite(
+        name="retinopathy",
+        title="Diabetic retinopathy, from a network trained on ImageNet",
+        kind=Images("bench.images.pack:ImagePack"),
+        headline={"nmll": "NMLL", "accuracy": "Accuracy", "auroc": "AUROC"},
+        hidden=(),
+        splits={"paper": None, "quick": 1},
+        presets={
+            # Where the VIFA paper is silent: how the learning rate falls, how many samples validate, and whether the
+            # final fit sees the validation images, as it does here.
+            "paper": Protocol(
+                epochs=10,
+                batch_size=16,
+                trials=6,
+                samples=100,
+                validation_samples=30,
+                network="resnet18",
+                start="imagenet",
+                schedule="cosine",
+                max_shifted=0,
+            ),
+            # Too short to learn much: it shows that everything runs, on a CPU in a minute or two for each method.
+            "quick": Protocol(
+                epochs=1,
+                batch_size=8,
+                trials=1,
+                sampler="centre",
+                samples=5,
+                network="resnet18",
+                start="imagenet",
+                schedule="cosine",
+                max_train=200,
+                max_test=100,
+                max_shifted=0,
+            ),
+        },
+    ),
     "factor-analysis": Suite(
         name="factor-analysis",
         title="Gaussians fitted to streams of vectors",

@@ -27,7 +27,7 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
         network = MLP(source.n_features, hidden, likelihood.n_outputs, bias=bool(hidden))
     else:
         network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
-    return Task(dataset, likelihood, network)
+    return Task(dataset, likelihood, network, pretrained=protocol.weights is not None)
 
 
 def method_for(name: str, task: Task) -> Method:

@@ -12,10 +12,10 @@ from datasets.download import fetch
 from datasets.elsewhere import matched_labels, ood_images
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from datasets.images.shapes import as_images
-from datasets.loading import load
+from datasets.loading import load, load_weights
 from datasets.places import data_dir
 from datasets.records import Dataset, File, Source, Split
-from datasets.registry import entry, names, problems
+from datasets.registry import entry, names, problems, published
 from datasets.splits import fixed_splits, folds, held_out_splits
 from datasets.standardise import Standardisation
 from datasets.store import Availability, availability
@@ -40,8 +40,10 @@ __all__ = [
     "folds",
     "held_out_splits",
     "load",
+    "load_weights",
     "matched_labels",
     "names",
     "ood_images",
     "problems",
+    "published",
 ]

@@ -8,6 +8,7 @@ import typer
 
 import datasets
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
+from datasets.weights import WEIGHTS
 
 app = typer.Typer(
     help="The benchmark's data sets: which there are, getting them, checking them.",
@@ -20,7 +21,7 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Where the files lie. Default: BENCH_DATA_DIR, else the user's cache folder."),
 ]
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data sets, as `list` names them.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data sets or weights, as `list` names them.")]
 
 STYLES = {"ready": "green", "built in": "green", "not here": "yellow", "damaged": "bold red", "broken": "bold red"}
 
@@ -52,6 +53,8 @@ def list_(
         # Text, not str: a stranger's title may hold what rich takes for markup.
         table.add_row(name, *(Text(str(cell)) for cell in cells), Text(state, STYLES[state]))
     Console().print(table)
+    for name, weights in WEIGHTS.items():
+        typer.echo(f"\n{name}: weights, {weights.title}: {_state(name, datasets.availability(name, data_dir))}")
     typer.echo(f"\ndata folder: {datasets.data_dir(data_dir)}")
     for problem in datasets.problems():
         typer.echo(f"broken: {problem}")
@@ -63,10 +66,10 @@ def list_(
 @app.command()
 def fetch(
     names: Names = None,
-    every: Annotated[bool, typer.Option("--all", help="Every data set that can be downloaded.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All that can be downloaded.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Download data sets; what is already here and valid is not downloaded again."""
+    """Download data sets and weights; what is already here and valid is not downloaded again."""
     if every == bool(names):
         raise typer.BadParameter("say which data sets to fetch, or --all, but not both")
     failed = False
@@ -102,20 +105,21 @@ def verify(names: Names = None, data_dir: DataDir = None) -> None:
 
 
 def _downloadable() -> tuple[str, ...]:
-    """All names but those that a person has to get; broken ones are kept, to be complained about."""
+    """Weights, and all sets but those that a person has to get; broken ones are kept, to be complained about."""
     broken = {problem.name for problem in datasets.problems()}
-    return tuple(name for name in datasets.names() if name in broken or not datasets.entry(name).by_hand)
+    sets = (name for name in datasets.names() if name in broken or not datasets.entry(name).by_hand)
+    return (*sets, *WEIGHTS)
 
 
 def _host(name: str) -> str | None:
     """The server of a set's files; None for a set without."""
-    return urlsplit(datasets.entry(name).base_url).hostname
+    return urlsplit(datasets.published(name).base_url).hostname
 
 
 def _known(names: list[str]) -> tuple[str, ...]:
     """The names, each once; leaves with 2 at one that nobody registered."""
     for name in names:
-        if name not in datasets.names():
+        if name not in (*datasets.names(), *WEIGHTS):
             typer.echo(str(UnknownDataset(name, datasets.names())), err=True)
             raise typer.Exit(2)
     return tuple(dict.fromkeys(names))
@@ -125,7 +129,7 @@ def _state(name: str, found: datasets.Availability) -> str:
     """The state in a person's words."""
     if found.state == "missing":
         return "not here"
-    if found.state == "ready" and not datasets.entry(name).needs_download:
+    if found.state == "ready" and not datasets.published(name).needs_download:
         return "built in"
     return found.state
 

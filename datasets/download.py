@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from datasets import places, store
 from datasets.errors import Unavailable, Unreachable
 from datasets.records import File, Source
-from datasets.registry import entry
+from datasets.registry import published
 from datasets.unpack import Refused, limit, unpack
 
 CONNECT_TIMEOUT_SECONDS = 4  # per address of the host, so a dropped route costs a few times this
@@ -32,6 +32,7 @@ def fetch(
 ) -> tuple[Path, ...]:
     """Download the files of `name` that are missing or damaged; valid ones are left alone.
 
+    name: of a data set, or of trained weights (`datasets.weights`).
     data_dir: see `datasets.data_dir`.
     progress: show a bar on stderr.
     base_url: a mirror to use instead of the source's own address; https, or http on this machine.
@@ -42,14 +43,14 @@ def fetch(
     downloaded, the server's answer is refused or the folder cannot be written; files that arrived before stay, and the
     next call goes on from there.
     """
-    source, folder = entry(name), places.data_dir(data_dir)
+    source, folder = published(name), places.data_dir(data_dir)
     faults = store.faults(source, folder, deep=True)
     if not faults:
         return ()
     if source.by_hand:
         raise store.unavailable(source, folder, faults)
     deliveries = _deliveries([fault.file for fault in faults])
-    with _bar(name, [published.bytes for published in deliveries], shown=progress) as advance:
+    with _bar(name, [delivery.bytes for delivery in deliveries], shown=progress) as advance:
         return _download(source, deliveries, folder, base_url or source.base_url, advance)
 
 
@@ -87,14 +88,14 @@ def _download(
         raise Unavailable(source.name, f"its address {base_url!r} is not https", "use an https address")
     paths = []
     with session(base_url) as connection:
-        for published, brought in deliveries.items():
-            url = urljoin(base_url.rstrip("/") + "/", published.path)
+        for delivery, brought in deliveries.items():
+            url = urljoin(base_url.rstrip("/") + "/", delivery.path)
             targets = [store.path_of(source, file, folder) for file in brought]
             with _explained(source, folder, url):
-                if brought == [published]:
-                    _retrieve(connection, url, published, targets[0], advance)
+                if brought == [delivery]:
+                    _retrieve(connection, url, delivery, targets[0], advance)
                 else:
-                    _retrieve_packed(connection, url, published, dict(zip(targets, brought, strict=True)), advance)
+                    _retrieve_packed(connection, url, delivery, dict(zip(targets, brought, strict=True)), advance)
             paths += targets
     return tuple(paths)
 

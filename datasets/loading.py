@@ -1,13 +1,17 @@
 """From verified files to arrays."""
 
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from datasets import places, store
+from datasets import places, store, weights
 from datasets.errors import BrokenDataset, Fault
 from datasets.records import Dataset, Source
-from datasets.registry import entry
+from datasets.registry import entry, published
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def load(name: str, data_dir: str | os.PathLike | None = None) -> Dataset:
@@ -31,6 +35,17 @@ def load(name: str, data_dir: str | os.PathLike | None = None) -> Dataset:
         reason = f"its reader failed: {type(error).__name__}: {error}"
         raise BrokenDataset(name, reason, "repair or reinstall the package that provides it") from error
     return dataset
+
+
+def load_weights(name: str, data_dir: str | os.PathLike | None = None) -> dict[str, "Tensor"]:
+    """The `state_dict` of the trained weights called `name`, from the data folder; never touches the network.
+
+    Raises `Unavailable` when the file is missing or is not the published one.
+    """
+    source, folder = published(name), places.data_dir(data_dir)
+    if found := store.faults(source, folder, deep=True):
+        raise store.unavailable(source, folder, found)
+    return weights.read(store.path_of(source, source.file, folder))
 
 
 def _check(dataset: Dataset, source: Source) -> None:

@@ -22,6 +22,7 @@ from datasets import (
 )
 from datasets.errors import BrokenDataset, UnknownDataset
 from datasets.records import Source
+from datasets.weights import WEIGHTS, Weights
 
 GROUP = "lockstep_bench.datasets"
 
@@ -60,6 +61,11 @@ def entry(name: str) -> Source:
     if name not in _foreign():
         raise UnknownDataset(name, names())
     return _resolved(name, _foreign()[name])
+
+
+def published(name: str) -> Source | Weights:
+    """What is known about the files called `name`: those of a data set, or trained weights."""
+    return WEIGHTS[name] if name in WEIGHTS else entry(name)
 
 
 def problems() -> tuple[BrokenDataset, ...]:

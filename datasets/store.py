@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from datasets import places
 from datasets.errors import BrokenDataset, Fault, Unavailable
 from datasets.records import File, Source
-from datasets.registry import entry
+from datasets.registry import published
 
 
 class Contents(Mapping[str, bytes]):
@@ -47,13 +47,14 @@ class Availability(NamedTuple):
 def availability(name: str, data_dir: str | os.PathLike | None = None, deep: bool = False) -> Availability:
     """Whether `name` can be loaded from the data folder.
 
+    name: of a data set, or of trained weights (`datasets.weights`).
     deep: compare the digest of every file; otherwise only existence and size, which takes milliseconds.
 
     Raises `UnknownDataset` for a name nobody registered.
     """
     folder = places.data_dir(data_dir)
     try:
-        source = entry(name)
+        source = published(name)
     except BrokenDataset as problem:
         return Availability("broken", problem.reason, problem.remedy)
     found = faults(source, folder, deep)

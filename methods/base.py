@@ -74,7 +74,7 @@ class Method(ABC):
     stackable: bool = True
     gaussian: bool = False
     weight_posterior: bool = True
-    suites: tuple[str, ...] = ("uci", "posterior", "toy", "images")
+    suites: tuple[str, ...] = ("uci", "posterior", "toy", "images", "retinopathy")
     limits: str = ""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Method(ABC):
 
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         """The same for image classifiers; where nothing is tuned, the middle of each range is taken."""
-        return for_images(self.search_space(task))
+        return for_images(self.search_space(task), pretrained=task.pretrained)
 
     def likelihood(self, task: Task) -> Likelihood:
         """The likelihood to use; by default the task's."""

@@ -130,6 +130,10 @@ class Inducing(Method):
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         return super().image_space(task) | {"prior_precision": LogUniform(0.1, 10)}
 
+    def excludes(self, task: Task) -> str | None:
+        # Weights are functions of far fewer inducing weights, of which none give the trained ones.
+        return "no start from trained weights" if task.pretrained else super().excludes(task)
+
     @abstractmethod
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         """Shapes of the parameters of q(U)."""

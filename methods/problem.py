@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 from torch.func import vmap
 
@@ -20,11 +21,13 @@ class Task:
         name: of the data set.
         likelihood: of the targets given the network's outputs; a method may use another (`Method.likelihood`).
         network: the task's own; a method may train another (`Method.network`).
+        pretrained: whether training starts from weights that were trained on other data, all layers but the last.
     """
 
     name: str
     likelihood: Likelihood
     network: Network
+    pretrained: bool = False
 
 
 class Batch(NamedTuple):
@@ -62,6 +65,7 @@ class Problem:
         n_train: (), N, the number of training rows.
         y_mean: (), subtracted from targets; 0 where they are classes.
         y_scale: (), divides targets; 1 where they are classes.
+        start: trained weights of all layers but the last, to start from; None to start at random.
     """
 
     network: Network
@@ -69,6 +73,7 @@ class Problem:
     n_train: Tensor
     y_mean: Tensor
     y_scale: Tensor
+    start: Tensor | None = None
 
     @property
     def dim(self) -> int:
@@ -76,8 +81,18 @@ class Problem:
         return self.network.dim
 
     def initial_weights(self, noise: Noise) -> Tensor:
-        """Weights (D,) to start training from, as the network suggests."""
-        return self.network.initial_weights(noise)
+        """Weights (D,) to start training from: as the network suggests, but for those that `start` gives.
+
+        Raises ValueError where `start` is that of another network.
+        """
+        own = self.network.initial_weights(noise)
+        if self.start is None:
+            return own
+        given, wanted = len(self.start), self.dim - sum(self.network.layers[-1].sizes)
+        if given != wanted:
+            kind = type(self.network).__name__
+            raise ValueError(f"trained weights are {given}; the {kind} has {wanted} before its last layer")
+        return torch.cat([self.start, own[given:]])
 
     def mean_nll(self, weights: Tensor, batch: Batch, hparams) -> Tensor:
         """1/|B| sum over the batch of -log p(y | x, weights): (), nats per example, y in the units it is dealt in.

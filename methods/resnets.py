@@ -159,33 +159,37 @@ def projects(before: int, after: int, stride: int) -> bool:
     return before != after or stride > 1
 
 
-def from_torchvision(network: ResNet, state: Mapping[str, Tensor], start: Tensor | None = None) -> Tensor:
+def from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
     """The flat weights (D,) of a `state_dict` of torchvision's ResNet; its running statistics are not used.
 
     Args:
-        network: with the same stem, stages and batch normalisation.
+        network: with the same stem, stages, batch normalisation and number of outputs.
         state: of `torchvision.models.resnet18` and the like.
-        start: (D,), whose last layer is kept where `state` has none or one for another number of outputs.
 
     Raises ValueError where a layer is missing or has another shape.
     """
+    last = _torchvision_pieces(state, "fc", network.layers[-1])
+    return torch.cat([body_from_torchvision(network, state), *last])
+
+
+def body_from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
+    """The same for all layers but the last, so for any number of outputs."""
+    if not isinstance(network, ResNet):
+        raise ValueError(f"torchvision's weights are those of a ResNet; got {type(network).__name__}")
     if network.norm == "filter-response":
         raise ValueError("torchvision's ResNets have no filter response normalisation; give the network norm='batch'")
-    *body, last = zip(_torchvision_names(network), network.layers, strict=True)
-    pieces = [piece for name, layer in body for piece in _torchvision_pieces(state, name, layer)]
-    if start is not None and len(state.get("fc.bias", ())) != network.n_outputs:
-        return torch.cat([*pieces, start[-sum(last[1].sizes) :]])
-    return torch.cat([*pieces, *_torchvision_pieces(state, *last)])
+    body = zip(_torchvision_names(network), network.layers[:-1], strict=True)
+    return torch.cat([piece for name, layer in body for piece in _torchvision_pieces(state, name, layer)])
 
 
 def _torchvision_names(network: ResNet) -> list[str]:
-    """What torchvision calls each layer."""
+    """What torchvision calls each layer but the last."""
     names = ["conv1", "bn1"]
     for number, block in enumerate(network._blocks()):
         parts = ["conv1", "bn1", "conv2", "bn2", *["downsample.0", "downsample.1"] * projects(*block)]
         stage, place = divmod(number, network.blocks)
         names += [f"layer{stage + 1}.{place}.{part}" for part in parts]
-    return [*names, "fc"]
+    return names
 
 
 def _torchvision_pieces(state: Mapping[str, Tensor], name: str, layer: Layer) -> list[Tensor]:

@@ -67,8 +67,9 @@ def search_space(task: Task) -> dict[str, BaseDistribution]:
 
 
 def image_space(task: Task) -> dict[str, BaseDistribution]:
-    """The same for images; the usual range of `lr` is Adam's."""
-    return for_images(search_space(task)) | {"lr": LogUniform(0.01, 0.1)}
+    """The same for images; the usual range of `lr` is Adam's. Trained weights are moved ten times more slowly."""
+    lr = LogUniform(1e-3, 1e-2) if task.pretrained else LogUniform(0.01, 0.1)
+    return for_images(search_space(task), pretrained=task.pretrained) | {"lr": lr}
 
 
 def wide_space(task: Task) -> dict[str, BaseDistribution]:

@@ -10,7 +10,7 @@ each with a minibatch of its own (Brownlie 2022, section 5.1 and Algorithm 4).
 From a random start this does not learn a deep network. There it has two stages (VIFA paper, section 4.3): first c is
 trained alone, from the network's own initial weights, while F and psi stay as they are, below 1e-5; then they join in,
 with learning rates that grow from zero to that of c, linearly as we read it. The first stage takes 2 of 10 epochs. The
-paper's decay of c's learning rate, of which it says no more, is left out.
+paper's decay of c's learning rate, of which it says no more, is left out. From trained weights L is 12, as there.
 """
 
 from copy import copy
@@ -30,6 +30,7 @@ from methods.spaces import LogUniform, OneOf
 
 MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
 FIRST_STAGE = 2 / 10  # of training
+PRETRAINED_SAMPLES = 12  # L, for networks that start from trained weights
 SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the entries of F
 AT_ONCE = (
     100_000  # weights, of the largest network whose L samples are trained side by side; up to it that is no slower
@@ -111,6 +112,8 @@ class VIFA(Method):
             return self
         suited = copy(self)
         suited.two_stages = True
+        if task.pretrained:
+            suited.batches_per_update = PRETRAINED_SAMPLES
         return suited
 
     def excludes(self, task: Task) -> str | None:

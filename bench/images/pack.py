@@ -22,6 +22,7 @@ from bench.shifts import SHIFTS, Shift
 from datasets import Split
 from methods.base import Method
 from methods.predictive import Classes
+from methods.resnets import body_from_torchvision
 
 FAMILIES = {1: ("rotation", "translation"), 3: ("corruption",)}  # of shifts, by the images' channels
 SHIFT_SEED = 0  # not the run's: all methods and runs see the same images
@@ -42,6 +43,7 @@ class ImagePack(Pack):
         self.limit = 1
         self.source = datasets.entry(self.cells[0].dataset)
         self.data = Data.of(self.dataset.x, self.dataset.y, self.device)
+        self.start = self._start()
         self.parts = [self._chosen(split, cell.split) for split, cell in zip(self.splits, self.cells, strict=True)]
         for own, part in zip(self.found, self.parts, strict=True):
             own |= {"n_train": len(part.train) + len(part.validation), "n_test": len(part.test)}
@@ -79,7 +81,8 @@ class ImagePack(Pack):
             for group, sets in self._outsiders.items()
         }
         tables = metrics.tables(metrics.pool(predictive), y, outside)
-        tables["shifts"] = self._shifted(stack, test[: self.protocol.max_shifted], predictive)
+        if self.protocol.max_shifted:
+            tables["shifts"] = self._shifted(stack, test[: self.protocol.max_shifted], predictive)
         self.found[number] |= metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables)
         return End("ok", tables=tables | {"predictions": predictions_table(predictive, test, y)})
 
@@ -142,6 +145,13 @@ class ImagePack(Pack):
             train, validation = (rows[: max(1, round(share * len(rows)))] for rows in (train, validation))
         return Split(train, test[: self.protocol.max_test], validation)
 
+    def _start(self) -> torch.Tensor | None:
+        """Trained weights of all layers but the last, where the protocol starts from such."""
+        if self.protocol.weights is None:
+            return None
+        state = datasets.load_weights(self.protocol.weights, self.data_dir)
+        return body_from_torchvision(self.task.network, state).to(self.device)
+
     def _augmentation(self) -> Augment | None:
         if not self.source.mirrored:
             return None
@@ -162,5 +172,6 @@ class ImagePack(Pack):
             channels=self.source.image[0],
             augment=self._augmentation(),
             annealed=protocol.schedule == "cosine",
+            start=self.start,
             watch=self.progress.next_stack(schedule.plan.n_updates * n_networks),
         )

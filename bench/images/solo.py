@@ -24,6 +24,7 @@ from methods.problem import Step, Task
 
 POINTS_AT_ONCE = 1000  # inputs that are predicted, or swept, together
 REFERENCE_ROWS = 500  # training images that batch normalisation takes its statistics of to predict
+LARGE = 3 * 128 * 128  # numbers of an image from which on a fifth of either has to do, or memory would not
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, LiveNoise], Tensor]
@@ -42,6 +43,7 @@ class Solo:
         augment: changes the images of every minibatch.
         annealed: whether the learning rate falls along a cosine to zero, for methods that do not need it constant.
         dtype: of weights and arithmetic.
+        start: trained weights of all layers but the last, where training starts from such.
         watch: called with the number of updates done, of all fits together.
 
     Attributes:
@@ -60,10 +62,11 @@ class Solo:
         augment: Augment | None = None,
         annealed: bool = False,
         dtype: torch.dtype = torch.float32,
+        start: Tensor | None = None,
         watch: Callable[[int], None] = lambda update: None,
     ):
         self.method, self.data, self.fits, self.schedule = method, data, fits, schedule
-        self._model = Model(method, task, dtype)
+        self._model = Model(method, task, dtype, start)
         self._augment, self._annealed = augment, annealed and not method.constant_rate
         rows = rows_of(fits, data, dtype, standardise_x=True, standardise_y=False, channels=channels)
         self._rows = [tree_map(lambda leaf: row_of(leaf, number), rows) for number in range(len(fits))]  # noqa: B023
@@ -138,10 +141,10 @@ class Solo:
 
     def _sweep(self, number: int, state: Any) -> Any:
         fit, row = self.fits[number], self._rows[number]
-        reference = self._reference(fit)
+        reference, at_once = self._reference(fit), self._few(POINTS_AT_ONCE)
         model = self._model.with_reference(len(reference))
-        for first in range(0, len(fit.rows), POINTS_AT_ONCE):
-            own = torch.tensor(fit.rows[first : first + POINTS_AT_ONCE], device=self.data.x.device)
+        for first in range(0, len(fit.rows), at_once):
+            own = torch.tensor(fit.rows[first : first + at_once], device=self.data.x.device)
             index = torch.cat([reference, own])
             present = (torch.arange(len(index), device=own.device) >= len(reference)).to(model.dtype)
             state = model.sweep(row, self.data.x, self.data.y, index, present, state)
@@ -164,16 +167,20 @@ class Solo:
         if at_once == 1 and len(predict(x[index[:1]], 0, 2)[0]) == 1:
             n_samples = 1  # a point estimate
         samples = [
-            _joined([predict(x[part], first, at_once) for part in index.split(POINTS_AT_ONCE)], dim=1)
+            _joined([predict(x[part], first, at_once) for part in index.split(self._few(POINTS_AT_ONCE))], dim=1)
             for first in range(0, n_samples, at_once)
         ]
         return _joined(samples, dim=0)
 
     def _reference(self, fit: Fit) -> Tensor:
         """Rows (R,) of training images that go through the network before others; none where rows are independent."""
-        n_rows = REFERENCE_ROWS if self._model.network.couples_rows else 0
+        n_rows = self._few(REFERENCE_ROWS) if self._model.network.couples_rows else 0
         order = np.random.default_rng(seed_of(fit.seed, "reference")).permutation(fit.rows)
         return torch.tensor(order[:n_rows], dtype=torch.int64, device=self.data.x.device)
+
+    def _few(self, number: int) -> int:
+        """As many images as go through the network together, where small ones would be `number`."""
+        return number if self.data.x.shape[1] < LARGE else number // 5
 
     def _noise(self, fit: Fit, *purpose: Any) -> LiveNoise:
         generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))

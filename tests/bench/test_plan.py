@@ -364,6 +364,25 @@ def test_a_set_without_a_model_has_no_truth():
     assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
 
 
+def test_a_set_whose_network_starts_from_trained_weights_needs_them(tmp_path, monkeypatch):
+    asked = request(suite="retinopathy")
+    here, (missing,) = plan.runnable(asked, ["aptos2019"], tmp_path)
+    assert (here, missing.dataset) == ([], "aptos2019")
+    assert missing.reason.startswith("its network starts from the weights resnet18-imagenet: none of its 1 files")
+    assert "python -m datasets fetch resnet18-imagenet" in missing.remedy
+    server = Server(monkeypatch, stock=("resnet18-imagenet",))
+    assert plan.runnable(asked, ["aptos2019"], tmp_path, fetch=True) == (["aptos2019"], [])
+    assert server.asked == ["resnet18-imagenet"]
+    assert plan.runnable(asked, [], tmp_path, fetch=True) == ([], [])
+
+
+def test_methods_that_cannot_start_from_trained_weights_are_left_out_there():
+    pair = ("inducing-ffg", "aptos2019")
+    assert plan.excluded(request(suite="retinopathy"), ["aptos2019"], ["inducing-ffg", "map", "vifa"]) == {
+        pair: "no start from trained weights"
+    }
+
+
 def test_a_preset_leaves_out_what_takes_long_unless_it_is_asked_for():
     assert "yacht-net" not in plan.chosen_datasets(request(suite="posterior"))
     assert "yacht-linear" in plan.chosen_datasets(request(suite="posterior"))

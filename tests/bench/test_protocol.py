@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.protocol import Protocol
+from datasets.weights import WEIGHTS
 
 DIFFERENT = {
     "epochs": 121,
@@ -27,6 +28,7 @@ DIFFERENT = {
     "max_train": 2000,
     "max_test": 1000,
     "max_shifted": 10,
+    "start": "imagenet",
 }
 
 counts = st.integers(1, 10_000)
@@ -48,7 +50,8 @@ protocols = st.builds(
     schedule=st.sampled_from(["constant", "cosine"]),
     max_train=st.none() | counts,
     max_test=st.none() | counts,
-    max_shifted=counts,
+    max_shifted=st.just(0) | counts,
+    start=st.sampled_from(["random", "imagenet"]),
 )
 
 
@@ -92,6 +95,7 @@ def test_json_builds_the_same_protocol(protocol):
         ("max_minibatches", 0),
         ("epochs", 1.5),
         ("epochs", True),
+        ("max_shifted", -1),
         ("folds", 1),
         ("folds", 0),
         ("sampler", "grid"),
@@ -103,6 +107,11 @@ def test_a_senseless_value_is_refused_by_name(name, value):
         Protocol(**{name: value})
     with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
         Protocol().changed(**{name: value})
+
+
+def test_trained_weights_are_named_by_what_was_trained_and_on_what():
+    assert Protocol(network="resnet18", start="imagenet").weights in WEIGHTS
+    assert Protocol(network="resnet18").weights is None
 
 
 def test_an_unknown_sampler_is_told_the_known_ones():

@@ -99,14 +99,14 @@ def test_fetch_asks_no_server_twice_when_there_is_no_network(run, monkeypatch):
     asked = []
 
     def fetch(name, *_, **__):
-        if not datasets.entry(name).needs_download:
+        if not datasets.published(name).needs_download:
             return ()
         asked.append(name)
         raise datasets.Unreachable(name, "no network", "find some")
 
     monkeypatch.setattr(datasets, "fetch", fetch)
     code, _, err = run("fetch", "--all")
-    assert (code, asked) == (1, ["boston", "mnist", "kmnist", "cifar10", "svhn", "stl10"])
+    assert (code, asked) == (1, ["boston", "mnist", "kmnist", "cifar10", "svhn", "stl10", "resnet18-imagenet"])
     assert err.startswith("dataset 'boston' is not available: no network; find some\n")
     assert "cifar100: www.cs.toronto.edu was out of reach a moment ago\n" in err
 

@@ -81,6 +81,20 @@ def test_a_small_run(built, small_run):
         assert said in page.words, said
 
 
+@pytest.mark.parametrize(
+    ("suite", "said"),
+    [
+        ("images", "FPR95 is the share of test images taken for such where 95 % of those are found"),
+        ("retinopathy", "Networks start from weights trained on ImageNet"),
+    ],
+)
+def test_a_suite_is_explained_where_it_was_run_and_nowhere_else(built, small_run, suite, said):
+    assert f"Suite {suite}" not in Page(built(*small_run)).words
+    words = Page(built({"suite": suite, "dataset": "aptos2019", "nmll": 0.2})).words
+    assert f"Suite {suite} :" in words
+    assert said in words
+
+
 def test_links_lead_somewhere_and_ids_are_unique(built, small_run):
     page = Page(built(*small_run))
     assert len(page.ids) == len(set(page.ids))

@@ -6,10 +6,13 @@ import pytest
 import torch
 from torch.func import vmap
 
+from datasets import weights
+from methods.likelihoods import Bernoulli
 from methods.networks import features
 from methods.noise import Noise, NoiseGauge
 from methods.normalisation import KINDS
-from methods.resnets import PreActResNet, ResNet, from_torchvision, preresnet_20
+from methods.problem import Problem
+from methods.resnets import PreActResNet, ResNet, body_from_torchvision, from_torchvision, preresnet_20
 
 TINY = {"image": (2, 8, 8), "n_outputs": 3, "widths": (4, 6), "blocks": 2}
 
@@ -82,13 +85,19 @@ def test_equals_torchvision_in_training_and_with_reference_rows_in_evaluation(to
         torch.testing.assert_close(found, in_eval_mode_by_statistics_of(theirs, images[:4])(images))
 
 
-def test_a_head_for_other_classes_is_kept_from_the_start_and_the_rest_is_theirs(torchvision):
-    network, state = ResNet(n_outputs=2, stem="imagenet"), resnet_of(torchvision, "imagenet").state_dict()
-    start = numbers(network.dim)
-    weights = from_torchvision(network, state, start)
-    head = sum(network.layers[-1].sizes)
-    assert torch.equal(weights[-head:], start[-head:])
-    assert torch.equal(weights[:-head], from_torchvision(replace(network, n_outputs=7), state, start)[: -7 * 513])
+def test_a_published_file_is_where_training_starts_and_the_last_layer_is_the_networks_own(torchvision, tmp_path):
+    theirs = resnet_of(torchvision, "imagenet").float()
+    torch.save(theirs.state_dict(), tmp_path / "weights.pth")
+    network, one = ResNet((3, 40, 36), 1, stem="imagenet"), torch.ones(())
+    body = body_from_torchvision(network, weights.read(tmp_path / "weights.pth"))
+    tape = numbers(network.dim).float()
+    start = Problem(network, Bernoulli(), 12 * one, 0 * one, one, body).initial_weights(Noise(tape))
+    assert torch.equal(start[-513:], network.initial_weights(Noise(tape))[-513:])
+    theirs.fc = torch.nn.Identity()
+    images = numbers(4, 3, 40, 36).float()
+    with torch.no_grad():
+        found = features(network, start, images.flatten(1))
+        torch.testing.assert_close(found, theirs.train()(images), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +112,11 @@ def test_weights_of_another_network_are_refused(torchvision, change, complaint):
     state = resnet_of(torchvision, "imagenet").state_dict()
     with pytest.raises(ValueError, match=complaint):
         from_torchvision(replace(ResNet(n_outputs=7, stem="imagenet"), **change), state)
+
+
+def test_no_other_network_has_torchvisions_weights():
+    with pytest.raises(ValueError, match="those of a ResNet; got PreActResNet"):
+        body_from_torchvision(PreActResNet(), {})
 
 
 class FilterResponse(torch.nn.Module):

@@ -6,13 +6,26 @@ import methods
 from methods.likelihoods import Bernoulli, Gaussian
 from methods.networks import MLP
 from methods.problem import Task
-from methods.spaces import WIDE, LogUniform, OneOf, widened
+from methods.resnets import preresnet_20
+from methods.spaces import WIDE, LogUniform, OneOf, for_images, widened
 
 
 def test_the_usual_hyper_parameters_get_wide_ranges_and_others_stay():
     own = OneOf(0.1, 0.2)
     wide = widened({"lr": LogUniform(0.01, 0.02), "noise_precision": LogUniform(0.1, 10), "rate": own})
     assert wide == {"lr": WIDE["lr"], "noise_precision": LogUniform(0.01, 1000), "rate": own}
+
+
+def test_trained_weights_are_moved_by_rates_below_those_of_random_ones():
+    own = {"lr": LogUniform(0.1, 0.2), "prior_precision": LogUniform(1, 2), "rate": OneOf(0.1)}
+    # The VIFA paper, section 4.3.1.
+    paper = {"lr": LogUniform(1e-6, 5e-4), "prior_precision": LogUniform(0.01, 10), "rate": OneOf(0.1)}
+    assert for_images(own, pretrained=True) == paper
+    assert for_images(own, pretrained=False)["lr"].low > 1e-6
+    random, trained = (Task("task", Bernoulli(), preresnet_20(), pretrained=trained) for trained in (False, True))
+    for name in ("map", "vifa", "swag", "mc-dropout", "online-em-fa"):
+        method = methods.get(name)
+        assert method.image_space(trained)["lr"].high < method.image_space(random)["lr"].high
 
 
 @pytest.mark.parametrize("likelihood", [Gaussian((0.1, 10.0)), Bernoulli()], ids=lambda one: one.kind)

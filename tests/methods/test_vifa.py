@@ -1,5 +1,7 @@
 """VIFA against autograd of the written objective, dense algebra and the exact posterior."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -167,6 +169,8 @@ def test_deep_networks_of_images_are_trained_in_two_stages_with_the_papers_rates
     method = VIFA(latent_dim=2, mc_samples=12).suited_to(images)
     assert (method.two_stages, method.latent_dim, method.batches_per_update) == (True, 2, 12)
     assert (method.search_space(images)["lr"].low, method.search_space(images)["lr"].high) == (1e-6, 5e-4)
+    assert VIFA().suited_to(images).batches_per_update == VIFA().batches_per_update
+    assert VIFA().suited_to(replace(images, pretrained=True)).batches_per_update == 12  # VIFA paper, section 4.3.1
     plain = VIFA()
     assert plain.suited_to(Task("any", Gaussian((0.01, 1.0)), MLP(5))) is plain
     assert not LinearVIFA().suited_to(images).two_stages

@@ -19,10 +19,11 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import vmap
 
 from methods.base import Method, Paper, Plan
 from methods.gaussian import LowRankNormal
+from methods.gradients import grad
 from methods.networks import Network
 from methods.optim import SGD, Adam, clip_norm
 from methods.problem import Batch, Problem, Step, Task

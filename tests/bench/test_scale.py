@@ -1,13 +1,20 @@
 """What is counted and what is divided by what; how fast anything is, is not tested."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 import methods
 from bench import published_costs, scale
 from bench.scale import Scale, held
+from bench.tuner import Centred
 from methods.base import Method, Paper
+from methods.likelihoods import Categorical
+from methods.noise import NoiseGauge
 from methods.optim import Adam, Momentum
+from methods.problem import Problem, Task
+from methods.resnets import PreActResNet
 
 CPU = torch.device("cpu")
 
@@ -74,3 +81,26 @@ def test_published_ratios_are_those_of_the_two_times():
     found = {(name, one.beside): one.ratio for name, _ in times for one in published_costs.published(name)}
     assert found == {key: pytest.approx(own / plain, abs=0.005) for key, (own, plain) in times.items()}
     assert {name for one in published_costs.PUBLISHED for name in one.methods} <= set(methods.names())
+
+
+# Beside a rank K a method may hold three vectors: where it is, and a mean and a scale of each weight. The estimators of
+# online factor analysis need more: both see iterates in a frame of its own origin and scale, and Algorithm 2 of the
+# thesis has the (K, D) averages A beside F, and an average of squares beside psi.
+MORE = {"online-sga-fa": lambda rank: 2, "online-em-fa": lambda rank: 2 + rank + 1}
+SMALL = Task("small", Categorical(3), PreActResNet((3, 8, 8), 3, widths=(8, 16), blocks=1, norm="group"))
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_no_method_holds_more_than_its_rank_and_three_vectors_of_weights_beyond_its_optimiser(name):
+    method = methods.get(name).suited_to(SMALL)
+    if reason := method.excludes(SMALL):
+        pytest.skip(reason)
+    one = torch.tensor(1.0)
+    problem = Problem(method.network(SMALL), method.likelihood(SMALL), 100 * one, 0 * one, one)
+    best = Centred(method.image_space(SMALL)).best()
+    hparams = SimpleNamespace(**{key: value * one for key, value in best.hparams.items()})
+    beyond, _ = held(method.init(problem, hparams, NoiseGauge(torch.float32)))
+    rank = getattr(method, "latent_dim", getattr(method, "rank", 0))  # VIFA, SLANG and online FA; SWAG
+    vectors = beyond / problem.dim / 4
+    scalars = 0.1  # counts, and the K x K moments of EM
+    assert vectors < rank + 3 + MORE.get(name, lambda rank: 0)(rank) + scalars

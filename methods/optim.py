@@ -73,5 +73,5 @@ OPTIMISERS = (SGD, Momentum, Adam)
 
 def clip_norm(gradient: Tensor, max_norm: float) -> Tensor:
     """`gradient` rescaled to Frobenius norm `max_norm` where its norm is larger."""
-    norm = gradient.square().sum().sqrt()
+    norm = torch.linalg.vector_norm(gradient)
     return gradient * (max_norm / norm).clamp(max=1)

@@ -1,10 +1,14 @@
 """Peak memory of the work between two moments."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import psutil
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -30,3 +34,22 @@ def peak_mib(device: torch.device) -> float:
         return int(line.split()[1]) / 2**10
     memory = psutil.Process().memory_info()
     return getattr(memory, "peak_wset", memory.rss) / 2**20
+
+
+def peak_during(call: Callable[[], Any], device: torch.device) -> tuple[Any, int]:
+    """What `call` returns, and the most bytes of tensors that it held at once, beyond those that were there before.
+
+    On a CPU, whose allocator keeps no count, from the profiler's record of every allocation.
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        reset_peak(device)
+        before = torch.cuda.memory_allocated(device)
+        result = call()
+        torch.cuda.synchronize(device)
+        return result, torch.cuda.max_memory_allocated(device) - before
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        result = call()
+    events = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
+    changes = (event.nbytes() for event in sorted(events, key=lambda event: event.start_ns()))
+    return result, max(accumulate(changes), default=0)

@@ -3,13 +3,16 @@
 The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows. A
 model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
 runs the same method code without vmap, one network at a time.
+
+With `--network` it times a large network instead, which is never stacked, beside plain SGD (`bench.scale`).
 """
 
 import csv
+import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
 import typer
@@ -18,27 +21,37 @@ from rich.progress import Progress
 from rich.table import Table
 
 import methods
+from bench.protocol import CHOICES
 
+NETWORKS = CHOICES["network"]
 N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
 MODEL_STEPS = 6000  # per measurement, spread over the rows of the stack, within the two limits
 MIN_UPDATES, MAX_UPDATES = 64, 256
 WARM_UPDATES = 16
 REPEATS = 3
+STACKS = "5,30,150,600"
+LARGE_BATCH = 128
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
 def speed(
-    names: Annotated[str, typer.Option("--methods", help="Names, comma-separated; all by default.")] = "",
-    stacks: Annotated[str, typer.Option("--stack", help="Rows in lockstep, comma-separated.")] = "5,30,150,600",
+    names: Annotated[
+        str, typer.Option("--methods", help="Names, comma-separated; all by default, with --network one of each idea.")
+    ] = "",
+    stacks: Annotated[str, typer.Option("--stack", help="Rows in lockstep, comma-separated.")] = STACKS,
     output: Annotated[Literal["table", "csv"], typer.Option("--format", help="How to print.")] = "table",
     compiled: Annotated[bool, typer.Option("--compile", help="Fuse the stacked step with torch.compile.")] = False,
     threads: Annotated[int, typer.Option(help="CPU threads; a worker of the benchmark has one.", min=1)] = 1,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    network: Annotated[str, typer.Option(help="A large network, beside plain SGD: " + ", ".join(NETWORKS))] = "",
+    batch_size: Annotated[int | None, typer.Option(help=f"Of --network; {LARGE_BATCH} by default.", min=2)] = None,
 ) -> None:
-    """Microseconds per model-step, alone and stacked, and their ratio."""
-    wanted = [name.strip() for name in names.split(",") if name.strip()] or _stackable()
+    """Microseconds per model-step, alone and stacked, and their ratio; or what a large network costs beside SGD."""
+    _check(network, batch_size, stacks, compiled)
+    defaults = methods.headline() if network else _stackable()
+    wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
     try:
         sizes = [int(size) for size in stacks.split(",")]
         chosen = [methods.get(name) for name in wanted]
@@ -46,12 +59,31 @@ def speed(
         raise typer.BadParameter(str(error)) from None
     if min(sizes) < 1:
         raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler tells of its start and stop unless told before torch
 
     from bench.process import settle
 
     settle(threads)
-    execution = "compiled" if compiled else "traced"
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    if network:
+        _beside_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
+    else:
+        _stacked(chosen, sizes, "compiled" if compiled else "traced", device, threads, output)
+
+
+def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) -> None:
+    """Refuse options that do not go together."""
+    if network and network not in NETWORKS:
+        raise typer.BadParameter(f"--network {network} is unknown; it must be one of {', '.join(NETWORKS)}")
+    if network and (stacks != STACKS or compiled):
+        raise typer.BadParameter("a large network is trained alone: leave out --stack and --compile, or --network")
+    if batch_size and not network:
+        raise typer.BadParameter(
+            f"stacks have minibatches of {BATCH_SIZE}: name a --network, or leave out --batch-size"
+        )
+
+
+def _stacked(chosen: list, sizes: list[int], execution: str, device: str, threads: int, output: str) -> None:
+    with _progress() as progress:
         bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
 
         def measured(*arguments, **options) -> float:
@@ -61,12 +93,49 @@ def speed(
 
         rows = [row for method in chosen for row in _measure(method, sizes, execution, measured)]
     if output == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(["method", "stack", "alone_us", "stacked_us", "ratio"])
-        for name, size, alone, us in rows:
-            writer.writerow([name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}"])
+        _print_csv(
+            ["method", "stack", "alone_us", "stacked_us", "ratio"],
+            [(name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}") for name, size, alone, us in rows],
+        )
     else:
         _print_table(rows, sizes, execution, threads, device)
+
+
+def _beside_sgd(chosen: list, network: str, batch_size: int, device: str, threads: int, output: str) -> None:
+    import torch
+
+    from bench.published_costs import published
+    from bench.scale import Scale
+
+    scale = Scale(network, batch_size, torch.device(device))
+    suited = [method.suited_to(scale.task) for method in chosen]
+    reasons = {method.name: method.excludes(scale.task) for method in suited}
+    usable = [method for method in suited if reasons[method.name] is None]
+    with _progress() as progress:
+        costs = [scale.sgd, *(scale.cost(method) for method in progress.track(usable, description="measuring"))]
+    reported = [", ".join(f"{one.ratio} x {one.beside}" for one in published(cost.method)) for cost in costs]
+    headings = ["method", "ratio", "published", "state", "optimiser", "update"]
+    rows = [
+        (cost.method, f"{cost.ratio:.2f}", paper, f"{cost.state:.1f}", f"{cost.optimiser:.1f}", f"{cost.update:.1f}")
+        for cost, paper in zip(costs, reported, strict=True)
+    ]
+    if output == "csv":
+        _print_csv(headings, rows)
+    else:
+        unit = f"plain SGD's {1e3 * scale.sgd_seconds:.1f} ms per minibatch of {batch_size}"
+        table = Table(
+            title=f"{network}, {scale.task.network.dim:,} weights ({device}, {threads} thread(s))",
+            caption=f"ratio: to {unit}; the rest in vectors of weights: what the state holds without its optimiser's "
+            "averages, those, and the most that an update holds beside",
+        )
+        for heading in headings:
+            table.add_column(heading, justify="left" if heading in ("method", "published") else "right")
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table)
+    for name, reason in reasons.items():
+        if reason:
+            print(f"{name} is left out: {reason}", file=sys.stderr)
 
 
 def _measure(
@@ -125,6 +194,16 @@ def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stack
 def _stackable() -> list[str]:
     """The methods that stacks are made of."""
     return [name for name in methods.names() if methods.get(name).stackable]
+
+
+def _progress() -> Progress:
+    return Progress(console=Console(stderr=True), transient=True)
+
+
+def _print_csv(headings: list[str], rows: Iterable[tuple]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
 
 
 def _print_table(rows, sizes: list[int], execution: str, threads: int, device: str) -> None:

@@ -25,10 +25,10 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad
 from torch.nn.functional import softplus
 
 from methods.base import Method, Paper
+from methods.gradients import grad
 from methods.likelihoods import HeteroscedasticGaussian, Likelihood
 from methods.networks import Network
 from methods.optim import Adam

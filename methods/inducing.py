@@ -32,12 +32,13 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import vmap
 from torch.nn.functional import logsigmoid, softplus
 
 from methods import annealing
 from methods.annealing import Annealing
 from methods.base import Method, Paper, Plan
+from methods.gradients import grad
 from methods.layers import Matrix
 from methods.networks import Network
 from methods.noise import Noise

@@ -37,8 +37,8 @@ JACOBIAN_NUMBERS_OF_IMAGES = 1 << 24
 class State(NamedTuple):
     """Attributes:
     trained: MAP's own.
-    precision: (T, T), alpha I until the sweep adds the GGN; float64, because alpha must not drown in the rounding of
-        the largest eigenvalues.
+    precision: (T, T), alpha I and the GGN of the rows swept so far; empty (0, 0) in training, because it may take more
+        memory than the weights. float64, because alpha must not drown in the rounding of the largest eigenvalues.
     """
 
     trained: Trained
@@ -76,8 +76,7 @@ class Laplace(MAP):
 
     def init(self, problem: Problem, hparams, noise) -> State:
         trained = super().init(problem, hparams, noise)
-        identity = torch.eye(self.uncertain(problem.network), dtype=torch.float64, device=trained.weights.device)
-        return State(trained, hparams.prior_precision * identity)
+        return State(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
 
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         return state._replace(trained=super().update(problem, state.trained, batch, hparams, noise, t))
@@ -96,6 +95,9 @@ class Laplace(MAP):
 
     def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
         network, weights, precision = problem.network, state.trained.weights, state.precision
+        if not len(precision):
+            identity = torch.eye(self.uncertain(network), dtype=torch.float64, device=weights.device)
+            precision = hparams.prior_precision * identity
         # All rows go through the network together, because under batch normalisation reference rows may be among them.
         inputs = self.inputs(network, weights, rows.x)
         at_most = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES

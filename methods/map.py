@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad
 
 from methods.base import Method, Paper
+from methods.gradients import grad
 from methods.optim import Adam
 from methods.problem import Problem, Task
 from methods.spaces import LogUniform

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad
 
 from methods.base import Method, Paper
+from methods.gradients import grad
 from methods.layers import Layer, Matrix, Pieces
 from methods.noise import Noise
 from methods.optim import Adam

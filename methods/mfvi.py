@@ -26,12 +26,12 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad
 
 from methods import annealing
 from methods.annealing import Annealing
 from methods.base import Method, Paper, Plan
 from methods.gaussian import kl_diagonal
+from methods.gradients import grad
 from methods.layers import Layer, Matrix
 from methods.optim import Adam
 from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior

@@ -68,7 +68,10 @@ class Adam(NamedTuple):
         return params - lr / mean_correction * direction, Adam(mean, square)
 
 
+OPTIMISERS = (SGD, Momentum, Adam)
+
+
 def clip_norm(gradient: Tensor, max_norm: float) -> Tensor:
     """`gradient` rescaled to Frobenius norm `max_norm` where its norm is larger."""
-    norm = gradient.square().sum().sqrt()
+    norm = torch.linalg.vector_norm(gradient)
     return gradient * (max_norm / norm).clamp(max=1)

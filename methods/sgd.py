@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad
 
 from methods.base import Plan
+from methods.gradients import grad
 from methods.optim import Momentum, clip_norm
 from methods.problem import Batch, Problem, Step, Task
 from methods.spaces import LogUniform, for_images, widened

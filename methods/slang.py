@@ -22,10 +22,11 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import vmap
 
 from methods.base import Method, Paper
 from methods.gaussian import LowRankPrecision
+from methods.gradients import grad
 from methods.optim import MOMENTUM
 from methods.problem import Batch, Problem, Task
 from methods.spaces import LogUniform

@@ -28,10 +28,11 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad, grad_and_value, vjp
+from torch.func import grad, vjp
 
 from methods.base import Method, Paper, Plan
 from methods.gaussian import kl_diagonal
+from methods.gradients import grad_and_value
 from methods.networks import Network
 from methods.optim import Adam
 from methods.problem import Batch, Problem, Task

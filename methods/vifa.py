@@ -19,10 +19,11 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import vmap
 
 from methods.base import Method, Paper, Plan
 from methods.gaussian import LowRankNormal
+from methods.gradients import grad
 from methods.networks import Network
 from methods.optim import SGD, Adam, clip_norm
 from methods.problem import Batch, Problem, Step, Task
@@ -149,10 +150,10 @@ class VIFA(Method):
     def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
         q = posterior_of(state.params)
         expected = self._expected(problem, q, batch, hparams, noise)
-        gradient = self._negative_elbo_gradient(q, expected, hparams.prior_precision)
+        mean, *others = self._negative_elbo_gradient(q, expected, hparams.prior_precision)
         if t.phase and not t.phase.second:
-            gradient = torch.cat([gradient[:1], torch.zeros_like(gradient[1:])])
-        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in gradient.split([1, self.latent_dim, 1])])
+            others = [torch.zeros_like(block) for block in others]
+        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in (mean, *others)])
         params, optim = state.optim.step(state.params, clipped, *self._pace(hparams.lr, t))
         return State(params, optim)
 
@@ -175,18 +176,19 @@ class VIFA(Method):
             gradients = problem.n_train * grad(total_nll)(q.transform(latent, unit))  # (L, D)
             by_latent = latent.T @ gradients / n_samples
             return Expected(gradients.mean(0), by_latent, (gradients * unit).mean(0))
-        # The same numbers, one sample after the other.
+        # The same numbers, one sample after the other, with as few passes over all weights as that takes.
+        sd = q.variance.sqrt()
         sums = Expected(torch.zeros_like(q.mean), torch.zeros_like(q.factors), torch.zeros_like(q.mean))
         for h, x, y in zip(latent, batch.x, batch.y, strict=True):
             z = noise.normal(problem.dim)
-            weights = q.transform(h[None], z[None])[0]
-            gradient = problem.n_train * grad(problem.mean_nll)(weights, Batch(x, y), hparams)
-            parts = gradient, h[:, None] * gradient, z * gradient
-            sums = Expected(*(total + part for total, part in zip(sums, parts, strict=True)))
-        return Expected(*(total / n_samples for total in sums))
+            weights = torch.addcmul(torch.addmv(q.mean, q.factors.T, h), sd, z)
+            g = grad(problem.mean_nll)(weights, Batch(x, y), hparams)
+            sums = Expected(sums.gradient + g, torch.addr(sums.by_latent, h, g), torch.addcmul(sums.by_unit, z, g))
+        scale = problem.n_train / n_samples
+        return Expected(*(scale * total for total in sums))
 
-    def _negative_elbo_gradient(self, q: LowRankNormal, expected: Expected, alpha: Tensor) -> Tensor:
-        """Lines 13-19 of Algorithm 4: the gradient (K + 2, D), blocks as in `State.params`.
+    def _negative_elbo_gradient(self, q: LowRankNormal, expected: Expected, alpha: Tensor) -> tuple[Tensor, ...]:
+        """Lines 13-19 of Algorithm 4: the gradient in c (1, D), in F transposed (K, D) and in gamma (1, D).
 
         With S the covariance, -A + C B^T of line 18 is -S^-1 F, and line 19's bracket is -psi diag(S^-1) / 2.
         """
@@ -195,7 +197,7 @@ class VIFA(Method):
         factors = alpha * q.factors - inverse_times_factors + expected.by_latent
         deviation = expected.by_unit * q.variance.sqrt()
         log_variance = 0.5 * (q.variance * (alpha - inverse_diagonal) + deviation)
-        return torch.cat([mean[None], factors, log_variance[None]])
+        return mean[None], factors, log_variance[None]
 
     def _pace(self, lr: Tensor, t: Step) -> tuple[Tensor, Step]:
         """Learning rates, and how many updates there have been, () or of each row of the parameters (K + 2, 1)."""

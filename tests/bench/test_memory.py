@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from bench.memory import peak_mib, reset_peak
+from bench.memory import peak_during, peak_mib, reset_peak
 
 CPU = torch.device("cpu")
 
@@ -19,3 +19,24 @@ def test_the_peak_counts_what_was_freed_and_can_be_reset():
     assert 250 < during - before < 300
     reset_peak(CPU)
     assert peak_mib(CPU) < during - 200
+
+
+def test_the_peak_of_a_call_is_that_of_the_tensors_it_held_at_once():
+    vector = torch.ones(2**18)  # 1 MiB
+
+    def call():
+        first = 2 * vector
+        second = 3 * first
+        del first
+        return 4 * second  # three vectors have been made, and two were there at any time
+
+    result, peak = peak_during(call, CPU)
+    assert torch.equal(result, 24 * vector)
+    assert 2 * vector.nbytes <= peak < 2 * vector.nbytes + 1000  # the factors are tensors too
+
+
+def test_the_peak_of_a_gradient_has_what_the_backward_pass_needs():
+    vector = torch.ones(2**18)
+    gradient, peak = peak_during(lambda: torch.func.grad(lambda one: one.exp().sum())(vector), CPU)
+    assert 2 * vector.nbytes <= peak < 2 * vector.nbytes + 1000  # the exponential is kept until the gradient is there
+    torch.testing.assert_close(gradient, vector.exp())

@@ -32,9 +32,32 @@ def test_csv_has_a_row_per_method_and_stack_with_its_ratio():
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
-    [(["--methods", "mapp"], "did you mean 'map'"), (["--stack", "0"], "at least 1"), (["--stack", "x"], "invalid")],
+    [
+        (["--methods", "mapp"], "did you mean 'map'"),
+        (["--stack", "0"], "at least 1"),
+        (["--stack", "x"], "invalid"),
+        (["--network", "resnet"], "resnet18"),
+        (["--network", "resnet18", "--compile"], "leave out"),
+        (["--network", "resnet18", "--stack", "5"], "leave out"),
+        (["--batch-size", "32"], "--network"),
+    ],
 )
 def test_bad_options_are_refused(arguments, complaint):
     result = CliRunner().invoke(speed.app, arguments)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_a_large_network_is_compared_with_plain_sgd_and_with_what_papers_report():
+    arguments = ["--network", "cnn", "--batch-size", "4", "--methods", "map,mfvi,hmc", "--format", "csv"]
+    result = CliRunner().invoke(speed.app, arguments)
+    assert result.exit_code == 0, result.output
+    sgd, *rows = csv.DictReader(io.StringIO(result.stdout))
+    assert (sgd["method"], sgd["ratio"], sgd["state"], sgd["optimiser"]) == ("plain SGD", "1.00", "1.0", "1.0")
+    assert [(row["method"], row["state"], row["optimiser"]) for row in rows] == [
+        ("map", "1.0", "2.0"),
+        ("mfvi", "2.0", "4.0"),
+    ]
+    assert [row["published"] for row in rows] == ["", "4.32 x SGD, 1.03 x MAP"]
+    assert all(float(row["ratio"]) > 0 and float(row["update"]) > 1 for row in rows)
+    assert "hmc is left out" in result.stderr

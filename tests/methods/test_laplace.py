@@ -47,8 +47,9 @@ def start(method, problem, hparams):
 
 
 def gained(method, problem, state, rows, hparams):
-    """What a sweep adds to the precision."""
-    return method.sweep(problem, state, rows, hparams).precision - state.precision
+    """What a sweep adds to the prior's precision."""
+    precision = method.sweep(problem, state, rows, hparams).precision
+    return precision - hparams.prior_precision * torch.eye(len(precision), dtype=torch.float64)
 
 
 def output_hessian(likelihood, outputs, hparams, y_scale):

@@ -86,7 +86,10 @@ class Method(ABC):
         return widened(self.search_space(task))
 
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """The same for image classifiers; where nothing is tuned, the middle of each range is taken."""
+        """The same for image classifiers; where nothing is tuned, the middle of each range is taken.
+
+        Networks that start from trained weights (`task.pretrained`) have ranges of their own.
+        """
         return for_images(self.search_space(task), pretrained=task.pretrained)
 
     def likelihood(self, task: Task) -> Likelihood:

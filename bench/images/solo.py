@@ -24,7 +24,7 @@ from methods.problem import Step, Task
 
 POINTS_AT_ONCE = 1000  # inputs that are predicted, or swept, together
 REFERENCE_ROWS = 500  # training images that batch normalisation takes its statistics of to predict
-LARGE = 3 * 128 * 128  # numbers of an image from which on a fifth of either has to do, or memory would not
+LARGE = 3 * 128 * 128  # numbers of an image from which on a tenth of either has to do, or memory would not
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, LiveNoise], Tensor]
@@ -180,7 +180,7 @@ class Solo:
 
     def _few(self, number: int) -> int:
         """As many images as go through the network together, where small ones would be `number`."""
-        return number if self.data.x.shape[1] < LARGE else number // 5
+        return number if self.data.x.shape[1] < LARGE else number // 10
 
     def _noise(self, fit: Fit, *purpose: Any) -> LiveNoise:
         generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))

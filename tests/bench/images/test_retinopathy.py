@@ -169,13 +169,15 @@ def test_the_paper_preset_is_the_papers():
     said = {"epochs": 10, "batch_size": 16, "trials": 6, "sampler": "random", "samples": 100, "network": "resnet18"}
     assert {name: getattr(PAPER, name) for name in said} == said
     assert PAPER.weights == "resnet18-imagenet"
+    words = "resnet18 from imagenet weights, 6 random trials, 10 epochs of batches of 16, 100 test samples"
+    assert SUITES["retinopathy"].kind.in_words(PAPER) == words
     assert SUITES["retinopathy"].datasets() == ("aptos2019",)
     assert SUITES["retinopathy"].splits["paper"] is None
     assert aptos.N_SPLITS == 5
 
 
-def test_large_images_go_through_the_network_a_fifth_at_a_time(folder, stacks, monkeypatch):
-    monkeypatch.setattr("bench.images.solo.POINTS_AT_ONCE", 10)
+def test_a_tenth_as_many_large_images_go_through_the_network_together(folder, stacks, monkeypatch):
+    monkeypatch.setattr("bench.images.solo.POINTS_AT_ONCE", 20)
     seen = []
     call = ResNet.__call__
 

@@ -44,7 +44,7 @@ class Momentum(NamedTuple):
 
 
 class Adam(NamedTuple):
-    """Kingma and Ba 2015, Algorithm 1, with its default decays.
+    """Kingma and Ba 2015, Algorithm 1, with its default decays, in the order of the end of their section 2.
 
     Attributes:
         mean: running mean of the gradient, of the parameters' shape.
@@ -64,8 +64,10 @@ class Adam(NamedTuple):
         square = torch.lerp(self.square, gradient**2, 1 - SQUARE_DECAY)
         mean_correction = -torch.expm1(t.count * math.log(MEAN_DECAY))
         square_correction = -torch.expm1(t.count * math.log(SQUARE_DECAY))
-        direction = mean / ((square / square_correction).sqrt() + EPSILON)
-        return params - lr / mean_correction * direction, Adam(mean, square)
+        # Corrections are numbers, or one for each row: they go where they cost no pass over all parameters.
+        root = square_correction.sqrt()
+        direction = mean / (square.sqrt() + EPSILON * root)
+        return torch.addcmul(params, -lr * root / mean_correction, direction), Adam(mean, square)
 
 
 OPTIMISERS = (SGD, Momentum, Adam)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.func import grad
 
 from methods.base import Method, Paper
 from methods.gaussian import kl_diagonal
+from methods.gradients import grad
 from methods.optim import Adam
 from methods.spaces import LogUniform
 

@@ -1,6 +1,8 @@
 """Positions of chosen values in their ranges."""
 
 import json
+import math
+import re
 
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from bench.edges import Place, app, places, position
 from bench.protocol import Protocol
 from bench.tasks import task_of
 from methods.map import MAP
+from methods.spaces import WIDE
 
 
 @pytest.mark.parametrize(
@@ -46,7 +49,8 @@ def test_places_use_the_space_of_the_protocol_and_skip_cells_without_a_choice():
     chosen = {"lr": 1e-1, "prior_precision": 1.0, "noise_precision": 1e-3}
     found = {place.hparam: place.positions for place in places(cells(**chosen))}
     assert found["lr"] == (pytest.approx(1),)  # of the wide range, not of MAP's own
-    assert found["prior_precision"] == (pytest.approx(0.5),)
+    low, high = (math.log10(end) for end in (WIDE["prior_precision"].low, WIDE["prior_precision"].high))
+    assert found["prior_precision"] == (pytest.approx(-low / (high - low)),)
     assert set(found) == set(MAP().search_space(task_of("uci", "diabetes")))
 
 
@@ -63,4 +67,5 @@ def test_the_command_names_what_sits_at_an_edge(tmp_path):
 def test_a_folder_without_such_cells_is_refused(tmp_path, preset):
     result = CliRunner().invoke(app, [str(tmp_path), "--preset", preset])
     assert result.exit_code == 2
-    assert f"no cells of the preset '{preset}'" in result.output.replace("\n", " ")
+    words = re.sub(r"[\s│]+", " ", result.output)  # the message is wrapped in a box
+    assert f"no cells of the preset '{preset}'" in words

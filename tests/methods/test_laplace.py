@@ -135,7 +135,7 @@ def test_reference_rows_of_batch_normalisation_are_seen_by_every_row_and_not_cou
         j = jacrev(outputs)(weights)[:, -15:]
         dense = dense + j.T @ output_hessian(problem.likelihood, outputs(weights), hparams, problem.y_scale) @ j
     torch.testing.assert_close(gained(method, problem, state, rows, hparams), dense)
-    posterior = method.finish(problem, state, hparams)
+    posterior = method.finish(problem, method.sweep(problem, state, rows, hparams), hparams)
     tape = torch.randn(30, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
     found, fewer = (method.predict(problem, posterior, x[:n], hparams, Noise(tape), 2).log_probs for n in (9, 6))
     torch.testing.assert_close(found[:, :6], fewer)

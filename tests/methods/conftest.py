@@ -1,12 +1,12 @@
 """Problems whose exact answer is known."""
 
-import sys
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from datasets import vision
 from methods.likelihoods import Gaussian
 from methods.networks import MLP
 from methods.problem import Batch, Problem
@@ -39,15 +39,5 @@ def batches():
 
 @pytest.fixture(scope="session")
 def torchvision() -> ModuleType:
-    """torchvision, also where a build for GPUs lies beside a torch for CPUs alone, which lacks two of its operators."""
-    try:
-        return pytest.importorskip("torchvision")
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        missing = torch.library.Library("torchvision", "FRAGMENT")
-        missing.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        missing.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        import torchvision
-
-        return torchvision
+    """torchvision, also where its compiled operators do not fit the installed torch."""
+    return vision.torchvision()

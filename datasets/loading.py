@@ -27,7 +27,7 @@ def load(name: str, data_dir: str | os.PathLike | None = None) -> Dataset:
     if found := store.faults(source, folder, deep=False):
         raise store.unavailable(source, folder, found)
     try:
-        dataset = Dataset(name, *source.read(store.Contents(source, folder)), image=source.image)
+        dataset = Dataset(name, *source.read(store.OnDisk(source, folder)), image=source.image)
         _check(dataset, source)
     except Fault as fault:
         raise store.unavailable(source, folder, [fault]) from None

@@ -2,16 +2,14 @@
 
 import hashlib
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from datasets.store import Contents
 
 
 class File(NamedTuple):
@@ -102,7 +100,17 @@ TASKS = {
 }
 Arrays = tuple[np.ndarray, np.ndarray, tuple[Split, ...]]  # x, y, splits
 ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # x, y, splits, ood
-Reader = Callable[["Contents"], Arrays | ArraysWithOOD]
+
+
+class Contents(Mapping[str, bytes]):
+    """What a reader is given: the verified contents of a set's files, by `File.path`."""
+
+    @abstractmethod
+    def folder(self) -> Path:
+        """The set's own folder, for libraries that open files themselves, after every file in it was verified."""
+
+
+Reader = Callable[[Contents], Arrays | ArraysWithOOD]
 
 OOD_GROUPS = ("near", "far")
 

@@ -3,17 +3,17 @@
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from datasets import places
 from datasets.errors import BrokenDataset, Fault, Unavailable
-from datasets.records import File, Source
+from datasets.records import Contents, File, Source
 from datasets.registry import published
 
 
-class Contents(Mapping[str, bytes]):
+class OnDisk(Contents):
     """The files of a set that lies in a data folder, by `File.path`; `Fault` where one is not the published one."""
 
     def __init__(self, source: Source, data_folder: Path):
@@ -30,7 +30,6 @@ class Contents(Mapping[str, bytes]):
         return len(self._files)
 
     def folder(self) -> Path:
-        """The set's own folder, for libraries that open files themselves, after every file in it was verified."""
         for file in self._files.values():
             check(self._source, file, self._data_folder)
         return self._data_folder / self._source.folder

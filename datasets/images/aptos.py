@@ -14,17 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from datasets.errors import Fault
 from datasets.images.shapes import decoded
-from datasets.records import File, Source, Split
+from datasets.records import Contents, File, Source, Split
 from datasets.splits import fixed_splits
-
-if TYPE_CHECKING:
-    from datasets.store import Contents
 
 IMAGE = (3, 224, 224)
 TABLE = "train.csv"
@@ -47,7 +43,7 @@ def listing(n_images: int, folder: Path) -> tuple[File, ...]:
     return table, *(File(_path(code), None) for code, _ in rows)
 
 
-def read(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 150528), y (N,), 1 for a grade of 2 and more, and the splits, in the table's order."""
     folder = contents.folder()
     rows = _rows(folder)

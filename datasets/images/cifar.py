@@ -1,17 +1,13 @@
 """CIFAR-10 and CIFAR-100: 32 x 32 photographs, read by torchvision's classes from the publisher's Python version."""
 
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
-from datasets.records import File, Source, Split
+from datasets.records import Contents, File, Source, Split
 from datasets.vision import torchvision
-
-if TYPE_CHECKING:
-    from datasets.store import Contents
 
 IMAGE = (3, 32, 32)
 URL = "https://www.cs.toronto.edu/~kriz/"
@@ -35,7 +31,7 @@ CIFAR100_FILES = {
 }
 
 
-def read(name: str, contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 3072), y (N,) and the splits by torchvision's class `name`."""
     load, root = getattr(torchvision().datasets, name), contents.folder()
     train, test = (load(root, train=train) for train in (True, False))

@@ -7,23 +7,19 @@ pixels are not CIFAR-10's, so its results carry its own name.
 import io
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, Part, joined
 from datasets.images.shapes import decoded
-from datasets.records import File, Source, Split
-
-if TYPE_CHECKING:
-    from datasets.store import Contents
+from datasets.records import Contents, File, Source, Split
 
 BATCH_ROWS = 1000
 
 
 def read(
-    image: tuple[int, int, int], train: str, test: str, contents: "Contents"
+    image: tuple[int, int, int], train: str, test: str, contents: Contents
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, C * H * W), y (N,) and the splits from the Parquet files `train` and `test` of images of that shape."""
     folder = contents.folder()

@@ -9,17 +9,13 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, Part, joined
-from datasets.records import File, Reader, Source, Split
+from datasets.records import Contents, File, Reader, Source, Split
 from datasets.vision import torchvision
-
-if TYPE_CHECKING:
-    from datasets.store import Contents
 
 IMAGE = (1, 28, 28)
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
@@ -33,7 +29,7 @@ KMNIST_URL = "https://codh.rois.ac.jp/kmnist/dataset/kmnist/"
 NOTMNIST_URL = f"{RAW}/davidflanagan/notMNIST-to-MNIST/17823f4d4a3acd8317c07866702d2eb2ac79c7a0/"
 
 
-def read(name: str, contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 784), y (N,) and the splits by torchvision's class `name`, from a folder called `<name>/raw`."""
     return joined(*_parts(name, contents.folder().parents[1]))
 
@@ -48,7 +44,7 @@ def read_packed(name: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, n
         return joined(*_parts(name, Path(root)))
 
 
-def read_outsiders(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+def read_outsiders(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 784) and y (N,) of the test files alone, and no splits."""
     idx, folder = torchvision().datasets.mnist, contents.folder()
     images = idx.read_image_file(folder / TEST_IMAGES).numpy()

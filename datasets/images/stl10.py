@@ -1,22 +1,17 @@
 """STL-10: 96 x 96 photographs of ten classes, nine of them CIFAR-10's, read by torchvision's class."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
-from datasets.records import File, Source, Split
+from datasets.records import Contents, File, Source, Split
 from datasets.vision import torchvision
-
-if TYPE_CHECKING:
-    from datasets.store import Contents
 
 TAR = File("stl10_binary.tar.gz", 2640397119, md5="91f7769df0f17e558f3565bffb0c7dfb")
 PIXEL_BYTES = 3 * 96 * 96
 
 
-def read(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 27648), y (N,) and the splits of the labelled parts."""
     published, root = torchvision().datasets.STL10, contents.folder()
     # Without the 100,000 unlabelled images, whose digest torchvision would want as well.

@@ -1,19 +1,14 @@
 """Street View House Numbers: 32 x 32 photographs of single digits, read by torchvision's class."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
-from datasets.records import File, Source, Split
+from datasets.records import Contents, File, Source, Split
 from datasets.vision import torchvision
 
-if TYPE_CHECKING:
-    from datasets.store import Contents
 
-
-def read(contents: "Contents") -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """x (N, 3072), y (N,), the digit itself, and the splits."""
     load, root = torchvision().datasets.SVHN, contents.folder()
     train, test = (load(root, split=split) for split in ("train", "test"))

@@ -22,7 +22,8 @@ PHRASES = {
     "schedule": "{} learning rate",
     "max_train": "at most {} training images",
     "max_test": "at most {} test images of each set",
-    "max_shifted": "of which {} are shown again, shifted",
+    "max_shifted": "{} of them shown again at every severity of every shift",
+    "start": "from {} weights",
 }
 OF_TUNING = ("trials", "sampler", "folds", "validation_samples")  # what says nothing where nothing is tuned
 

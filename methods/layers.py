@@ -6,6 +6,7 @@ few numbers for each channel.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,19 +32,19 @@ class Layer(Protocol):
         """Weights to start training from, all pieces in one flat vector."""
 
 
-class Matrix:
+class Matrix(ABC):
     """What layers that multiply by a matrix have in common; their outputs are linear in the pieces taken together."""
 
     bias: bool
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """(d_out, d_in) of its weights as one matrix, the bias counted in d_in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pieces(self, matrix: Tensor) -> Pieces:
         """The flat pieces that a matrix (d_out, d_in) stands for."""
-        raise NotImplementedError
 
     def initial(self, noise: Noise) -> Tensor:
         """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and bias, the default of `torch.nn`."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
+from optuna.distributions import distribution_to_json
 
 import datasets
 from bench.cells import Cell
@@ -63,11 +64,13 @@ class End:
         status: one of `bench.schema.STATUSES`.
         error: why it is not "ok".
         tables: what is kept beside its row, by the name of the folder.
+        error_class: the name of what was raised, if anything was.
     """
 
     status: str
     error: str | None = None
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    error_class: str | None = None
 
 
 class Pack(ABC):
@@ -93,6 +96,9 @@ class Pack(ABC):
         self.task = task_of(first.suite, first.dataset, self.protocol)
         self.method = method_for(first.method, self.task)
         self.space = space_of(self.method, self.task, self.protocol)
+        searched = json.dumps({name: json.loads(distribution_to_json(one)) for name, one in self.space.items()})
+        for own in found:
+            own["search_space"] = searched
         self.limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
         self._tell = tell
 

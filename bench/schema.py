@@ -1,15 +1,19 @@
 """The result schema: what one finished cell leaves behind. Readers of results need this module alone.
 
 A cell is one row, whatever became of it: `status` is "ok", "diverged" (a fit or all trials left the finite
-numbers) or "failed" (an exception, told in `error`). Metrics of a cell that is not "ok" are null, and so are those that
-do not apply to its task or are undefined on its test part.
+numbers), "failed" (an exception, told in `error`, or a process that died) or "timeout" (it took longer than it was
+allowed to). Metrics of a cell that is not "ok" are null, and so are those that do not apply to its task or are
+undefined on its test part.
 
-Version 2 added classification, OOD points, `task` and `diagnostics`.
+Version 2 added classification, OOD points, `task` and `diagnostics`; version 3 what a failure leaves behind, the search
+space and whether times are those of a device that did nothing else. Its readers take version 2 for rows that know
+nothing of that.
 """
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+READABLE_VERSIONS = (2, 3)
 
 # What may be kept beside a cell's row.
 TABLES = (
@@ -17,7 +21,7 @@ TABLES = (
     *("reliability", "confidence", "selective", "ood", "shifts"),
 )
 
-STATUSES = ("ok", "diverged", "failed")
+STATUSES = ("ok", "diverged", "failed", "timeout")
 
 REGRESSION = {
     "nmll_moment": "nmll of one Gaussian with the mixture's mean and variance; nats, original units",
@@ -138,6 +142,10 @@ CELLS = pa.schema(
         pa.field("protocol_hash", pa.string(), nullable=False),
         pa.field("status", pa.string(), nullable=False),
         pa.field("error", pa.string()),
+        pa.field("error_class", pa.string()),  # name of the exception, "module.Class" unless it is built in
+        pa.field("log", pa.string()),  # the last lines that the cell's process wrote, if it is not "ok"
+        pa.field("elapsed_seconds", pa.float64()),  # wall-clock, of the job that the cell was part of
+        pa.field("exclusive", pa.bool_()),  # whether no other job ran on the device or its cores; null if unknown
         *[pa.field(name, pa.float64()) for name in METRICS],
         *[pa.field(name, pa.float64()) for name in COSTS],
         pa.field("validation_nmll", pa.float64()),  # of the chosen trial, mean over folds
@@ -145,6 +153,7 @@ CELLS = pa.schema(
         pa.field("n_trials", pa.int32()),
         pa.field("n_trials_failed", pa.int32()),
         pa.field("hparams", pa.string()),  # chosen, as JSON
+        pa.field("search_space", pa.string()),  # Optuna distributions by hyper-parameter, as a JSON object
         pa.field("diagnostics", pa.string()),  # what the method says of its own final fit, as a JSON object
         pa.field("reference", pa.string()),  # of fidelity metrics: its kind and quality, as a JSON object
         pa.field("n_train", pa.int64()),

@@ -1,5 +1,6 @@
 """From a job to its cells' rows: whatever goes wrong on the way is a row too."""
 
+import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,26 +35,37 @@ def run(job: Job, tell: Tell = lambda told: None) -> list[Outcome]:
     `tell` is called now and then with how far the job is.
     """
     settle()
+    started = time.perf_counter()
     device = torch.device(job.device)
     memory.reset_peak(device)
     found: list[dict[str, Any]] = [{} for _ in job.cells]
     try:
         ends = SUITES[job.cells[0].suite].kind.pack(job, found, tell).go()
-    except Exception:
+    except Exception as problem:
         if len(job.cells) > 1:
             # Side by side one cell's failure is everybody's; alone it is its own. Finished rounds are kept.
             return [outcome for one in job.alone() for outcome in run(one, tell)]
-        ends = [End("failed", traceback.format_exc(limit=-6))]
-    peak = {"peak_memory_mib": memory.peak_mib(device)}
+        ends = [End("failed", traceback.format_exc(limit=-6), error_class=class_name(problem))]
+    all_of_job = {"peak_memory_mib": memory.peak_mib(device), "elapsed_seconds": time.perf_counter() - started}
     return [
-        Outcome(cell, _identity(cell, device) | own | peak | {"status": end.status, "error": end.error}, end.tables)
+        Outcome(cell, _identity(cell, device) | own | all_of_job | _ended(end), end.tables)
         for cell, own, end in zip(job.cells, found, ends, strict=True)
     ]
+
+
+def class_name(problem: BaseException) -> str:
+    """Of an exception, "module.Class", or "Class" of one that is built in."""
+    kind = type(problem)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def failed_row(cell: Cell, device: str, error: str) -> dict[str, Any]:
     """The row of a cell whose worker did not live to write one."""
     return _identity(cell, torch.device(device)) | {"status": "failed", "error": error}
+
+
+def _ended(end: End) -> dict[str, Any]:
+    return {"status": end.status, "error": end.error, "error_class": end.error_class}
 
 
 def _identity(cell: Cell, device: torch.device) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from bench.schema import CELLS, SCHEMA_VERSION
+from bench.schema import CELLS, READABLE_VERSIONS
 
 REQUIRED = [field.name for field in CELLS if not field.nullable]
 
@@ -77,9 +77,9 @@ def _read_cells(fragment: ds.Fragment) -> pa.Table:
         raise NotAResult("not a result file: it has no column schema_version")
     version = fragment.to_table(columns=["schema_version"], schema=CELLS)["schema_version"]
     versions = set(version.to_pylist())
-    if versions != {SCHEMA_VERSION}:
-        got = ", ".join(sorted(map(str, versions))) or "none"
-        raise NotAResult(f"its schema version is {got}; this program reads version {SCHEMA_VERSION}")
+    if not versions or not versions <= set(READABLE_VERSIONS):
+        got, wanted = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
+        raise NotAResult(f"its schema version is {got or 'none'}; this program reads {wanted}")
     missing = [name for name in REQUIRED if name not in there]
     if missing:
         raise NotAResult(f"it lacks the columns {', '.join(missing)}")

@@ -67,12 +67,14 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
     outcome = outcome_of(job(method))
     table = pa.Table.from_pylist([outcome.row], schema=CELLS)
     missing = [name for name in table.column_names if table[name].null_count]
-    of_others = {"error", "reference", "validation_w2_scaled", "sgd_ratio"}
+    of_others = {"error", "error_class", "reference", "validation_w2_scaled", "sgd_ratio"}
+    of_others |= {"log", "exclusive"}  # what the scheduler alone knows
     assert set(missing) == of_others | (set(METRICS) - REGRESSION)
     assert outcome.row["status"] == "ok"
     assert outcome.row["n_train"] + outcome.row["n_test"] == 442
     assert all(outcome.row[cost] > 0 for cost in COSTS if cost not in missing)
     assert json.loads(outcome.row["protocol"])["trials"] == 3
+    assert json.loads(outcome.row["search_space"]).keys() == json.loads(outcome.row["hparams"]).keys()
 
 
 def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
@@ -211,6 +213,7 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
     row = outcome_of(job()).row
     assert row["status"] == "failed"
     assert "ValueError" in row["error"]
+    assert row["error_class"] == "ValueError"
     assert row["hparams"]
     pa.Table.from_pylist([row], schema=CELLS)
 

@@ -1,0 +1,31 @@
+"""Places where jobs run: each runs one job at a time."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Attributes:
+    name: for people, and no other slot's: "cpu 0", "cuda:1 0".
+    device: "cpu" or "cuda", as torch calls it inside the slot's process, which sees one GPU at most.
+    gpu: number of the GPU that the process is shown; None for a CPU slot.
+    threads: that torch may use.
+    neighbours: how many other slots there are on the same GPU, or among the same cores.
+    """
+
+    name: str
+    device: str = "cpu"
+    gpu: int | None = None
+    threads: int = 1
+    neighbours: int = 0
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether times that are measured here are those of a device that did nothing else for this run."""
+        return self.neighbours == 0
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that the slot's process is started with."""
+        threads = {name: str(self.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        return threads | ({} if self.gpu is None else {"CUDA_VISIBLE_DEVICES": str(self.gpu)})

@@ -45,9 +45,27 @@ CLASSIFICATION = {
     "ece_equal_mass": "expected calibration error: 15 bins with equally many points",
     "ece_20": "calibration error of the DirectUQ paper: unweighted mean over 20 bins with equally many points",
     "auroc": "area under the ROC curve of class 1, binary tasks only",
+    "precision": "fraction of the points taken for class 1 that are of it, 0 if none is taken; binary tasks only",
+    "recall": "fraction of the points of class 1 that are taken for it, binary tasks only",
+    "f1": "harmonic mean of precision and recall, binary tasks only",
     "entropy": "entropy of the mean probabilities, mean over test points; nats",
     "mutual_information": "entropy less the samples' mean entropy, mean over test points; nats",
     "disagreement": "variance of the probabilities over samples, summed over classes, mean over test points",
+}
+
+RETAINED_PERCENT = (90, 80, 70, 60, 50)
+UNCERTAINTIES = ("entropy", "disagreement")
+
+# Of image classifiers; the table `SELECTIVE` has them all, and those of all points.
+SELECTED = {
+    f"{name}_retain{percent}_{uncertainty}": f"{meaning}, on the {percent} % of test points of least {uncertainty}"
+    for uncertainty in UNCERTAINTIES
+    for name, meaning in {
+        "accuracy": "fraction of points whose most probable class is theirs",
+        "f1": "F1 of class 1 of two, or the mean over more classes",
+        "auroc": "area under the ROC curve of class 1, binary tasks only",
+    }.items()
+    for percent in RETAINED_PERCENT
 }
 
 OOD_SCORES = {
@@ -112,6 +130,7 @@ METRICS = {
     "test points; nats",
     **REGRESSION,
     **CLASSIFICATION,
+    **SELECTED,
     **OOD,
     **GROUP_OOD,
     **CORRUPTED,

@@ -31,6 +31,13 @@ OOD_TITLES = {
 
 GROUPED = {name: name.split("_", 1) for name in schema.GROUP_OOD}
 
+STATISTICS = {"accuracy": "Accuracy", "f1": "F1", "auroc": "AUROC"}
+SELECTED = {
+    name: f"{STATISTICS[statistic]} at {share[6:]} % by {uncertainty}"
+    for name in schema.SELECTED
+    for statistic, share, uncertainty in [name.split("_")]
+}
+
 TITLES = {
     "nmll": "NMLL",
     "nmll_moment": "NMLL, moment-matched",
@@ -47,6 +54,10 @@ TITLES = {
     "ece_equal_mass": "ECE, equal mass",
     "ece_20": "ECE, 20 bins",
     "auroc": "AUROC",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    **SELECTED,
     "entropy": "Entropy",
     "mutual_information": "Mutual information",
     "disagreement": "Disagreement",
@@ -78,6 +89,7 @@ GOALS = (
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
     (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
     (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)", "low"),
+    (r"precision|recall|f1|(f1|accuracy|auroc)_retain.*", "high"),
     (r"agreement|(corrupted_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
     (r"sd_ratio.*", 1.0),
 )

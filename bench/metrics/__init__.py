@@ -72,8 +72,10 @@ def tables(
 
 
 def summaries(tables: Mapping[str, pa.Table]) -> dict[str, float]:
-    """The columns of the cell's row that are means over rows of its tables."""
+    """The columns of the cell's row that its tables hold, or rows of theirs have as their mean."""
     found = {}
+    if "selective" in tables:
+        found |= selective.columns(tables["selective"])
     if "ood" in tables:
         found |= ood_detection.group_means(tables["ood"])
     if "shifts" in tables:

@@ -19,7 +19,7 @@ def log_density(predictive: Classes, y: Tensor) -> Tensor:
 
 
 def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
-    """`bench.schema.CLASSIFICATION` for class numbers y (n,); without `auroc` unless both of two classes occur."""
+    """`bench.schema.CLASSIFICATION` for class numbers y (n,); without those of class 1 unless both of two occur."""
     labels, probabilities = y.long().numpy(), pooled.probabilities.numpy()
     n_classes = probabilities.shape[1]
     confidence, correct = probabilities.max(1), probabilities.argmax(1) == labels
@@ -37,9 +37,12 @@ def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
         "disagreement": pooled.disagreement.mean().item(),
     }
     if n_classes == 2 and len(np.unique(labels)) == 2:
-        from sklearn.metrics import roc_auc_score
+        from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
         found["auroc"] = float(roc_auc_score(labels, probabilities[:, 1]))
+        predicted = probabilities.argmax(1)
+        of_class_1 = precision_recall_fscore_support(labels, predicted, average="binary", zero_division=0)
+        found |= dict(zip(("precision", "recall", "f1"), map(float, of_class_1[:3]), strict=True))
     return found
 
 

@@ -8,10 +8,9 @@ import pyarrow as pa
 from torch import Tensor
 
 from bench.metrics.pooling import Pooled
-from bench.schema import SELECTIVE
+from bench.schema import RETAINED_PERCENT, SELECTIVE, UNCERTAINTIES
 
-RETAINED = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # fractions of the points
-UNCERTAINTIES = ("entropy", "disagreement")
+RETAINED = (1.0, *(percent / 100 for percent in RETAINED_PERCENT))  # fractions of the points
 
 
 def selective(pooled: Pooled, y: Tensor) -> pa.Table:
@@ -39,6 +38,16 @@ def selective(pooled: Pooled, y: Tensor) -> pa.Table:
                 }
             )
     return pa.Table.from_pylist(rows, schema=SELECTIVE)
+
+
+def columns(table: pa.Table) -> dict[str, float]:
+    """`bench.schema.SELECTED`, from what `selective` gave; without those that are undefined."""
+    return {
+        f"{name}_retain{round(100 * row['retained'])}_{row['uncertainty']}": row[name]
+        for row in table.to_pylist()
+        for name in ("accuracy", "f1", "auroc")
+        if row["retained"] < 1 and row[name] is not None
+    }
 
 
 def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:

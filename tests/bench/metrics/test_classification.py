@@ -70,6 +70,20 @@ def test_brier_of_two_classes_is_twice_that_of_one():
     assert ours == pytest.approx(2 * one, rel=1e-12)
 
 
+def test_precision_and_recall_are_counted_by_hand():
+    # Taken for class 1: the points 0, 1, 2, of which 0 and 1 are of it; 3 is missed.
+    class_1 = torch.tensor([[0.9, 0.8, 0.7, 0.2, 0.1]])
+    predictive = Classes(torch.stack([1 - class_1, class_1], -1).log())
+    found = metrics.evaluate(predictive, torch.tensor([1.0, 1, 0, 1, 0]), 1.0)
+    assert (found["precision"], found["recall"], found["f1"]) == pytest.approx((2 / 3, 2 / 3, 2 / 3), rel=1e-12)
+
+
+def test_a_classifier_that_never_says_class_1_has_no_precision_and_no_recall():
+    never = Classes(torch.tensor([[[0.9, 0.1], [0.8, 0.2]]]).log())
+    found = metrics.evaluate(never, torch.tensor([1.0, 0]), 1.0)
+    assert (found["precision"], found["recall"], found["f1"]) == (0.0, 0.0, 0.0)
+
+
 def test_auroc_is_the_chance_that_a_positive_point_ranks_above_a_negative_one():
     predictive, y = random_case(3, 50, 2, 6)
     score = predictive.log_probs.exp().mean(0)[:, 1]

@@ -19,6 +19,7 @@ from bench.schema import (
     OOD_SETS,
     REGRESSION,
     RELIABILITY,
+    SELECTED,
     SELECTIVE,
     TABLES,
 )
@@ -37,15 +38,16 @@ def labels(n: int, n_classes: int) -> torch.Tensor:
     return torch.arange(n).double() % n_classes
 
 
+OF_CLASS_1 = {"auroc", "precision", "recall", "f1"}
 CASES = {
     "regression": (normals(20), torch.randn(20), None, {*REGRESSION}),
     "binary": (classes(20, 2), labels(20, 2), None, {*CLASSIFICATION}),
-    "multiclass": (classes(20, 4), labels(20, 4), None, {*CLASSIFICATION} - {"auroc"}),
-    "one class": (classes(20, 2), labels(20, 1), None, {*CLASSIFICATION} - {"auroc"}),
-    "ood": (classes(20, 4), labels(20, 4), classes(9, 4), {*CLASSIFICATION, *OOD} - {"auroc"}),
-    "no ood points": (classes(20, 4), labels(20, 4), classes(0, 4), {*CLASSIFICATION} - {"auroc"}),
+    "multiclass": (classes(20, 4), labels(20, 4), None, {*CLASSIFICATION} - OF_CLASS_1),
+    "one class": (classes(20, 2), labels(20, 1), None, {*CLASSIFICATION} - OF_CLASS_1),
+    "ood": (classes(20, 4), labels(20, 4), classes(9, 4), {*CLASSIFICATION, *OOD} - OF_CLASS_1),
+    "no ood points": (classes(20, 4), labels(20, 4), classes(0, 4), {*CLASSIFICATION} - OF_CLASS_1),
     "regression, ood": (normals(20), torch.randn(20), normals(5), {*REGRESSION}),
-    "one point": (classes(1, 3), labels(1, 3), classes(1, 3), {*CLASSIFICATION, *OOD} - {"auroc"}),
+    "one point": (classes(1, 3), labels(1, 3), classes(1, 3), {*CLASSIFICATION, *OOD} - OF_CLASS_1),
 }
 
 
@@ -59,7 +61,7 @@ def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
 
 
 def test_the_schema_lists_every_metric_once():
-    parts = (["nmll"], REGRESSION, CLASSIFICATION, OOD, GROUP_OOD, CORRUPTED, FIDELITY)
+    parts = (["nmll"], REGRESSION, CLASSIFICATION, SELECTED, OOD, GROUP_OOD, CORRUPTED, FIDELITY)
     assert list(METRICS) == [name for part in parts for name in part]
 
 
@@ -70,13 +72,19 @@ def test_a_classifiers_tables_have_the_schemas_of_their_names():
     assert {name: table.schema for name, table in found.items()} == schemas
     assert found.keys() < set(TABLES)
     columns = metrics.summaries(found)
-    assert columns
-    assert all(name.startswith("far_ood_") and name in METRICS for name in columns)
+    assert {name for name in columns if name.startswith("far_ood_")}
+    assert {name for name in columns if not name.startswith("far_ood_")} <= SELECTED.keys()
+    assert columns.keys() < METRICS.keys()
 
 
-def test_without_ood_sets_no_column_comes_from_tables():
-    found = metrics.tables(metrics.pool(classes(20, 2)), labels(20, 2))
-    assert metrics.summaries(found) == {}
+def test_the_columns_of_selective_prediction_are_rows_of_its_table():
+    found = metrics.tables(metrics.pool(classes(40, 2)), labels(40, 2))
+    columns = metrics.summaries(found)
+    assert columns.keys() == SELECTED.keys()
+    rows = {(row["uncertainty"], row["retained"]): row for row in found["selective"].to_pylist()}
+    assert columns["f1_retain70_disagreement"] == rows["disagreement", 0.7]["f1"]
+    assert columns["auroc_retain50_entropy"] == rows["entropy", 0.5]["auroc"]
+    assert columns["accuracy_retain90_entropy"] == rows["entropy", 0.9]["accuracy"]
 
 
 def test_sklearn_is_loaded_where_it_is_needed_and_not_before():

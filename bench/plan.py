@@ -171,8 +171,9 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
 
 
 def outsiders(names: Sequence[str]) -> tuple[str, ...]:
-    """The sets that are out of distribution for one of those, and not among them."""
+    """The sets that a model of one of those is shown besides, out of distribution or of the same classes."""
     groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
+    groups += [(other,) for name in names if (other := datasets.partner(name))]
     return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
 
 

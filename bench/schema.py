@@ -111,6 +111,17 @@ CORRUPTED = {
     }.items()
 }
 
+ELSEWHERE = {
+    f"elsewhere_{name}": f"{meaning}, on test images of another set that show the same classes"
+    for name, meaning in {
+        "accuracy": CLASSIFICATION["accuracy"],
+        "nmll": "negative log of the class probability, mean over test points, nats",
+        "ece": CLASSIFICATION["ece"],
+        "ece_20": CLASSIFICATION["ece_20"],
+        "entropy": CLASSIFICATION["entropy"],
+    }.items()
+}
+
 FIDELITY = {
     "rel_mean": "distance of the mean of the weights from the true one, relative to the latter's norm",
     "rel_cov": "Frobenius distance of the covariance of the weights from the true one, relative to the latter's norm",
@@ -134,6 +145,7 @@ METRICS = {
     **OOD,
     **GROUP_OOD,
     **CORRUPTED,
+    **ELSEWHERE,
     **FIDELITY,
 }
 

@@ -9,7 +9,7 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` th
 """
 
 from datasets.download import fetch
-from datasets.elsewhere import matched_labels, ood_images
+from datasets.elsewhere import matched_labels, ood_images, partner, partner_images
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
@@ -44,6 +44,8 @@ __all__ = [
     "matched_labels",
     "names",
     "ood_images",
+    "partner",
+    "partner_images",
     "problems",
     "published",
 ]

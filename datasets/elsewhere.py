@@ -11,6 +11,7 @@ from datasets.registry import entry
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 STL10 = ("airplane", "bird", "automobile", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")  # its "car" too
 CLASSES = {"cifar10": CIFAR10, "cifar10-jpeg": CIFAR10, "stl10": STL10}  # by number, from 0
+PARTNERS = {"cifar10": "stl10", "cifar10-jpeg": "stl10", "stl10": "cifar10"}
 
 
 def ood_images(name: str, like: tuple[int, int, int], data_dir: str | os.PathLike | None = None) -> np.ndarray:
@@ -25,9 +26,26 @@ def ood_images(name: str, like: tuple[int, int, int], data_dir: str | os.PathLik
     image = entry(name).image
     if image is None:
         raise ValueError(f"{name!r} is not a set of images")
-    dataset = load(name, data_dir)
-    x = dataset.x[dataset.splits[0].test] if dataset.splits else dataset.x
-    return as_images(x, image, like)
+    return as_images(_tested(name, data_dir)[0], image, like)
+
+
+def partner(name: str) -> str | None:
+    """The set of other photographs of the classes of the set `name`, taken elsewhere; None where there is none."""
+    return PARTNERS.get(name)
+
+
+def partner_images(name: str, data_dir: str | os.PathLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The test images of the partner of the set `name` that show one of its classes, as it would show them.
+
+    Returns images uint8 (n, C * H * W), in the shape of the set `name`, and labels float64 (n,), numbered as there.
+    Raises what `load` raises, and ValueError for a set without a partner.
+    """
+    other = partner(name)
+    if other is None:
+        raise ValueError(f"{name!r} has no partner; those that have: {', '.join(PARTNERS)}")
+    x, y = _tested(other, data_dir)
+    rows, labels = matched_labels(y, other, name)
+    return as_images(x[rows], entry(other).image, entry(name).image), labels
 
 
 def matched_labels(y: np.ndarray, name: str, like: str) -> tuple[np.ndarray, np.ndarray]:
@@ -47,3 +65,10 @@ def matched_labels(y: np.ndarray, name: str, like: str) -> tuple[np.ndarray, np.
     labels = number[np.asarray(y).astype(np.int64)]
     rows = np.flatnonzero(labels >= 0)
     return rows, labels[rows].astype(np.asarray(y).dtype)
+
+
+def _tested(name: str, data_dir: str | os.PathLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels and labels of a set's test rows, or of all where it has no splits."""
+    dataset = load(name, data_dir)
+    rows = dataset.splits[0].test if dataset.splits else slice(None)
+    return dataset.x[rows], dataset.y[rows]

@@ -37,6 +37,7 @@ SELECTED = {
     for name in schema.SELECTED
     for statistic, share, uncertainty in [name.split("_")]
 }
+ELSEWHERE = {"accuracy": "Accuracy", "nmll": "NMLL", "ece": "ECE", "ece_20": "ECE, 20 bins", "entropy": "Entropy"}
 
 TITLES = {
     "nmll": "NMLL",
@@ -67,6 +68,7 @@ TITLES = {
     "corrupted_nmll": "NMLL, corrupted",
     "corrupted_brier": "Brier, corrupted",
     "corrupted_ece": "ECE, corrupted",
+    **{f"elsewhere_{name}": f"{title}, elsewhere" for name, title in ELSEWHERE.items()},
     "rel_mean": "Mean, relative distance",
     "rel_cov": "Covariance, relative distance",
     "w2_scaled": "W₂ / D",
@@ -88,9 +90,9 @@ TITLES = {
 GOALS = (
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
     (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
-    (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)", "low"),
+    (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)|elsewhere_(nmll|ece|ece_20)", "low"),
     (r"precision|recall|f1|(f1|accuracy|auroc)_retain.*", "high"),
-    (r"agreement|(corrupted_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
+    (r"agreement|((corrupted|elsewhere)_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
     (r"sd_ratio.*", 1.0),
 )
 

@@ -84,7 +84,7 @@ class ImagePack(Pack):
         tables = metrics.tables(metrics.pool(predictive), y, outside)
         if self.protocol.max_shifted:
             tables["shifts"] = self._shifted(stack, test[: self.protocol.max_shifted], predictive)
-        self.found[number] |= metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables)
+        self.found[number] |= metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables) | self._on_partner(stack)
         return End("ok", tables=tables | {"predictions": predictions_table(predictive, test, y)})
 
     def _predictive(self, stack: Solo, rows: np.ndarray, pixels: torch.Tensor | None = None) -> Classes:
@@ -112,6 +112,15 @@ class ImagePack(Pack):
         pixels = datasets.ood_images(name, self.source.image, self.data_dir)
         order = np.random.default_rng(seed_of("images", name)).permutation(len(pixels))
         return pixels[order[: self.protocol.max_test]]
+
+    def _on_partner(self, stack: Solo) -> dict[str, float]:
+        """Quality on another set's images of the same classes, as many as of this one's; nothing where none is here."""
+        name = datasets.partner(self.source.name)
+        if name is None or not self._is_here(name):
+            return {}
+        pixels, labels = datasets.partner_images(self.source.name, self.data_dir)
+        order = np.random.default_rng(seed_of("images", name)).permutation(len(labels))[: self.protocol.max_test]
+        return shifted.elsewhere(self._elsewhere(stack, pixels[order]), torch.tensor(labels[order]))
 
     def _is_here(self, name: str) -> bool:
         """Sets that are not were told of before the run began."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bench.metrics import calibration, classification
 from bench.metrics.pooling import pool
-from bench.schema import CORRUPTED, SHIFTS
+from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
 from bench.shifts import Shift
 from methods.predictive import Classes
 
@@ -39,6 +39,13 @@ def table(predictive: Classes, shifted: Iterable[tuple[Shift, int, Classes]], y:
     for shift, severity, found in shifted:
         rows.append({"family": shift.family, "shift": shift.name, "severity": severity, **scores(found, y)})
     return pa.Table.from_pylist(rows, schema=SHIFTS)
+
+
+def elsewhere(predictive: Classes, y: Tensor) -> dict[str, float]:
+    """`bench.schema.ELSEWHERE`, from the predictive at images of another set and their class numbers y (n,)."""
+    found = {"nmll": -classification.log_density(predictive, y).mean().item()}
+    found |= classification.evaluate(pool(predictive), y)
+    return {name: found[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
 
 
 def corrupted_means(shifts: pa.Table) -> dict[str, float]:

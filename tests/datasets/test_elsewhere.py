@@ -33,6 +33,22 @@ def test_classes_that_nobody_matched_are_refused():
         datasets.matched_labels(np.arange(10), "svhn", "cifar10")
 
 
+def test_a_partners_test_images_come_in_this_sets_shape_and_numbers(monkeypatch):
+    x, y = np.repeat(np.arange(6, dtype=np.uint8)[:, None], 3 * 96 * 96, axis=1), np.array([7.0, 1, 2, 0, 7, 9])
+    splits = (datasets.Split([0, 1], [2, 3, 4, 5]),)
+    monkeypatch.setattr(elsewhere, "load", lambda name, _: datasets.Dataset(name, x, y, splits, image=(3, 96, 96)))
+    assert datasets.partner("cifar10-jpeg") == "stl10"
+    pixels, labels = datasets.partner_images("cifar10-jpeg")
+    assert [CIFAR10[int(label)] for label in labels] == ["automobile", "airplane", "truck"]
+    np.testing.assert_array_equal(pixels, np.repeat([[2], [3], [5]], 3 * 32 * 32, axis=1))
+
+
+def test_most_sets_have_no_partner():
+    assert datasets.partner("mnist") is None
+    with pytest.raises(ValueError, match="'mnist' has no partner; those that have: cifar10, cifar10-jpeg, stl10"):
+        datasets.partner_images("mnist")
+
+
 @pytest.fixture
 def loaded(monkeypatch):
     """`loaded(splits)`: two images of 2 x 2 in place of Fashion-MNIST."""

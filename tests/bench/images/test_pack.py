@@ -12,7 +12,7 @@ from bench.images.pack import ImagePack
 from bench.images.solo import Solo
 from bench.pack import Job
 from bench.protocol import Protocol
-from bench.schema import CONFIDENCE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
+from bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
 from bench.worker import Outcome, run
 from datasets import File, Source, Split
 from methods.spaces import OneOf
@@ -139,6 +139,19 @@ def test_every_method_gets_the_same_images_where_there_are_to_be_fewer(tmp_path,
     first, second = (one.tables["predictions"]["row"].to_pylist() for one in rows)
     assert first == second
     assert len(first) == 7
+
+
+def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp_path, known, monkeypatch):
+    x, y = squares()
+    other = source("other", lambda contents: (x, (y + 2) % 3, SPLITS))  # the same squares by other numbers
+    monkeypatch.setitem(known, "other", other)
+    monkeypatch.setattr("datasets.elsewhere.PARTNERS", {"squares": "other"})
+    monkeypatch.setattr("datasets.elsewhere.CLASSES", {"squares": ("a", "b", "c"), "other": ("b", "c", "a")})
+    (outcome,) = outcomes(tmp_path, "map", epochs=40, max_test=20)
+    assert outcome.row["status"] == "ok", outcome.row["error"]
+    assert ELSEWHERE.keys() <= outcome.row.keys()
+    assert outcome.row["accuracy"] == 1
+    assert outcome.row["elsewhere_accuracy"] == 1
 
 
 def test_a_network_that_diverges_is_told_as_such(tmp_path, known, monkeypatch):

@@ -12,6 +12,7 @@ from bench.schema import (
     CLASSIFICATION,
     CONFIDENCE,
     CORRUPTED,
+    ELSEWHERE,
     FIDELITY,
     GROUP_OOD,
     METRICS,
@@ -61,7 +62,7 @@ def test_a_predictive_gets_the_metrics_that_apply_as_finite_floats(case):
 
 
 def test_the_schema_lists_every_metric_once():
-    parts = (["nmll"], REGRESSION, CLASSIFICATION, SELECTED, OOD, GROUP_OOD, CORRUPTED, FIDELITY)
+    parts = (["nmll"], REGRESSION, CLASSIFICATION, SELECTED, OOD, GROUP_OOD, CORRUPTED, ELSEWHERE, FIDELITY)
     assert list(METRICS) == [name for part in parts for name in part]
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from bench import metrics
-from bench.metrics.shifted import corrupted_means, scores, table
-from bench.schema import CORRUPTED, SHIFTS
+from bench.metrics.shifted import corrupted_means, elsewhere, scores, table
+from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
 from bench.shifts import SHIFTS as BY_NAME
 from methods.predictive import Classes
 
@@ -48,6 +48,12 @@ def test_columns_are_means_over_corruptions_alone():
     for name, value in found.items():
         assert value == pytest.approx(sum(one[name.removeprefix("corrupted_")] for one in both) / 2, rel=1e-12)
         assert math.isfinite(value)
+
+
+def test_images_from_elsewhere_have_the_metrics_of_a_test_part():
+    one = predictive(0)
+    whole = metrics.evaluate(one, Y, 1.0)
+    assert elsewhere(one, Y) == {name: whole[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
 
 
 def test_without_corruptions_there_are_no_columns():

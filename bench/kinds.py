@@ -58,6 +58,17 @@ class Kind:
             f"{protocol.batch_size}{limit}, {protocol.samples} test samples"
         )
 
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        """Rows of the largest stack that a cell fills by itself: the most trials at a time, on every fold, all members.
+
+        0 where fits are trained one after the other.
+        """
+        from bench.tuner import rounds
+
+        used = methods.get(method)
+        fits = [(end - start) * protocol.folds for start, end in rounds(protocol)]
+        return max([1, *fits]) * used.members if used.stackable else 0
+
     def lacks(self, dataset: str) -> tuple[str, str] | None:
         """What besides the data is missing here to run a data set, and the remedy; None if nothing is."""
         return None
@@ -87,6 +98,9 @@ class Streams(Kind):
     def in_words(self, protocol: Protocol) -> str:
         return f"streams of up to {protocol.stream_length:,} vectors"
 
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        return 1
+
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         return estimators.excludes(method, dataset)
 
@@ -95,6 +109,9 @@ class Images(Kind):
     """Cells in which one network at a time is trained on images."""
 
     of_images = True
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        return 0
 
     def in_words(self, protocol: Protocol) -> str:
         searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"

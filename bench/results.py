@@ -3,6 +3,8 @@
     OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
     OUT/predictions/...the same...
     OUT/studies/...the same, .jsonl: Optuna journals
+    OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
+    OUT/catalogue.parquet: what cells say of themselves (`bench.catalogue`)
     OUT/superseded/N/...: what `--fresh` put aside
 
 A cell's file is written last, under a temporary name, and renamed: it is there and whole, or not there. Nothing is
@@ -22,9 +24,9 @@ import pyarrow.parquet as pq
 
 from bench.cells import Cell
 from bench.plan import Missing
-from bench.schema import CELLS, TABLES
+from bench.schema import CELLS, TABLES, TIMINGS, timing_key
 
-PARTS = ("cells", *TABLES, "studies", "unavailable.json")
+PARTS = ("cells", *TABLES, "studies", "timings", "unavailable.json")
 
 
 class Results:
@@ -49,6 +51,20 @@ class Results:
         for part, table in tables.items():
             _write_atomically(table, self._path(part, cell))
         _write_atomically(pa.Table.from_pylist([row], schema=CELLS), self._path("cells", cell))
+
+    def row(self, cell: Cell) -> dict[str, Any]:
+        """The row of a finished cell; columns that its file lacks are None."""
+        (row,) = pq.read_table(self._path("cells", cell)).to_pylist()
+        return dict.fromkeys(CELLS.names) | row
+
+    def timing(self, cell: Cell) -> Path:
+        """Where the times of the cell's method on its data set, alone on a device, are kept."""
+        key = timing_key(cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash)
+        return self.out / "timings" / f"{key}.parquet"
+
+    def write_timing(self, cell: Cell, timing: dict[str, Any]) -> None:
+        """Store the times of a repeated cell, a row of `bench.schema.TIMINGS`."""
+        _write_atomically(pa.Table.from_pylist([timing], schema=TIMINGS), self.timing(cell))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
         """Record for the page which data sets the latest run could not have."""

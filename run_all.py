@@ -1,5 +1,7 @@
 """The front door: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +25,7 @@ from bench.plan import (
     runnable,
 )
 
-INTERRUPTED = 130
+NOT_OK, REFUSED, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
 WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
 
 app = typer.Typer(
@@ -81,6 +83,10 @@ def main(
     workers: Annotated[
         int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1, rich_help_panel=WHERE)
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(help="Seconds that a cell may take at each of its two tries.", min=1, rich_help_panel=WHERE),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
     ] = Path("results"),
@@ -123,7 +129,7 @@ def main(
         request = Request(suite, preset, *named, numbers, changes, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
-        slots = parse_devices(devices)
+        places = parse_devices(devices)
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
@@ -137,33 +143,71 @@ def main(
         wanted = cells(request, {name: chosen[name] for name in here}, usable, without)
     except Refused as refusal:
         console.show_refusal(str(refusal))
-        raise typer.Exit(2) from None
+        raise typer.Exit(REFUSED) from None
 
+    from bench.lock import locked
     from bench.results import Results
 
-    results = Results(out)
-    if fresh and not dry_run and (aside := results.put_aside()):
-        console.say(f"Old results moved to {aside}")
-    if not dry_run:
-        for path in results.put_aside_unreadable(wanted):
-            console.say(f"{path} is no result file; its cell runs again")
-    todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
-    n_workers = workers or console.default_workers(slots)
-    console.show_plan(protocol_of(request), wanted, todo, slots, n_workers)
-    console.show_excluded(without)
-    if dry_run:
-        return
-    results.note_missing(missing)
+    with _stops(out), nullcontext() if dry_run else locked(out):
+        results = Results(out)
+        if fresh and not dry_run and (aside := results.put_aside()):
+            console.say(f"Old results moved to {aside}")
+        if not dry_run:
+            console.show_strange(results.mend())
+        todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
+        n_workers = workers or console.default_workers(places)
+        console.show_plan(protocol_of(request), wanted, todo, places, n_workers)
+        console.show_excluded(without)
+        if dry_run:
+            return
+        results.note_missing(missing)
 
-    interrupted = console.run(results, todo, data_dir, slots, n_workers)
-    import leaderboards
+        interrupted = _run(results, todo, data_dir, places, n_workers, timeout) if todo else False
+        import leaderboards
 
-    page = leaderboards.build(out, html or out / "html")
-    console.show_outcome(leaderboards.export(out), wanted, results, missing, page)
+        page = leaderboards.build(out, html or out / "html")
+        console.show_outcome(leaderboards.export(out), wanted, results, missing, page)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if any(status != "ok" for status in results.statuses(wanted).values()):
-        raise typer.Exit(1)
+        raise typer.Exit(NOT_OK)
+
+
+@contextmanager
+def _stops(out: Path) -> Iterator[None]:
+    """Makes a line and an exit code of what can stop a run that had begun, or was about to."""
+    from bench.lock import InUse
+    from bench.storage import NotStored, cannot_store
+
+    try:
+        yield
+    except InUse as refusal:
+        console.show_refusal(str(refusal))
+        raise typer.Exit(REFUSED) from None
+    except NotStored as problem:
+        console.show_not_stored(problem.reason, out, problem.cells)
+    except OSError as problem:
+        if not cannot_store(problem, [out]):
+            raise
+        console.show_not_stored(problem, out)
+    else:
+        return
+    raise typer.Exit(NOT_STORED)
+
+
+def _run(results, todo, data_dir: Path | None, places: list[str], workers: int, timeout: float | None) -> bool:
+    """Whether Ctrl-C ended it."""
+    from bench.attempt import NoProcess
+    from bench.runner import run
+    from bench.slots import slots_on
+
+    jobs = console.jobs_of(results, todo, data_dir, places, workers)
+    slots = slots_on(places, max(1, workers // len(places)))
+    try:
+        return run(results, jobs, slots, timeout)
+    except NoProcess as problem:
+        console.show_no_process(problem)
+        raise typer.Exit(NO_PROCESS) from None
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Places where jobs run: each runs one job at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -29,3 +30,14 @@ class Slot:
         """Variables that the slot's process is started with."""
         threads = {name: str(self.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
         return threads | ({} if self.gpu is None else {"CUDA_VISIBLE_DEVICES": str(self.gpu)})
+
+
+def slots_on(devices: Sequence[str], each: int) -> list[Slot]:
+    """`each` slots on every device, which torch calls "cpu", or "cuda:0" and so on."""
+    if list(devices) == ["cpu"]:
+        return [Slot(f"cpu {number}", neighbours=each - 1) for number in range(each)]
+    return [
+        Slot(f"{device} {number}", "cuda", int(device.partition(":")[2]), neighbours=each - 1)
+        for device in devices
+        for number in range(each)
+    ]

@@ -17,7 +17,7 @@ LEAVE = "--fresh starts over and keeps the old aside; another --out keeps both"
 def beside(rows: pd.DataFrame, wanted: Sequence[Cell], data_dir: Path | None) -> list[str]:
     """What is to be said of `rows` that share a board with the cells `wanted` and were made otherwise.
 
-    Rows are those of `bench.catalogue.rows_in`; a board is a suite, data set and preset. Raises `Refused` where the data
+    Rows are those of `Results.rows`; a board is a suite, data set and preset. Raises `Refused` where the data
     differ.
     """
     boards = {(cell.suite, cell.dataset, cell.preset) for cell in wanted}

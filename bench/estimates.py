@@ -45,7 +45,7 @@ class Estimates:
 
     Args:
         wanted: the cells; where one was not measured, others of its method tell.
-        rows: of `bench.catalogue.rows_in`.
+        rows: of `Results.rows`.
         calibrations: measurements, all of the sort of slot that the run has.
         host, device: as rows have them; what rows of others say is of no use.
     """

@@ -29,7 +29,7 @@ class Kind:
 
     @property
     def pack(self) -> type:
-        """What is called with (job, found, tell) and whose `go` gives the ends of the job's cells."""
+        """What is called with (job, device, found, tell) and whose `go` gives the ends of the job's cells."""
         return resolve_name(self.runner)
 
     def names(self) -> tuple[str, ...]:

@@ -40,14 +40,12 @@ class Job:
         cells: to be run.
         journals: the file of each cell's Optuna study.
         data_dir: data directory, or None for the default.
-        device: torch device name.
         stack_rows: the most that train at a time; the slot has memory for so many.
     """
 
     cells: tuple[Cell, ...]
     journals: tuple[Path, ...]
     data_dir: Path | None
-    device: str
     stack_rows: int = STACK_ROWS
 
     def alone(self) -> list["Job"]:
@@ -76,8 +74,8 @@ class End:
 class Pack(ABC):
     """The steps of a job; what one finds out about a cell goes into `found` at once, and a later failure keeps it."""
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
-        self.cells, self.journals, self.device, self.found = job.cells, job.journals, torch.device(job.device), found
+    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
+        self.cells, self.journals, self.device, self.found = job.cells, job.journals, device, found
         first = job.cells[0]
         self.protocol, self.data_dir = first.protocol, job.data_dir
         self.dataset = datasets.load(first.dataset, job.data_dir)

@@ -3,15 +3,13 @@
 Times of cells that ran beside others, or side by side in one job, say as much about those as about the method.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import isclose
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from bench.cells import Cell
-from bench.pack import Job
 from bench.results import Results
 from bench.schema import METRICS, TIMINGS
 
@@ -19,52 +17,70 @@ SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a r
 TOLERANCE = 1e-6  # relative: a fit alone equals the same fit in a stack but for rounding
 
 
-def due(results: Results, cells: Iterable[Cell], rows: pd.DataFrame) -> list[Cell]:
+def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
     """The cell to be repeated of each method, data set and protocol that has finished cells and no exclusive time.
 
-    It is that of the first finished split. `rows` are those of `bench.catalogue.rows_in`.
+    It is that of the first split that ended "ok".
     """
+    rows = results.rows()
     finished = rows[rows["status"] == "ok"]
-    key = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"]
-    exclusive = dict(zip(finished[key].itertuples(index=False, name=None), finished["exclusive"], strict=True))
-    groups: dict[str, list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: cell.split):
-        if identity(cell) in exclusive:
-            groups.setdefault(results.timing(cell).as_posix(), []).append(cell)
-    return [
-        own[0]
-        for own in groups.values()
-        if not results.timing(own[0]).exists() and not any(exclusive[identity(cell)] is True for cell in own)
-    ]
+    exclusive = set(_identities(finished[finished["exclusive"].eq(True)]))
+    known, groups = set(_identities(finished)), {}
+    for cell in sorted(cells, key=lambda cell: (cell.split, cell.seed)):
+        if _identity(cell) in known:
+            groups.setdefault(results.timing(cell), []).append(cell)
+    without = {path: own for path, own in groups.items() if not exclusive.intersection(map(_identity, own))}
+    return [own[0] for path, own in without.items() if not path.exists()]
 
 
-def identity(cell: Cell) -> tuple[Any, ...]:
-    """What names a cell, as in its row."""
-    return cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash, cell.split, cell.seed
+class Timings:
+    """Takes repeated cells in the place of a results folder, and keeps their times there if they gave the same numbers.
 
+    Attributes:
+        differing: the cells that did not, and in what.
+        failed: the cells that did not end "ok" this time, and how.
+    """
 
-def jobs_of(cells: Sequence[Cell], folder: Path, data_dir: Path | None, rows: Callable[[Cell], int]) -> list[Job]:
-    """One job for each cell, longest work first; what it tunes is kept in `folder`, which is to be empty."""
-    ordered = sorted(cells, key=lambda cell: -cell.work)
-    return [Job((cell,), (folder / f"{cell.key}.jsonl",), data_dir, rows(cell)) for cell in ordered]
+    def __init__(self, results: Results):
+        self._results = results
+        self.differing: dict[Cell, list[str]] = {}
+        self.failed: dict[Cell, str] = {}
 
-
-def timing_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a repeated cell's row."""
-    return {name: row.get(name) for name in TIMINGS.names}
+    def write(self, cell: Cell, row: dict[str, Any], tables: Mapping[str, Any]) -> None:
+        """Take a repeated cell's row."""
+        if row["status"] != "ok":
+            self.failed[cell] = row["status"]
+        elif found := differences(self._results.row(cell), row):
+            self.differing[cell] = found
+        else:
+            self._results.write_timing(cell, {name: row.get(name) for name in TIMINGS.names})
 
 
 def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
-    """The numbers that a repetition should have given again and did not, each with both values."""
-    found = [f"hparams {stored['hparams']}, now {repeated['hparams']}"] * (stored["hparams"] != repeated.get("hparams"))
-    for name in SAME:
-        before, now = stored.get(name), repeated.get(name)
-        if not _alike(before, now):
-            found.append(f"{name} {before}, now {now}")
-    return found
+    """The numbers that a repetition should have given again and did not, each with both values.
+
+    Where the code, the packages or the machine are others, that is said first.
+    """
+    found = [
+        f"{name} {stored[name]}, now {repeated.get(name)}"
+        for name in (*SAME, "hparams")
+        if not _alike(stored[name], repeated.get(name))
+    ]
+    reasons = ("code_revision", "versions", "data_sha256", "device", "host")
+    changed = [f"another {name.replace('_', ' ')}" for name in reasons if stored[name] != repeated.get(name)]
+    return [*changed, *found] if found else []
 
 
-def _alike(before: float | None, now: float | None) -> bool:
-    if before is None or now is None:
-        return before is now
-    return isclose(before, now, rel_tol=TOLERANCE) or (before != before and now != now)
+def _alike(before: Any, now: Any) -> bool:
+    if isinstance(before, float) and isinstance(now, float):
+        return isclose(before, now, rel_tol=TOLERANCE) or (before != before and now != now)
+    return before == now
+
+
+def _identity(cell: Cell) -> tuple[Any, ...]:
+    return cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash, cell.split, cell.seed
+
+
+def _identities(rows: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
+    key = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"]
+    return rows[key].itertuples(index=False, name=None)

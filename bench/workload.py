@@ -1,8 +1,10 @@
 """From cells to jobs on slots, longest first: what a run does, and what a dry run shows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -13,6 +15,13 @@ from bench.machine import this_machine
 from bench.packing import packs, rows_of, slots_per_device, stack_rows
 from bench.provenance import host
 from bench.slots import Slot, slots_on
+
+if TYPE_CHECKING:
+    from bench.pack import Job
+
+
+# (what has been measured, cells that are worth a probe, where to make it): sees to that
+Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Slot]], None]
 
 
 class Workload(NamedTuple):
@@ -30,8 +39,20 @@ class Workload(NamedTuple):
     estimates: list[Estimate]
     free_bytes: int
 
+    @property
+    def weights(self) -> dict[Cell, float] | None:
+        """How long each cell takes, in seconds; None where that is not known of any."""
+        if any(one.seconds is None for one in self.estimates):
+            return None
+        pairs = zip(self.packs, self.estimates, strict=True)
+        return {cell: one.seconds / len(pack) for pack, one in pairs for cell in pack}
 
-Measure = Callable[[Sequence[Cell], Callable[[Sequence[Cell], Callable[[], None]], None]], None]
+    def jobs(self, journal: Callable[[Cell], Path], data_dir: Path | None) -> list[Job]:
+        """The jobs; `journal` says where a cell's Optuna study is kept."""
+        from bench.pack import Job
+
+        pairs = zip(self.packs, self.rows, strict=True)
+        return [Job(pack, tuple(map(journal, pack)), data_dir, rows) for pack, rows in pairs]
 
 
 class Surroundings(NamedTuple):
@@ -56,7 +77,7 @@ class Surroundings(NamedTuple):
 
 
 def surroundings(devices: Sequence[str]) -> Surroundings:
-    """What those devices offer now. A GPU is asked by a process that ends at once, so that this one holds none of it."""
+    """What those devices offer now. A GPU is asked by a process that ends at once: this one is to hold none of it."""
     machine = this_machine()
     if list(devices) == ["cpu"]:
         return Surroundings(("cpu",), "cpu", machine.cores, machine.free_bytes)
@@ -82,7 +103,7 @@ def workload(
     rows: pd.DataFrame,
     *,
     each: int | None = None,
-    measure: Callable[[Calibrations, Sequence[Cell], Sequence[Slot]], None] | None = None,
+    measure: Measure | None = None,
     calibrations: Calibrations | None = None,
 ) -> Workload:
     """What is to be done about cells.
@@ -90,9 +111,9 @@ def workload(
     Args:
         todo: the cells.
         around: where.
-        rows: of `bench.catalogue.rows_in`, from which times are known.
+        rows: of `Results.rows`, from which times are known.
         each: slots on every device; as many as it has cores and memory for if None.
-        measure: is given cells that are worth a probe and where to make it, and sees to that; None for no probes.
+        measure: None for no probes.
         calibrations: what has been measured before, by default what the user's folder keeps.
     """
     kind = around.kind

@@ -72,7 +72,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     cut.write_bytes(cut.read_bytes()[:100])
     mended = run_all(*arguments)
     assert mended.returncode == 0
-    assert f"_{cut.name}.unreadable is no result file" in mended.stdout
+    assert f"_{cut.name}.unreadable: it cannot be read as Parquet" in mended.stderr
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
 
     third = run_all(*arguments, "--fresh")

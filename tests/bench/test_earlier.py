@@ -5,19 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import datasets
 from bench import earlier
-from bench.catalogue import rows_in
 from bench.cells import Cell
 from bench.earlier import beside, space_of_cell
 from bench.plan import Refused
 from bench.protocol import Protocol
 from bench.provenance import code_revision
-from bench.schema import CELLS, SCHEMA_VERSION
+from bench.results import Results
+from bench.schema import SCHEMA_VERSION
 
 CELL = Cell("uci", "diabetes", "map", 0, "paper", Protocol(), 0)
 HERE = code_revision()
@@ -49,22 +47,23 @@ def row(cell: Cell = CELL, **changes) -> dict:
 
 @pytest.fixture
 def stored(tmp_path):
-    """The rows of a folder with such cells, a file each."""
+    """The rows of a folder with such cells."""
 
     def make(*rows: dict) -> pd.DataFrame:
+        results = Results(tmp_path)
         for number, own in enumerate(rows):
-            path = tmp_path / "cells" / "some" / f"{number}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(pa.Table.from_pylist([own], schema=CELLS), path)
-        return rows_in(tmp_path)
+            protocol = Protocol(**json.loads(own["protocol"]))
+            cell = Cell(own["suite"], own["dataset"], own["method"], number, own["preset"], protocol, own["seed"])
+            results.write(cell, own | {"split": number})
+        return results.rows()
 
     return make
 
 
 def test_an_empty_folder_has_no_rows_and_nothing_to_say(tmp_path):
-    assert rows_in(tmp_path).empty
-    assert beside(rows_in(tmp_path), [CELL], None) == []
-    assert beside(rows_in(tmp_path), [], None) == []
+    assert Results(tmp_path).rows().empty
+    assert beside(Results(tmp_path).rows(), [CELL], None) == []
+    assert beside(Results(tmp_path).rows(), [], None) == []
 
 
 def test_what_was_made_alike_stands_beside_without_a_word(stored):

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from bench.calibration import Calibrations, Cost
-from bench.catalogue import COLUMNS
 from bench.cells import Cell
 from bench.estimates import EARLIER, GUESSED, PROBED, RELATED, SCALED, Estimates, seconds_of
+from bench.index import REMEMBERED, TYPES
 from bench.packing import ASSUMED, MIB, Need
 from bench.protocol import Protocol
 from bench.slots import Slot
@@ -20,22 +20,14 @@ COST = Cost(1.0, 0.0, 0.0, 0.0, 0.0, 100, 10, 0.9, 0.1, trials=4, fits_per_trial
 
 
 def row(cell: Cell = CELL, **changes) -> dict:
-    found = dict.fromkeys(COLUMNS) | {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
+    found = dict.fromkeys(REMEMBERED) | {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
     found |= {"split": cell.split, "preset": cell.preset, "seed": 0, "protocol": cell.protocol.to_json()}
     found |= {"protocol_hash": cell.protocol.hash, "status": "ok", "device": "cpu", "host": "here"}
     return found | changes
 
 
 def frame(*rows: dict) -> pd.DataFrame:
-    numbers = [
-        "tune_seconds",
-        "fit_seconds",
-        "predict_seconds_per_1000",
-        "elapsed_seconds",
-        "n_test",
-        "peak_memory_mib",
-    ]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(numbers, float))
+    return pd.DataFrame(rows, columns=list(REMEMBERED)).astype(TYPES)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from bench.cells import Cell
 from bench.estimates import EARLIER, GUESSED, PROBED, Estimate
-from bench.forecast import Line, lines, makespan
+from bench.forecast import START_SECONDS, Line, lines, makespan
 from bench.protocol import Protocol
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
@@ -25,7 +25,7 @@ CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
     ],
 )
 def test_each_job_goes_to_the_first_free_slot(seconds, slots, end):
-    assert makespan(seconds, slots) == end
+    assert makespan(seconds, slots) == (end + START_SECONDS if seconds else 0)
 
 
 def test_a_line_sums_up_the_jobs_of_a_data_set():

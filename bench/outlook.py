@@ -48,10 +48,9 @@ def show(console: Console, load: Workload) -> None:
         "for each",
         soft_wrap=True,
     )
+    if None in seconds:
+        console.print("How long it takes is not known: nothing like it has run here, and no probe succeeded.")
     if None in seconds or not seconds:
-        console.print(
-            "How long it takes is not known: nothing like it has run here, and no probe succeeded." * bool(seconds)
-        )
         return
     named = ", ".join(
         f"{_name(pack)} {duration(one)}" for pack, one in list(zip(load.packs, seconds, strict=True))[:LONGEST]

@@ -19,10 +19,20 @@ CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
 def row(cell: Cell = CELL, **changes) -> dict:
     return {
         **{name: getattr(cell, name) for name in ("suite", "dataset", "method", "split", "preset", "seed")},
-        "schema_version": SCHEMA_VERSION, "protocol": cell.protocol.to_json(), "protocol_hash": cell.protocol.hash,
-        "status": "ok", "code_revision": "abc", "versions": "{}", "device": "cpu", "host": "here",
-        "finished_at": datetime(2026, 1, 2, tzinfo=UTC), "exclusive": False, "nmll": 1.5, "hparams": '{"lr": 0.1}',
-        "rmse": 2.5, "fit_seconds": 9.0,
+        "schema_version": SCHEMA_VERSION,
+        "protocol": cell.protocol.to_json(),
+        "protocol_hash": cell.protocol.hash,
+        "status": "ok",
+        "code_revision": "abc",
+        "versions": "{}",
+        "device": "cpu",
+        "host": "here",
+        "finished_at": datetime(2026, 1, 2, tzinfo=UTC),
+        "exclusive": False,
+        "nmll": 1.5,
+        "hparams": '{"lr": 0.1}',
+        "rmse": 2.5,
+        "fit_seconds": 9.0,
         **changes,
     }
 
@@ -66,7 +76,10 @@ def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results):
     timings.write(CELL, row(fit_seconds=0.25, exclusive=True), {})
     (kept,) = pq.read_table(results.timing(CELL), schema=TIMINGS).to_pylist()
     assert {name: kept[name] for name in ("dataset", "method", "split", "fit_seconds")} == {
-        "dataset": "yacht", "method": "map", "split": 0, "fit_seconds": 0.25
+        "dataset": "yacht",
+        "method": "map",
+        "split": 0,
+        "fit_seconds": 0.25,
     }
     assert "nmll" not in kept
     assert due(results, cells) == []

@@ -175,8 +175,11 @@ def main(
         if not fresh:
             console.show_beside(beside(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
-        around, probes = surroundings(places), outlook.measuring(console.err, data_dir)
-        measure = probes if dry_run or around.kind == "cuda" else None  # a CPU's work begins at once
+        around, measure = surroundings(places), None  # a CPU's work begins at once
+        if dry_run:
+            measure = outlook.measuring(console.err, data_dir, outlook.PATIENCE_SECONDS)
+        elif around.kind == "cuda":
+            measure = outlook.measuring(console.err, data_dir)  # a GPU's memory does not stretch
         load = workload(todo, around, results.rows(), each=workers, measure=measure)
         console.show_plan(protocol_of(request), wanted, todo, load.slots)
         console.show_excluded(without)

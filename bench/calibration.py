@@ -9,13 +9,14 @@ The measurement itself is `bench.probe`, made in a process of its own.
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import datasets
 from bench.cells import Cell
@@ -118,29 +119,42 @@ class Calibrations:
         return None
 
     def measure(
-        self, cells: Iterable[Cell], slots: Sequence[Slot], data_dir: Path | None, done: Callable[[], None]
+        self,
+        cells: Iterable[Cell],
+        slots: Sequence[Slot],
+        data_dir: Path | None,
+        done: Callable[[], None] = lambda: None,
+        seconds: float = inf,
     ) -> None:
         """Measure each of the cells and keep what is found; one that fails, or takes too long, is left out.
 
         Args:
             slots: on each of which one measurement is made at a time; on GPUs they had better be exclusive.
             done: called after each measurement, from several threads.
+            seconds: after which no other measurement begins.
         """
-        waiting: SimpleQueue[Cell] = SimpleQueue()
+        waiting, end = SimpleQueue(), time.monotonic() + seconds
         for cell in cells:
             waiting.put(cell)
+
+        def next_one() -> Cell | None:
+            with suppress(Empty):
+                return waiting.get_nowait() if time.monotonic() < end else None
+            return None
+
         with ThreadPoolExecutor(len(slots)) as pool:
-            for ended in [pool.submit(self._measure_on, slot, waiting, data_dir, done) for slot in slots]:
+            for ended in [pool.submit(self._measure_on, slot, next_one, data_dir, done) for slot in slots]:
                 ended.result()
 
-    def _measure_on(self, slot: Slot, waiting: SimpleQueue, data_dir: Path | None, done: Callable[[], None]) -> None:
+    def _measure_on(
+        self, slot: Slot, next_one: Callable[[], Cell | None], data_dir: Path | None, done: Callable[[], None]
+    ) -> None:
         from bench.probe import probe
         from bench.supervisor import Supervised
 
         child = None
         try:
-            while not waiting.empty():
-                cell = waiting.get_nowait()
+            while (cell := next_one()) is not None:
                 if child is None or not child.alive:
                     child = Supervised(slot.environment)
                 with suppress(Exception):  # whatever is wrong will be told when the cell itself runs

@@ -80,13 +80,17 @@ class Estimates:
         return cost.need if cost else ASSUMED
 
     def worth_probing(self) -> list[Cell]:
-        """Cells that have not been probed yet: each method's with the fewest and the most features without rows."""
-        found = []
+        """Cells that have not been probed, of whose method on their data there are no rows.
+
+        Each method's with the most features, then each one's with the fewest: what lies between follows from those.
+        """
+        most, fewest = [], []
         for peers in self._peers.values():
-            unknown = (cell for cell in peers.values() if self._of([cell], 1).basis not in (EARLIER, SCALED))
-            ends = sorted(unknown, key=_features)
-            found += [*ends[:1], *ends[-1:]]
-        return [cell for cell in dict.fromkeys(found) if self._cost(cell) is None]
+            unknown = [cell for cell in peers.values() if self._of([cell], 1).basis not in (EARLIER, SCALED)]
+            if unknown:
+                most.append(max(unknown, key=_features))
+                fewest.append(min(unknown, key=_features))
+        return [cell for cell in dict.fromkeys(most + fewest) if self._cost(cell) is None]
 
     def forget(self) -> None:
         """Look again at what has been measured."""

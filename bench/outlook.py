@@ -1,6 +1,7 @@
 """What a dry run shows: the plan, and how long it may take."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 from rich.console import Console
@@ -13,20 +14,19 @@ from bench.cells import Cell
 from bench.forecast import lines, makespan
 from bench.packing import MIB
 from bench.slots import Slot
-from bench.workload import Workload
+from bench.workload import Measure, Workload
 
 LONGEST = 3  # jobs that are named
+PATIENCE_SECONDS = 20  # for probes, which are kept: the next dry run goes on with those that are left
 
 
-def measuring(
-    console: Console, data_dir: Path | None
-) -> Callable[[Calibrations, Sequence[Cell], Sequence[Slot]], None]:
-    """Makes probes, as `bench.workload.workload` asks for them, under a bar."""
+def measuring(console: Console, data_dir: Path | None, seconds: float = inf) -> Measure:
+    """Makes probes, as `bench.workload.workload` asks for them, under a bar; none begins after so many seconds."""
 
     def measure(calibrations: Calibrations, cells: Sequence[Cell], slots: Sequence[Slot]) -> None:
         with Progress(console=console, transient=True) as progress:
             bar = progress.add_task("probing how long methods take", total=len(cells))
-            calibrations.measure(cells, slots, data_dir, lambda: progress.advance(bar))
+            calibrations.measure(cells, slots, data_dir, lambda: progress.advance(bar), seconds)
 
     return measure
 

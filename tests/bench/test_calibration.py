@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+import methods
 from bench import calibration
 from bench.calibration import Calibrations, Cost
 from bench.cells import Cell
@@ -130,3 +131,23 @@ def test_every_number_survives_being_kept(kept):
     assert len(asdict(odd)) == 16
     kept._keep(CELL, odd)
     assert kept.kept(CELL) == odd
+
+
+# Measuring, in processes of their own.
+
+
+def test_what_can_be_measured_is_kept_and_what_cannot_is_left_out(faulty, tmp_path):
+    short = Protocol(epochs=1, trials=1, folds=2)
+    good, bad = (Cell("uci", "diabetes", method, 0, "p", short, 0) for method in ("map", "raise"))
+    assert methods.problem_with("raise") is None
+    found, done = Calibrations(Slot("cpu 0"), tmp_path / "kept"), []
+    found.measure([bad, good], [Slot("cpu 0")], None, lambda: done.append(1))
+    assert found.kept(good).update > 0
+    assert found.kept(bad) is None
+    assert len(done) == 2
+
+
+def test_when_time_is_up_nothing_else_begins(tmp_path):
+    found = Calibrations(Slot("cpu 0"), tmp_path)
+    found.measure([CELL], [Slot("cpu 0")], None, seconds=0)
+    assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -218,6 +219,25 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
     assert row["error_class"] == "ValueError"
     assert row["hparams"]
     pa.Table.from_pylist([row], schema=CELLS)
+
+
+@pytest.mark.parametrize(
+    ("made", "got"),
+    [
+        (lambda found: Normals(found.mean.T, found.variance.T), r"a Normals of the shapes \((\d+), 1\), \(\1, 1\)$"),
+        (lambda found: Normals(found.mean, found.variance[0]), r"a Normals of the shapes \(1, (\d+)\), \(\1,\)$"),
+        (lambda found: found.mean, r"a Tensor of the shapes \(1, \d+\)$"),
+        (lambda found: None, "a NoneType of no tensors$"),
+    ],
+)
+def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):
+    real = methods.get("map").__class__.predict
+    monkeypatch.setattr("methods.map.MAP.predict", lambda *arguments: made(real(*arguments)))
+    row = outcome_of(job("map")).row
+    assert (row["status"], row["error_class"]) == ("failed", "TypeError")
+    said = row["error"].strip().splitlines()[-1]
+    assert re.search(r"map\.predict must return, for the (\d+) points .* the shape \(S, \1\), or .*\(S, \1, C\)", said)
+    assert re.search(got, said)
 
 
 def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):

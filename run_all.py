@@ -1,6 +1,9 @@
 """The front door: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -24,7 +27,7 @@ from bench.plan import (
     runnable,
 )
 
-INTERRUPTED = 130
+NOT_OK, REFUSED, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
 WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
 
 app = typer.Typer(
@@ -84,7 +87,16 @@ def main(
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
     devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
     workers: Annotated[
-        int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1, rich_help_panel=WHERE)
+        int | None,
+        typer.Option(
+            help="Processes on the CPU, or on each GPU; by default as many as cores and memory allow.",
+            min=1,
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(help="Seconds that a cell may take at each of its two tries.", min=1, rich_help_panel=WHERE),
     ] = None,
     out: Annotated[
         Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
@@ -100,7 +112,16 @@ def main(
         bool, typer.Option("--list", help="Show what there is; run nothing.", rich_help_panel=OTHERWISE)
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would run; run and fetch nothing.", rich_help_panel=OTHERWISE)
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what would run, and for how long; fetch nothing.", rich_help_panel=OTHERWISE
+        ),
+    ] = False,
+    timing: Annotated[
+        bool,
+        typer.Option(
+            "--timing", help="Then repeat one cell of each method and data set alone.", rich_help_panel=OTHERWISE
+        ),
     ] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.", rich_help_panel=OTHERWISE)
@@ -132,7 +153,7 @@ def main(
         request = Request(suite, preset, *named, numbers, changes | others, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
-        slots = parse_devices(devices)
+        places = parse_devices(devices)
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
@@ -146,33 +167,99 @@ def main(
         wanted = cells(request, {name: chosen[name] for name in here}, usable, without)
     except Refused as refusal:
         console.show_refusal(str(refusal))
-        raise typer.Exit(2) from None
+        raise typer.Exit(REFUSED) from None
 
+    from bench import outlook
+    from bench.earlier import beside
+    from bench.lock import locked
     from bench.results import Results
+    from bench.workload import surroundings, workload
 
-    results = Results(out)
-    if fresh and not dry_run and (aside := results.put_aside()):
-        console.say(f"Old results moved to {aside}")
-    if not dry_run:
-        for path in results.put_aside_unreadable(wanted):
-            console.say(f"{path} is no result file; its cell runs again")
-    todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
-    n_workers = workers or console.default_workers(slots)
-    console.show_plan(protocol_of(request), wanted, todo, slots, n_workers)
-    console.show_excluded(without)
-    if dry_run:
-        return
-    results.note_missing(missing)
+    with _stops(out), nullcontext() if dry_run else locked(out):
+        results = Results(out)
+        if fresh and not dry_run and (aside := results.put_aside()):
+            console.say(f"Old results moved to {aside}")
+        if not dry_run:
+            console.show_strange(results.mend())
+        if not fresh:
+            console.show_beside(beside(results.rows(), wanted, data_dir))
+        todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
+        around, measure = surroundings(places), None  # a CPU's work begins at once
+        if dry_run:
+            measure = outlook.measuring(console.err, data_dir, outlook.PATIENCE_SECONDS)
+        elif around.kind == "cuda":
+            measure = outlook.measuring(console.err, data_dir)  # a GPU's memory does not stretch
+        load = workload(todo, around, results.rows(), each=workers, measure=measure)
+        console.show_plan(protocol_of(request), wanted, todo, load.slots)
+        console.show_excluded(without)
+        if dry_run:
+            outlook.show(console.out, load)
+            return
+        results.note_missing(missing)
 
-    interrupted = console.run(results, todo, data_dir, slots, n_workers)
-    import leaderboards
+        interrupted = _run(results, load, results.journal, data_dir, timeout) if todo else False
+        same = True
+        if timing and not interrupted:
+            interrupted, same = _time(results, wanted, around, data_dir, timeout)
+        import leaderboards
 
-    page = leaderboards.build(out, html or out / "html")
-    console.show_outcome(leaderboards.export(out), wanted, results, missing, page)
+        page = leaderboards.build(out, html or out / "html")
+        console.show_outcome(leaderboards.export(out), wanted, results, missing, page)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
-    if any(status != "ok" for status in results.statuses(wanted).values()):
-        raise typer.Exit(1)
+    if not same or any(status != "ok" for status in results.statuses(wanted).values()):
+        raise typer.Exit(NOT_OK)
+
+
+@contextmanager
+def _stops(out: Path) -> Iterator[None]:
+    """Makes a line and an exit code of what can stop a run that had begun, or was about to."""
+    from bench.lock import InUse
+    from bench.storage import NotStored, cannot_store
+
+    try:
+        yield
+    except (InUse, Refused) as refusal:
+        console.show_refusal(str(refusal))
+        raise typer.Exit(REFUSED) from None
+    except NotStored as problem:
+        console.show_not_stored(problem.reason, out, problem.cells)
+    except OSError as problem:
+        if not cannot_store(problem, [out]):
+            raise
+        console.show_not_stored(problem, out)
+    else:
+        return
+    raise typer.Exit(NOT_STORED)
+
+
+def _run(store, load, journal, data_dir: Path | None, timeout: float | None) -> bool:
+    """Whether Ctrl-C ended it."""
+    from bench.attempt import NoProcess
+    from bench.runner import run
+
+    try:
+        return run(store, load.jobs(journal, data_dir), load.slots, timeout, load.weights)
+    except NoProcess as problem:
+        console.show_no_process(problem)
+        raise typer.Exit(NO_PROCESS) from None
+
+
+def _time(results, wanted, around, data_dir: Path | None, timeout: float | None) -> tuple[bool, bool]:
+    """Whether Ctrl-C ended the timing pass, and whether every repeated cell gave its numbers again."""
+    from bench.timing import Timings, due
+    from bench.workload import workload
+
+    cells = due(results, wanted)
+    console.show_timing(cells)
+    if not cells:
+        return False, True
+    timings = Timings(results)
+    with TemporaryDirectory() as folder:  # for studies that know nothing yet, so that all of the search is timed
+        load = workload(cells, around, results.rows(), each=1)
+        interrupted = _run(timings, load, lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, timeout)
+    console.show_repeated(timings.differing, timings.failed)
+    return interrupted, not timings.differing and not timings.failed
 
 
 if __name__ == "__main__":

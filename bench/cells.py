@@ -1,9 +1,7 @@
-"""A cell: the unit of resume and of results. A pack of cells: the unit of work."""
+"""A cell: the unit of resume and of results."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from math import ceil
+from dataclasses import dataclass
 
 import datasets
 from bench.protocol import Protocol
@@ -56,7 +54,7 @@ class Cell:
         if isinstance(source, StreamSource):
             length = min(self.protocol.stream_length, source.max_length or self.protocol.stream_length)
             return length * (1 + source.n_features / STREAM_DIM_OF_OVERHEAD)
-        rows = source.n_rows
+        rows = min(source.n_rows, self.protocol.max_train or source.n_rows)
         minibatches = self.protocol.epochs * rows / self.protocol.batch_size
         if self.protocol.max_minibatches:
             minibatches = min(minibatches, self.protocol.max_minibatches)
@@ -82,16 +80,3 @@ def cells_of(
         for split in splits[name]
     ]
     return sorted(cells, key=lambda cell: -cell.work)
-
-
-def packs(cells: Sequence[Cell], largest: int, workers: int) -> list[tuple[Cell, ...]]:
-    """The cells in packs that differ in their split alone, for one worker to train side by side.
-
-    A pack has `largest` cells at most, and no more than leave some for every worker.
-    """
-    size = max(1, min(largest, ceil(len(cells) / workers)))
-    found = []
-    for _, group in groupby(cells, key=lambda cell: replace(cell, split=0)):
-        own = list(group)
-        found += [tuple(own[first : first + size]) for first in range(0, len(own), size)]
-    return found

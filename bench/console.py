@@ -1,27 +1,28 @@
 """What a person sees while `run_all.py` works."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 import datasets
 import methods
-from bench.cells import Cell, packs
+from bench.cells import Cell
 from bench.plan import Missing
 from bench.protocol import Protocol
 from bench.schema import STATUSES
 from bench.suites import SUITES
 
+if TYPE_CHECKING:
+    from bench.slots import Slot
+
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
-POLL_SECONDS = 0.5
-ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -85,9 +86,7 @@ def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
         say(f"  {method} is not for {', '.join(names)}: {reason}")
 
 
-def show_plan(
-    named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[str], workers: int
-) -> None:
+def show_plan(named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[Slot]) -> None:
     """What is about to run."""
     preset, protocol = named
     if wanted:
@@ -99,96 +98,59 @@ def show_plan(
         say(f"  {name}: {own} methods x {max(per_method)} splits")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
-    say(f"{len(wanted)} cells{finished}; {workers} worker(s) on {', '.join(slots)}")
+    say(f"{len(wanted)} cells{finished}; {len(slots)} worker(s) on {', '.join(dict.fromkeys(map(_place, slots)))}")
 
 
-def default_workers(slots: Sequence[str]) -> int:
-    """One process per core, or per GPU."""
-    import joblib
-
-    return joblib.cpu_count() if slots == ["cpu"] else len(slots)
+def _place(slot: Slot) -> str:
+    return slot.name.rpartition(" ")[0]
 
 
-def run(results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[str], workers: int) -> bool:
-    """Run cells and store each as it finishes, under a progress bar; True if Ctrl-C ended it."""
-    if not todo:
-        return False
-    import torch
+def show_beside(sentences: Sequence[str]) -> None:
+    """What is in the results folder already and was made otherwise."""
+    for sentence in sentences:
+        err.print(f"[yellow]Note:[/] {escape(sentence)}", soft_wrap=True)
 
-    from bench.pack import MAX_PACK, Job
-    from bench.scheduler import run_jobs
 
-    largest = min(MAX_PACK[torch.device(slot).type] for slot in slots)
-    jobs = [
-        Job(pack, tuple(map(results.journal, pack)), data_dir, slots[number % len(slots)])
-        for number, pack in enumerate(packs(todo, largest, workers))
-    ]
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[done]}/{task.fields[cells]} cells"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(elapsed_when_finished=False),
+def show_timing(cells: Sequence[Cell]) -> None:
+    """What is about to be timed."""
+    if cells:
+        say(f"Timing pass: {len(cells)} cell(s) again, one of each method and data set, alone on the device")
+    else:
+        say("Timing pass: every method that has finished has its times already")
+
+
+def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell, str]) -> None:
+    """Cells that did not give their numbers again, whose times are not kept."""
+    for cell, numbers in differing.items():
+        told = f"{cell.key} gave other numbers when it was repeated: {'; '.join(numbers)}"
+        err.print(f"[bold red]NOT THE SAME:[/] {escape(told)}", soft_wrap=True)
+    for cell, status in failed.items():
+        err.print(f"[red]Not timed:[/] {escape(cell.key)} {status} when it was repeated", soft_wrap=True)
+
+
+def show_strange(renamed: Sequence[tuple[Path, str]]) -> None:
+    """Files that lay where results do, and were put aside."""
+    for path, why in renamed:
+        err.print(
+            f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; whoever asks for its cell has it run again",
+            soft_wrap=True,
+        )
+
+
+def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -> None:
+    """Why the run ended early, and how to go on."""
+    lost = f"{', '.join(cell.key for cell in cells)} not stored: " if cells else ""
+    remedy = "Make room there, or make it writable; the same command then goes on from here"
+    err.print(
+        f"[red]Stopped:[/] {escape(lost)}{escape(str(reason))}.\n"
+        f"  What was finished before is kept in {escape(str(folder))}. {remedy}.",
+        soft_wrap=True,
     )
-    with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
-        bar = progress.add_task("running", total=sum(cell.work for cell in todo), done=0, cells=len(todo))
-        running = {cell: job for job in jobs for cell in job.cells}
-        try:
-            with closing(run_jobs(jobs, workers)) as outcomes, _polling(progress, bar, running):
-                for outcome in outcomes:
-                    results.write(outcome.cell, outcome.row, outcome.tables)
-                    del running[outcome.cell]
-                    progress.update(bar, done=len(todo) - len(running), description=_name(outcome.cell))
-                    _show_finished(progress.console, outcome)
-        except KeyboardInterrupt:
-            said = f"{len(todo) - len(running)} cells finished; the same command goes on from here."
-            progress.console.print(f"[yellow]Interrupted:[/] {said}")
-            return True
-    return False
 
 
-@contextmanager
-def _polling(progress: Progress, bar: TaskID, running: dict) -> Iterator[None]:
-    """Keeps the bar at the work of all cells less what is left of those in `running`, cells under way included.
-
-    What jobs do besides training is told in the bar's description, or once on a line where no bar can be seen.
-    """
-    from bench.scheduler import told
-
-    total, stop, announced = progress.tasks[bar].total, Event(), set()
-
-    def poll() -> None:
-        while not stop.wait(POLL_SECONDS):
-            now = dict(running)
-            states = {job: told(job) for job in set(now.values())}
-            left = sum(cell.work * (1 - states[job].done) for cell, job in now.items())
-            progress.update(bar, completed=total - left)
-            for state in states.values():
-                if state.aside:
-                    progress.update(bar, description=f"{state.aside}: {state.aside_done:.0%}")
-                if state.aside and state.aside not in announced and not progress.console.is_terminal:
-                    announced.add(state.aside)
-                    progress.console.print(state.aside)
-
-    thread = Thread(target=poll, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        progress.update(bar, completed=total - sum(cell.work for cell in running))
-
-
-def _show_finished(console: Console, outcome) -> None:
-    """A line about a cell that went wrong; about every cell where no bar can be seen."""
-    if outcome.row["status"] != "ok":
-        last_line = escape(outcome.row["error"].strip().splitlines()[-1])
-        console.print(f"[red]{outcome.row['status']}[/] {outcome.cell.key}: {last_line}")
-    elif not console.is_terminal:
-        name = next(name for name in SUITES[outcome.cell.suite].headline if outcome.row.get(name) is not None)
-        console.print(f"{outcome.cell.key}: {name} {outcome.row[name]:.3f}")
+def show_no_process(problem: Exception) -> None:
+    """Why nothing can be run."""
+    err.print(f"[red]Stopped:[/] {escape(str(problem))}", soft_wrap=True)
 
 
 def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
@@ -239,7 +201,3 @@ def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Tabl
 def _figure(row) -> str:
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
     return f"{row.mean:.2f}±{row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"
-
-
-def _name(cell: Cell) -> str:
-    return f"{cell.dataset} {cell.method} split {cell.split}"

@@ -29,7 +29,7 @@ class Kind:
 
     @property
     def pack(self) -> type:
-        """What is called with (job, found, tell) and whose `go` gives the ends of the job's cells."""
+        """What is called with (job, device, found, tell) and whose `go` gives the ends of the job's cells."""
         return resolve_name(self.runner)
 
     def names(self) -> tuple[str, ...]:
@@ -57,6 +57,17 @@ class Kind:
             f"{'no tuning' if protocol.sampler == 'centre' else searched}, {protocol.epochs} epochs of batches of "
             f"{protocol.batch_size}{limit}, {protocol.samples} test samples"
         )
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        """Rows of the largest stack that a cell fills by itself: the most trials at a time, on every fold, all members.
+
+        0 where fits are trained one after the other.
+        """
+        from bench.tuner import rounds
+
+        used = methods.get(method)
+        fits = [(end - start) * protocol.folds for start, end in rounds(protocol)]
+        return max([1, *fits]) * used.members if used.stackable else 0
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
         """What besides the data is missing here to run a data set, and the remedy; None if nothing is."""
@@ -87,6 +98,9 @@ class Streams(Kind):
     def in_words(self, protocol: Protocol) -> str:
         return f"streams of up to {protocol.stream_length:,} vectors"
 
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        return 1
+
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         return estimators.excludes(method, dataset)
 
@@ -95,6 +109,9 @@ class Images(Kind):
     """Cells in which one network at a time is trained on images."""
 
     of_images = True
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        return 0
 
     def in_words(self, protocol: Protocol) -> str:
         searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-from optuna.distributions import distribution_to_json
 
 import datasets
 from bench.cells import Cell
@@ -25,13 +24,12 @@ from bench.progress import Progress, Tell
 from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.seeds import seed_of
-from bench.stack import Stack
-from bench.tasks import method_for, space_of, task_of
+from bench.stack import Execution, Stack
+from bench.tasks import as_json, method_for, space_of, task_of
 from bench.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
 from methods.base import Method
 
-MAX_STACK_ROWS = {"cpu": 150, "cuda": 4096}  # on a CPU core larger stacks gain little and cost memory
-MAX_PACK = {"cpu": 5, "cuda": 20}  # cells side by side: their final fits fill a stack, and no more is lost at a stop
+STACK_ROWS = 150  # on a CPU core larger stacks gain little and cost memory
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,13 @@ class Job:
         cells: to be run.
         journals: the file of each cell's Optuna study.
         data_dir: data directory, or None for the default.
-        device: torch device name.
+        stack_rows: the most that train at a time; the slot has memory for so many.
     """
 
     cells: tuple[Cell, ...]
     journals: tuple[Path, ...]
     data_dir: Path | None
-    device: str
+    stack_rows: int = STACK_ROWS
 
     def alone(self) -> list["Job"]:
         """One job for each cell."""
@@ -76,8 +74,8 @@ class End:
 class Pack(ABC):
     """The steps of a job; what one finds out about a cell goes into `found` at once, and a later failure keeps it."""
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
-        self.cells, self.journals, self.device, self.found = job.cells, job.journals, torch.device(job.device), found
+    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
+        self.cells, self.journals, self.device, self.found = job.cells, job.journals, device, found
         first = job.cells[0]
         self.protocol, self.data_dir = first.protocol, job.data_dir
         self.dataset = datasets.load(first.dataset, job.data_dir)
@@ -96,10 +94,9 @@ class Pack(ABC):
         self.task = task_of(first.suite, first.dataset, self.protocol)
         self.method = method_for(first.method, self.task)
         self.space = space_of(self.method, self.task, self.protocol)
-        searched = json.dumps({name: json.loads(distribution_to_json(one)) for name, one in self.space.items()})
         for own in found:
-            own["search_space"] = searched
-        self.limit = max(1, MAX_STACK_ROWS[self.device.type] // self.method.members) if self.method.stackable else 1
+            own["search_space"] = as_json(self.space)
+        self.limit = max(1, job.stack_rows // self.method.members) if self.method.stackable else 1
         self._tell = tell
 
     objective: str  # the column of the schema that holds the score of the chosen trial
@@ -107,6 +104,7 @@ class Pack(ABC):
     standardise: bool = True  # whether each fit standardises its data by its own rows
     dtype: torch.dtype = torch.float32
     effort: float = 1.0  # how many times the protocol's epochs
+    execution: Execution = "traced"  # of the stacks
 
     @cached_property
     def search(self) -> Protocol:
@@ -159,6 +157,10 @@ class Pack(ABC):
             for number, end in zip(here, self._finals(here, tuned), strict=True):
                 ends[number] = end
         return ends
+
+    def points(self, number: int) -> int:
+        """How many inputs the final fit of cell `number` predicts at."""
+        return len(self.splits[number].test) + len(self.dataset.ood)
 
     def final_seed(self, number: int) -> int:
         """Seed of the final fit of cell `number`."""
@@ -237,6 +239,7 @@ class Pack(ABC):
             fits,
             schedule,
             standardise=self.standardise,
+            execution=self.execution,
             dtype=self.dtype,
             stacked=method.stackable,
             watch=self.progress.next_stack(schedule.plan.n_updates),

@@ -123,12 +123,14 @@ def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]
     from bench.tasks import task_of
 
     _, protocol = protocol_of(request)
-    excludes = suite_of(request).kind.excludes
-    reasons = {
-        (method, name): excludes(method, name, partial(task_of, request.suite, name, protocol))
-        for method in method_names
-        for name in names
-    }
+
+    def excludes(method: str, name: str) -> str | None:
+        try:
+            return suite_of(request).kind.excludes(method, name, partial(task_of, request.suite, name, protocol))
+        except Exception as problem:  # a stranger's method has its own say in this
+            return f"asking it whether it is ended with {type(problem).__name__}: {problem}"
+
+    reasons = {(method, name): excludes(method, name) for method in method_names for name in names}
     return {pair: reason for pair, reason in reasons.items() if reason}
 
 

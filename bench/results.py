@@ -3,39 +3,44 @@
     OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
     OUT/predictions/...the same...
     OUT/studies/...the same, .jsonl: Optuna journals
+    OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
     OUT/superseded/N/...: what `--fresh` put aside
+    OUT/index.jsonl: what the first folder holds
 
-A cell's file is written last, under a temporary name, and renamed: it is there and whole, or not there. Nothing is
+A cell's file is written last, under a temporary name, and renamed: it is there and whole, or not there. No result is
 ever rewritten.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench import index
 from bench.cells import Cell
 from bench.plan import Missing
-from bench.schema import CELLS, TABLES
+from bench.schema import CELLS, TABLES, TIMINGS, timing_key
+from bench.storage import write_atomically
 
-PARTS = ("cells", *TABLES, "studies", "unavailable.json")
+PARTS = ("cells", *TABLES, "studies", "timings", "unavailable.json", index.NAME)
 
 
 class Results:
-    """The results folder `out`."""
+    """The results folder `out`, as it is when it is first asked."""
 
     def __init__(self, out: Path):
         self.out = Path(out)
 
     def has(self, cell: Cell) -> bool:
         """Whether the cell is finished, in whatever status."""
-        return self._path("cells", cell).exists()
+        return cell.key in self._index.rows
 
     def journal(self, cell: Cell) -> Path:
         """Where the cell's Optuna study is kept."""
@@ -47,33 +52,45 @@ class Results:
         `row` must have a value for every field of the schema that is not nullable.
         """
         for part, table in tables.items():
-            _write_atomically(table, self._path(part, cell))
-        _write_atomically(pa.Table.from_pylist([row], schema=CELLS), self._path("cells", cell))
+            write_atomically(_parquet(table), self._path(part, cell))
+        path = self._path("cells", cell)
+        write_atomically(_parquet(pa.Table.from_pylist([row], schema=CELLS)), path)
+        self._index.add(path, cell.key, row)
+
+    def rows(self) -> pd.DataFrame:
+        """`bench.index.REMEMBERED` of all cells in the folder, those of other runs included."""
+        return pd.DataFrame(self._index.rows.values(), columns=list(index.REMEMBERED)).astype(index.TYPES)
+
+    def row(self, cell: Cell) -> dict[str, Any]:
+        """The row of a finished cell; columns that its file lacks are None."""
+        (row,) = pq.read_table(self._path("cells", cell)).to_pylist()
+        return dict.fromkeys(CELLS.names) | row
+
+    def timing(self, cell: Cell) -> Path:
+        """Where the times of the cell's method on its data set, alone on a device, are kept."""
+        key = timing_key(cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash)
+        return self.out / "timings" / f"{key}.parquet"
+
+    def write_timing(self, cell: Cell, timing: dict[str, Any]) -> None:
+        """Store the times of a repeated cell, a row of `bench.schema.TIMINGS`."""
+        write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(cell))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
         """Record for the page which data sets the latest run could not have."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        (self.out / "unavailable.json").write_text(json.dumps([asdict(one) for one in missing], indent=1))
+        noted = json.dumps([asdict(one) for one in missing], indent=1)
+        write_atomically(noted.encode(), self.out / "unavailable.json")
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
         """The status of those of the cells that are finished."""
-        return {
-            cell: pq.read_table(path, columns=["status"])["status"][0].as_py()
-            for cell in cells
-            if (path := self._path("cells", cell)).exists()
-        }
+        known = self._index.rows
+        return {cell: known[cell.key]["status"] for cell in cells if cell.key in known}
 
-    def put_aside_unreadable(self, cells: Sequence[Cell]) -> list[Path]:
-        """Rename those of the cells' files that are no Parquet, so that they run again; returns the new names."""
-        renamed = []
-        for path in (self._path("cells", cell) for cell in cells):
-            try:
-                if path.exists():
-                    pq.read_metadata(path)
-            except pa.ArrowInvalid:
-                # Readers of the folder as one data set pass over names that begin with an underscore.
-                renamed.append(path.rename(path.with_name(f"_{path.name}.unreadable")))
-        return renamed
+    def mend(self) -> list[tuple[Path, str]]:
+        """Remove what a killed run had not finished, and put aside files that are not what their place says.
+
+        Returns the new names of the latter, and why; their cells run again.
+        """
+        return self._index.mend()
 
     def put_aside(self) -> Path | None:
         """Move everything to a numbered folder under OUT/superseded, so that the next run starts over."""
@@ -87,16 +104,18 @@ class Results:
         aside.mkdir(parents=True)
         for path in present:
             path.rename(aside / path.name)
+        self.__dict__.pop("_index", None)
         return aside
+
+    @cached_property
+    def _index(self) -> index.Index:
+        return index.Index(self.out)
 
     def _path(self, part: str, cell: Cell) -> Path:
         return self.out / part / f"{cell.key}.parquet"
 
 
-def _write_atomically(table: pa.Table, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    pq.write_table(table, temporary, compression="zstd")
-    with temporary.open("rb") as written:
-        os.fsync(written.fileno())
-    os.replace(temporary, path)
+def _parquet(table: pa.Table) -> bytes:
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content, compression="zstd")
+    return content.getvalue().to_pybytes()

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from datasets import Standardisation
 from methods.base import Method
 from methods.noise import Noise
 from methods.precision import Mixed
-from methods.predictive import Predictive
+from methods.predictive import Classes, Normals, Predictive
 from methods.problem import Batch, Problem, Step, Sweep, Task
 
 
@@ -158,9 +159,17 @@ class Model:
         return self.method.diagnostics(self._problem(row), posterior, SimpleNamespace(**row.hparams))
 
     def predict(self, row: Row, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
-        """The predictive at x (n, P) in original units."""
+        """The predictive at x (n, P) in original units. Raises TypeError where the method's is of another shape."""
         x, hparams = self._standardised(row, x), SimpleNamespace(**row.hparams)
-        return self.method.predict(self._problem(row), posterior, x, hparams, noise, n_samples)
+        found = self.method.predict(self._problem(row), posterior, x, hparams, noise, n_samples)
+        if not _is_predictive(found, len(x)):
+            got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(found) if isinstance(leaf, Tensor))
+            raise TypeError(
+                f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
+                f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C); it "
+                f"returned a {type(found).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
+            )
+        return found
 
     def _standardised(self, row: Row, x: Tensor) -> Tensor:
         if x.dtype == torch.uint8:  # images: double precision would cost time and memory for nothing
@@ -173,3 +182,11 @@ class Model:
     def _problem(self, row: Row) -> Problem:
         y_mean, y_scale = row.y_mean.to(self.dtype), row.y_scale.to(self.dtype)
         return Problem(self.network, self.likelihood, row.n_train, y_mean, y_scale, self.start)
+
+
+def _is_predictive(found: Any, n_points: int) -> bool:
+    n_axes = {Normals: 2, Classes: 3}.get(type(found))
+    return n_axes is not None and all(
+        isinstance(part, Tensor) and part.ndim == n_axes and part.shape[1] == n_points and part.shape == found[0].shape
+        for part in found
+    )

@@ -1,111 +1,110 @@
-"""Runs jobs on worker processes through joblib; a worker that dies takes no other job with it."""
+"""Runs jobs on slots through joblib, each in its slot's process; what goes wrong is tried once more, alone."""
 
-import json
-import os
-import signal
-import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from queue import SimpleQueue
+from threading import Event
 
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib import Parallel, delayed
 
+from bench.attempt import Crew, attempt
 from bench.pack import Job
 from bench.progress import Told
-from bench.worker import Outcome, failed_row, run
+from bench.slots import Slot
+from bench.supervisor import Stopped
+from bench.worker import Outcome
 
-MAX_SILENT_DEATHS = 3
+Done = tuple[Job, list[Outcome]]
 
 
-@dataclass(frozen=True)
-class Marked:
-    """A job with the file that exists while it runs, which tells a dead worker's job from those still waiting.
+def run_jobs(
+    jobs: Sequence[Job],
+    slots: Sequence[Slot],
+    *,
+    timeout: float | None = None,
+    tell: Callable[[Job, Told], None] = lambda job, told: None,
+    again: Callable[[Outcome], None] = lambda outcome: None,
+    stop: Event | None = None,
+) -> Iterator[Outcome]:
+    """Run every job on the next slot that is free, in their order, and yield outcomes as they come.
 
-    The file holds what the job last told, as JSON.
+    A cell that does not end "ok" is tried once more when all else is done: alone, in a new process, and if it may have
+    lacked memory while no other slot works. Its outcome is the second try's. Closing the iterator ends all processes.
+
+    Args:
+        jobs: whose cells are to be run.
+        slots: where; each runs one job at a time.
+        timeout: wall-clock seconds that each cell is given at each try, cells of a job together; None for no limit.
+        tell: is called, from other threads, when a job begins and then at most once a second.
+        again: is called with the outcome of the first try of a cell that is to have a second.
+        stop: once it is set no other job begins, and those that run are the last.
+
+    Raises `bench.attempt.NoProcess` where processes cannot start, and `bench.storage.NotStored`.
     """
-
-    job: Job
-    driver: int
-
-    @property
-    def marker(self) -> Path:
-        return marker_of(self.job)
-
-
-def marker_of(job: Job) -> Path:
-    """The file that exists while the job runs."""
-    return job.journals[0].with_suffix(".running")
-
-
-def told(job: Job) -> Told:
-    """What a running job last told; nothing done by one that does not run or has not told yet."""
+    crew, stop = Crew(), stop or Event()
+    dispatch = partial(_dispatch, crew=crew, timeout=timeout, tell=tell, stop=stop)
+    starved, suspects = [], []
     try:
-        return Told(*json.loads(marker_of(job).read_text()))
-    except (OSError, ValueError):  # not there, or half written
-        return Told(0.0)
-
-
-def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[Outcome]:
-    """Run every job, on `workers` processes, and yield outcomes as they come.
-
-    When a worker dies (killed, out of memory) the cells that were running are each tried once more, alone; one that
-    dies again is yielded as failed. Everything else goes on. Closing the iterator stops the workers. Where workers die
-    again and again before they reach a job, joblib's TerminatedWorkerError is raised.
-    """
-    silent_deaths = 0
-    waiting = {job: Marked(job, os.getpid()) for job in jobs}
-    for marked in waiting.values():
-        marked.marker.unlink(missing_ok=True)
-    try:
-        while waiting:
-            try:
-                for job, outcomes in _on_processes(list(waiting.values()), workers):
-                    del waiting[job]
-                    yield from outcomes
-            except TerminatedWorkerError:
-                suspects = [marked for marked in waiting.values() if marked.marker.exists()]
-                silent_deaths = 0 if suspects else silent_deaths + 1
-                if silent_deaths == MAX_SILENT_DEATHS:
-                    raise
-                for marked in suspects:
-                    del waiting[marked.job]
-                    marked.marker.unlink(missing_ok=True)
-                    for alone in marked.job.alone():
-                        yield _second_try(replace(marked, job=alone))
+        for job, outcomes in dispatch(jobs, slots):
+            for alone, outcome in zip(job.alone(), outcomes, strict=True):
+                if outcome.row["status"] == "ok":
+                    yield outcome
+                else:
+                    again(outcome)
+                    (starved if _may_have_lacked_memory(outcome) else suspects).append(_anew(alone, outcome))
+        for second, places in ((suspects, slots), (starved, slots[:1])):
+            for _, outcomes in dispatch(second, places):
+                yield from outcomes
     finally:
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        crew.end()
 
 
-def _on_processes(jobs: Sequence[Marked], workers: int) -> Iterator[tuple[Job, list[Outcome]]]:
-    # loky replaces a worker that has grown by 300 MB, which compiling alone can do, and calls it a possible leak.
-    warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
-    # batch_size 1: loky would otherwise glue short jobs together, and a death would take them all.
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        yield from pool(delayed(_run_marked)(marked) for marked in jobs)
+def _dispatch(
+    jobs: Sequence[Job],
+    slots: Sequence[Slot],
+    *,
+    crew: Crew,
+    timeout: float | None,
+    tell: Callable[[Job, Told], None],
+    stop: Event,
+) -> Iterator[Done]:
+    """Every job with its outcomes, as they end; a job that was stopped, or never begun, is left out."""
+    waiting, free = deque(jobs), SimpleQueue()
+    for slot in slots:
+        free.put(slot)
 
+    def next_on_a_free_slot() -> Done | None:
+        slot = free.get()
+        try:
+            if stop.is_set():
+                return None
+            job = waiting.popleft()  # only now, so that jobs begin in their order whichever thread gets the slot
+            tell(job, Told(0.0))
+            return job, attempt(job, slot, timeout, partial(tell, job), crew)
+        except Stopped:
+            return None
+        finally:
+            free.put(slot)
 
-def _second_try(marked: Marked) -> Outcome:
-    """The outcome of a job of one cell, on a process of its own."""
+    # One thread more than slots, which waits for the first that becomes free.
+    pool = Parallel(n_jobs=len(slots) + 1, backend="threading", return_as="generator_unordered")
+    found = pool(delayed(next_on_a_free_slot)() for _ in jobs)
     try:
-        # With a single worker joblib would run the cell in this very process, which must not die with it.
-        _, (outcome,) = next(_on_processes([marked], workers=2))
-        return outcome
-    except TerminatedWorkerError as death:
-        marked.marker.unlink(missing_ok=True)
-        (cell,) = marked.job.cells
-        return Outcome(cell, failed_row(cell, marked.job.device, f"the worker process died twice: {death}"))
+        yield from filter(None, found)
+    except BaseException:
+        crew.end()
+        deque(found, maxlen=0)  # jobs that are left end at once, and so do the threads
+        raise
 
 
-def _run_marked(marked: Marked) -> tuple[Job, list[Outcome]]:
-    if os.getpid() != marked.driver:
-        # Ctrl-C reaches the whole process group; the driver alone decides what it means.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    marked.marker.parent.mkdir(parents=True, exist_ok=True)
-    marked.marker.touch()
-    try:
-        return marked.job, run(marked.job, tell=lambda one: marked.marker.write_text(json.dumps(one)))
-    finally:
-        marked.marker.unlink(missing_ok=True)
+def _may_have_lacked_memory(outcome: Outcome) -> bool:
+    name, error = outcome.row["error_class"] or "", outcome.row["error"] or ""
+    return name in ("SIGKILL", "MemoryError") or name.endswith("OutOfMemoryError") or "can't allocate memory" in error
+
+
+def _anew(job: Job, outcome: Outcome) -> Job:
+    """A cell's second try. One whose trials all diverged would read that in its study, and learn nothing."""
+    if outcome.row["status"] == "diverged":
+        job.journals[0].unlink(missing_ok=True)
+    return job

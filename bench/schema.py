@@ -159,6 +159,9 @@ COSTS = {
     "peak_memory_mib": "peak memory of the process (CPU) or the device (GPU) while the cell ran; MiB",
 }
 
+# Those of them that depend on what else the device does. Pages show them where it did nothing else.
+TIMES = ("tune_seconds", "fit_seconds", "predict_seconds_per_1000", "sgd_ratio")
+
 CELLS = pa.schema(
     [
         pa.field("schema_version", pa.int32(), nullable=False),
@@ -176,7 +179,8 @@ CELLS = pa.schema(
         pa.field("error_class", pa.string()),  # name of the exception, "module.Class" unless it is built in
         pa.field("log", pa.string()),  # the last lines that the cell's process wrote, if it is not "ok"
         pa.field("elapsed_seconds", pa.float64()),  # wall-clock, of the job that the cell was part of
-        pa.field("exclusive", pa.bool_()),  # whether no other job ran on the device or its cores; null if unknown
+        # Whether the cell had the device to itself: no other job there or on its cores, no other cell in its job.
+        pa.field("exclusive", pa.bool_()),  # null if unknown
         *[pa.field(name, pa.float64()) for name in METRICS],
         *[pa.field(name, pa.float64()) for name in COSTS],
         pa.field("validation_nmll", pa.float64()),  # of the chosen trial, mean over folds
@@ -206,6 +210,22 @@ def cell_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: 
     """A relative path without suffix that names a cell and no other, below each folder of `TABLES` and "cells"."""
     method = method.replace(":", "+")  # some file systems take no colon
     return f"{suite}/{dataset}/{method}/{preset}-{protocol_hash}/split{split:02d}-seed{seed}"
+
+
+# Times of a cell that was repeated alone on an idle device, one row for a method on a data set under a protocol.
+TIMINGS = pa.schema(
+    [
+        *(CELLS.field(name) for name in ("schema_version", "suite", "dataset", "method", "preset", "protocol_hash")),
+        *(CELLS.field(name) for name in ("split", "seed")),  # of the repeated cell
+        *(CELLS.field(name) for name in (*TIMES, "peak_memory_mib", "elapsed_seconds")),
+        *(CELLS.field(name) for name in ("code_revision", "versions", "device", "host", "finished_at")),
+    ]
+)
+
+
+def timing_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: str) -> str:
+    """The relative path without suffix of a row of `TIMINGS`, below the folder "timings"."""
+    return cell_key(suite, dataset, method, preset, protocol_hash, 0, 0).rpartition("/")[0]
 
 
 def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schema:

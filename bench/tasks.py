@@ -1,8 +1,10 @@
 """From a data set to the task that a suite makes of it, and to what a method is tuned over there."""
 
+import json
+from collections.abc import Mapping
 from math import prod
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, distribution_to_json
 
 import datasets
 import methods
@@ -70,3 +72,8 @@ def space_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDi
     if task.network.image:
         return method.image_space(task)
     return method.wide_space(task) if protocol.space == "wide" else method.search_space(task)
+
+
+def as_json(space: Mapping[str, BaseDistribution]) -> str:
+    """A search space as a JSON object, as it stands in a cell's row."""
+    return json.dumps({name: json.loads(distribution_to_json(one)) for name, one in space.items()})

@@ -17,7 +17,9 @@ from bench.process import settle
 from bench.progress import Tell
 from bench.provenance import code_revision, host, versions
 from bench.schema import SCHEMA_VERSION
+from bench.storage import cannot_store
 from bench.suites import SUITES
+from bench.tuner import Diverged
 
 
 @dataclass(frozen=True)
@@ -29,26 +31,32 @@ class Outcome:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
-def run(job: Job, tell: Tell = lambda told: None) -> list[Outcome]:
-    """Run the cells of a job. Whatever goes wrong inside becomes a row's status and error; nothing is raised.
+def ready(device: str, threads: int, *, tell: Tell) -> str:
+    """Make this process one that runs jobs; the name of its device."""
+    settle(threads)
+    return _name_of(torch.device(device))
 
-    `tell` is called now and then with how far the job is.
+
+def run(job: Job, device: str = "cpu", *, tell: Tell = lambda told: None) -> list[Outcome]:
+    """Run the cells of a job side by side on a torch device.
+
+    Whatever goes wrong inside becomes the status and error of every cell that has no end yet. What is raised is an
+    OSError where nothing more can be stored, which is no cell's fault. `tell` is called now and then with how far the
+    job is.
     """
-    settle()
     started = time.perf_counter()
-    device = torch.device(job.device)
+    device = torch.device(device)
     memory.reset_peak(device)
     found: list[dict[str, Any]] = [{} for _ in job.cells]
     try:
-        ends = SUITES[job.cells[0].suite].kind.pack(job, found, tell).go()
+        ends = SUITES[job.cells[0].suite].kind.pack(job, device, found, tell).go()
     except Exception as problem:
-        if len(job.cells) > 1:
-            # Side by side one cell's failure is everybody's; alone it is its own. Finished rounds are kept.
-            return [outcome for one in job.alone() for outcome in run(one, tell)]
-        ends = [End("failed", traceback.format_exc(limit=-6), error_class=class_name(problem))]
+        if cannot_store(problem, {journal.parent for journal in job.journals}):
+            raise
+        ends = [End("failed", traceback.format_exc(limit=-6), error_class=class_name(problem))] * len(job.cells)
     all_of_job = {"peak_memory_mib": memory.peak_mib(device), "elapsed_seconds": time.perf_counter() - started}
     return [
-        Outcome(cell, _identity(cell, device) | own | all_of_job | _ended(end), end.tables)
+        Outcome(cell, _identity(cell, _name_of(device)) | own | all_of_job | _ended(end), end.tables)
         for cell, own, end in zip(job.cells, found, ends, strict=True)
     ]
 
@@ -59,16 +67,21 @@ def class_name(problem: BaseException) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def failed_row(cell: Cell, device: str, error: str) -> dict[str, Any]:
-    """The row of a cell whose worker did not live to write one."""
-    return _identity(cell, torch.device(device)) | {"status": "failed", "error": error}
+def row_of_the_lost(cell: Cell, device: str, end: End, elapsed_seconds: float) -> dict[str, Any]:
+    """The row of a cell whose process, on a device of that name, did not live to write one."""
+    return _identity(cell, device) | _ended(end) | {"elapsed_seconds": elapsed_seconds}
 
 
 def _ended(end: End) -> dict[str, Any]:
-    return {"status": end.status, "error": end.error, "error_class": end.error_class}
+    error_class = class_name(Diverged()) if end.status == "diverged" else end.error_class
+    return {"status": end.status, "error": end.error, "error_class": error_class}
 
 
-def _identity(cell: Cell, device: torch.device) -> dict[str, Any]:
+def _name_of(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def _identity(cell: Cell, device: str) -> dict[str, Any]:
     revision = code_revision()
     return {
         "schema_version": SCHEMA_VERSION,
@@ -83,7 +96,7 @@ def _identity(cell: Cell, device: torch.device) -> dict[str, Any]:
         "code_revision": revision.commit,
         "code_dirty": revision.dirty,
         "versions": versions(),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "device": device,
         "host": host(),
         "finished_at": datetime.now(UTC),
     }

@@ -8,6 +8,7 @@ import pandas as pd
 from leaderboards.formats import as_printed, counted, decimals_for, number, visible
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
 from leaderboards.published import difference
+from leaderboards.times import about_times
 
 LONG = 12  # methods
 TESTS = {"wilcoxon": "the paired Wilcoxon signed-rank test", "t": "the paired t test"}
@@ -107,7 +108,7 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
         {name: metric(name) for name in HEADLINE if name in names},
         {name: metric(name) for name in names if name not in {*HEADLINE, *sum(INTERVALS.values(), ())}},
         rows,
-        _how_ties_were_told(standings),
+        " ".join(filter(None, (_how_ties_were_told(standings), about_times(summary)))),
     )
 
 

@@ -8,9 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from bench.schema import CELLS, READABLE_VERSIONS
-
-REQUIRED = [field.name for field in CELLS if not field.nullable]
+from bench.schema import CELLS, READABLE_VERSIONS, TIMINGS
+from leaderboards.times import with_exclusive_times
 
 
 class Skipped(NamedTuple):
@@ -32,7 +31,7 @@ class Results(NamedTuple):
     """What a results folder holds."""
 
     folder: Path
-    cells: pd.DataFrame  # one row per cell, columns of bench.schema.CELLS
+    cells: pd.DataFrame  # one row per cell, columns of bench.schema.CELLS; times only where they are exclusive
     skipped: list[Skipped]
     unavailable: list[Unavailable]
 
@@ -43,18 +42,24 @@ class NotAResult(Exception):
 
 def read_results(folder: Path) -> Results:
     """All cells under `folder`/cells; what cannot be read is listed, never an error."""
-    tables, skipped = [CELLS.empty_table()], []
-    for path, fragment in _fragments(cell_files(folder)):
+    cells, broken = _read(folder, cell_files(folder), CELLS)
+    timings, broken_timings = _read(folder, sorted((folder / "timings").glob("**/*.parquet")), TIMINGS)
+    unavailable, problem = _read_unavailable(folder / "unavailable.json")
+    return Results(folder, with_exclusive_times(cells, timings), broken + broken_timings + problem, unavailable)
+
+
+def _read(folder: Path, paths: list[Path], schema: pa.Schema) -> tuple[pd.DataFrame, list[Skipped]]:
+    """The rows of those files, and the files that have none of the schema."""
+    tables, skipped = [schema.empty_table()], []
+    for path, fragment in _fragments(paths, schema):
         try:
-            tables.append(_read_cells(fragment))
+            tables.append(_read_rows(fragment, schema))
         except NotAResult as reason:
             skipped.append(Skipped(path.relative_to(folder).as_posix(), str(reason)))
         except (pa.ArrowException, OSError):
             # Arrow's own words run over many lines and name folders of this machine.
             skipped.append(Skipped(path.relative_to(folder).as_posix(), "not a whole Parquet file of result columns"))
-    unavailable, problem = _read_unavailable(folder / "unavailable.json")
-    cells = pa.concat_tables(tables).to_pandas()
-    return Results(folder, cells, skipped + problem, unavailable)
+    return pa.concat_tables(tables).to_pandas(), skipped
 
 
 def cell_files(folder: Path) -> list[Path]:
@@ -62,29 +67,30 @@ def cell_files(folder: Path) -> list[Path]:
     return sorted((folder / "cells").glob("**/*.parquet"))
 
 
-def _fragments(paths: list[Path]) -> list[tuple[Path, ds.Fragment]]:
-    """The files as parts of one dataset with the schema of cells; nothing is opened yet."""
+def _fragments(paths: list[Path], schema: pa.Schema) -> list[tuple[Path, ds.Fragment]]:
+    """The files as parts of one dataset with that schema; nothing is opened yet."""
     if not paths:
         return []
-    dataset = ds.dataset([str(path) for path in paths], schema=CELLS, format="parquet")
+    dataset = ds.dataset([str(path) for path in paths], schema=schema, format="parquet")
     return list(zip(paths, dataset.get_fragments(), strict=True))
 
 
-def _read_cells(fragment: ds.Fragment) -> pa.Table:
+def _read_rows(fragment: ds.Fragment, schema: pa.Schema) -> pa.Table:
     """The rows of one file; optional columns that it lacks are null, unknown ones are dropped."""
     there = fragment.physical_schema.names
     if "schema_version" not in there:
         raise NotAResult("not a result file: it has no column schema_version")
-    version = fragment.to_table(columns=["schema_version"], schema=CELLS)["schema_version"]
+    version = fragment.to_table(columns=["schema_version"], schema=schema)["schema_version"]
     versions = set(version.to_pylist())
     if not versions or not versions <= set(READABLE_VERSIONS):
         got, wanted = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
         raise NotAResult(f"its schema version is {got or 'none'}; this program reads {wanted}")
-    missing = [name for name in REQUIRED if name not in there]
+    required = [field.name for field in schema if not field.nullable]
+    missing = [name for name in required if name not in there]
     if missing:
         raise NotAResult(f"it lacks the columns {', '.join(missing)}")
-    table = fragment.to_table(schema=CELLS)
-    empty = [name for name in REQUIRED if table[name].null_count]
+    table = fragment.to_table(schema=schema)
+    empty = [name for name in required if table[name].null_count]
     if empty:
         raise NotAResult(f"it has no value for {', '.join(empty)}")
     return table

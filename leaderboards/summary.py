@@ -8,12 +8,13 @@ from leaderboards.metrics import MEASURED
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
 
-# What should be one and the same within a board; if it is not, the reader is told.
+# What should be one and the same within a board, or for a method on it; if it is not, the reader is told.
 FINGERPRINTS = {
     "seed": "seeds",
     "code_revision": "code revisions",
     "data_sha256": "versions of the data",
     "device": "kinds of device",
+    "search_space": "search spaces of one method",
 }
 
 
@@ -70,10 +71,10 @@ def mixtures(cells: pd.DataFrame) -> list[str]:
     """One sentence for each fingerprint that differs within boards of `cells`, naming the boards."""
     sentences = []
     for column, plural in FINGERPRINTS.items():
-        count = cells.groupby(BOARD)[column].nunique()
-        mixed = count[count > 1]
+        count = cells.groupby(GROUP if column == "search_space" else BOARD)[column].nunique()
+        mixed = count[count > 1].reset_index()
         if mixed.empty:
             continue
-        boards = ", ".join(f"{dataset} ({preset})" for _, dataset, preset in mixed.index)
+        boards = ", ".join(dict.fromkeys(f"{row.dataset} ({row.preset})" for row in mixed.itertuples()))
         sentences.append(f"Results of different {plural} stand side by side in: {boards}.")
     return sentences

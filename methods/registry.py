@@ -121,9 +121,15 @@ def get(name: str):
     entry = _targets()[name]
     try:
         method = entry.load()()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that was not meant to be imported may call sys.exit
         reason = f"{type(error).__name__}: {error}"
         raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
+
+    from methods.base import Method
+
+    if not isinstance(method, Method):
+        kind = type(method).__name__
+        raise BrokenMethod(f"method {name!r} ({entry.value}) is of the class {kind}, which is no methods.base.Method")
     if method.name != name:
         raise BrokenMethod(f"method {name!r} ({entry.value}) calls itself {method.name!r}; the two must be equal")
     return method

@@ -10,9 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import methods
+import run_all as front_door
 from bench.schema import REGRESSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +33,7 @@ def run_all(tmp_path):
     """Runs the command in an empty folder, without data and without network."""
     environment = os.environ | {
         "BENCH_DATA_DIR": str(tmp_path / "data"),
+        "BENCH_CALIBRATION_DIR": str(tmp_path / "calibrations"),
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "COLUMNS": "200",
     }
@@ -72,7 +77,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     cut.write_bytes(cut.read_bytes()[:100])
     mended = run_all(*arguments)
     assert mended.returncode == 0
-    assert f"_{cut.name}.unreadable is no result file" in mended.stdout
+    assert f"_{cut.name}.unreadable: it cannot be read as Parquet" in mended.stderr
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), cells)
 
     third = run_all(*arguments, "--fresh")
@@ -127,7 +132,7 @@ def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_pa
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert re.search(r"Interrupted: \d+ cells finished", errors)
+    assert re.search(r"Interrupted: \d+ of 18 cells finished; the same command goes on from here", errors)
     assert "Traceback" not in errors
     assert (rows(tmp_path / "r")["status"] == "ok").all()
     assert "index.html" in output
@@ -177,9 +182,12 @@ def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, 
     assert not (tmp_path / "r").exists()
 
 
-def test_dry_run_shows_the_plan_and_does_nothing(run_all, tmp_path):
-    done = run_all("--dry-run", "--preset", "paper", "--out", "r")
-    assert done.returncode == 0
+def test_dry_run_shows_the_plan_and_does_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("bench.outlook.measuring", lambda *arguments: None)  # which has tests of its own
+    monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("BENCH_CALIBRATION_DIR", str(tmp_path / "calibrations"))
+    done = CliRunner().invoke(front_door.app, ["--dry-run", "--preset", "paper", "--out", str(tmp_path / "r")])
+    assert done.exit_code == 0
     here = [name for name in methods.names() if "uci" in methods.get(name).suites]
     assert f"diabetes: {len(here)} methods x 20 splits" in done.stdout
     assert {"hmc", "vifa-k3"}.isdisjoint(here)  # they have to be asked for by name
@@ -187,6 +195,59 @@ def test_dry_run_shows_the_plan_and_does_nothing(run_all, tmp_path):
     assert "laplace-full is not for digits" in done.stdout
     assert "30 random trials x 5 folds" in done.stdout
     assert not (tmp_path / "r").exists()
+
+
+def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(run_all, tmp_path):
+    arguments = ("--methods", "map", "--splits", "0-1", "--out", "r", *TINY)
+    for _ in range(2):  # the second time from what was kept
+        done = run_all("--dry-run", *arguments)
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"diabetes +2 +[12] +[0-9.]+ s +[0-9,]+ MiB +probe", done.stdout)
+        assert re.search(r"About .* in all", done.stdout)
+    assert not (tmp_path / "r").exists()
+    assert len(list((tmp_path / "calibrations").iterdir())) == 1
+    run_all(*arguments)
+    assert re.search(r"diabetes .* earlier runs", run_all("--dry-run", "--fresh", *arguments).stdout)
+
+
+def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(run_all, tmp_path):
+    arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
+    assert run_all(*arguments).returncode == 0
+    before = rows(tmp_path / "r")
+    assert not before["exclusive"].any()  # side by side in one job
+    assert "No times" in (tmp_path / "r/html/index.html").read_text()
+    timed = run_all("--timing", *arguments)
+    assert timed.returncode == 0, timed.stderr
+    assert "Timing pass: 1 cell(s) again" in timed.stdout
+    (timing,) = pd.read_parquet(tmp_path / "r/timings").to_dict("records")
+    assert (timing["method"], timing["split"]) == ("map", 0)
+    assert timing["fit_seconds"] > 0
+    assert "one cell alone" in (tmp_path / "r/html/index.html").read_text()
+    pd.testing.assert_frame_equal(rows(tmp_path / "r"), before)
+    assert "every method that has finished has its times already" in run_all("--timing", *arguments).stdout
+
+
+def test_results_of_other_data_are_refused_and_of_other_code_told(run_all, tmp_path):
+    arguments = ("--methods", "map", "--splits", "0", "--out", "r", *TINY)
+    assert run_all(*arguments).returncode == 0
+    (path,) = (tmp_path / "r/cells").rglob("*.parquet")
+    cell = pq.read_table(path)
+
+    def stored_with(name: str, value: str) -> None:
+        place = cell.column_names.index(name)
+        pq.write_table(cell.set_column(place, cell.schema.field(name), pa.array([value])), path)
+
+    stored_with("code_revision", "0" * 40)
+    told = run_all(*arguments)
+    assert told.returncode == 0
+    assert "another code revision stand beside these: 1 of 000000000000" in told.stderr
+    stored_with("data_sha256", "0" * 64)
+    for others in ((), ("--dry-run",)):
+        refused = run_all(*arguments, *others)
+        assert refused.returncode == 2
+        assert "1 cells of diabetes" in refused.stderr
+        assert "--fresh" in refused.stderr
+    assert run_all("--fresh", *arguments).returncode == 0
 
 
 def test_help_and_list_import_no_torch(run_all):

@@ -2,15 +2,17 @@
 
 from typing import Any
 
+import torch
+
 import datasets
 from bench.pack import Job, Pack
 from bench.progress import Tell
 
 
-def pack_of(job: Job, found: list[dict[str, Any]], tell: Tell) -> Pack:
+def pack_of(job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell) -> Pack:
     """The steps of a job whose data set's model is linear, or a network."""
     from bench.fidelity.functions import FunctionPack
     from bench.fidelity.weights import WeightPack
 
     kind = FunctionPack if datasets.entry(job.cells[0].dataset).model.hidden else WeightPack
-    return kind(job, found, tell)
+    return kind(job, device, found, tell)

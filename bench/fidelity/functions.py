@@ -34,8 +34,8 @@ class FunctionPack(PredictionPack):
     The model's precisions are not tuned: they belong to the truth.
     """
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
-        super().__init__(job, found, tell)
+    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
+        super().__init__(job, device, found, tell)
         self._source = datasets.entry(self.cells[0].dataset)
         model = self._source.model
         self._fixed = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}

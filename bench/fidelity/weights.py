@@ -41,8 +41,8 @@ class WeightPack(Pack):
     dtype = torch.float64
     fits_per_trial = 1
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
-        super().__init__(job, found, tell)
+    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
+        super().__init__(job, device, found, tell)
         source = datasets.entry(self.cells[0].dataset)
         self.effort = source.model.effort
         pairs = [[linear_part(source, self.dataset, rows) for rows in (s.train, s.test)] for s in self.splits]

@@ -66,6 +66,13 @@ class ImagePack(Pack):
     def judge(self, stack: Solo, numbers: Sequence[int]) -> list[End]:
         return [self._judge(stack, number) for number in numbers]
 
+    def points(self, number: int) -> int:
+        """The test images, as many of each OOD set, and those that are shifted, at every severity."""
+        test, shifts = len(self.parts[number].test), SHIFTS.values() if self.protocol.max_shifted else ()
+        outside = sum(map(len, self.source.ood_groups.values()))
+        severities = sum(len(one.severities) for one in shifts if one.family in FAMILIES[self.source.image[0]])
+        return test * (1 + outside) + min(test, self.protocol.max_shifted) * severities
+
     def _judge(self, stack: Solo, number: int) -> End:
         test = self.parts[number].test
         started = self.now()

@@ -28,8 +28,8 @@ class StreamPack:
     Every estimator sees the same stream of a split: its seed does not depend on the method.
     """
 
-    def __init__(self, job: Job, found: list[dict[str, Any]], tell: Tell):
-        self.cells, self.found, self.device = job.cells, found, torch.device(job.device)
+    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
+        self.cells, self.found, self.device = job.cells, found, device
         first = job.cells[0]
         dataset = datasets.load(first.dataset, job.data_dir)
         self.source = datasets.entry(first.dataset)

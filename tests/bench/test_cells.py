@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import datasets
-from bench.cells import Cell, cells_of, packs
+from bench.cells import Cell, cells_of
 from bench.protocol import Protocol
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
@@ -99,6 +99,11 @@ def test_cells_are_every_combination_once():
     assert {(cell.suite, cell.preset, cell.protocol, cell.seed) for cell in found} == {("uci", "paper", Protocol(), 5)}
 
 
+def test_fewer_images_are_less_work():
+    images = replace(CELL, suite="images", dataset="mnist", protocol=Protocol(max_train=7000))
+    assert images.work == pytest.approx(replace(images, protocol=Protocol()).work / 10)
+
+
 def test_the_longest_work_comes_first():
     rows = {name: datasets.entry(name).n_rows for name in ("yacht", "protein", "boston")}
     found = cells_of("uci", list(rows), ["vifa"], dict.fromkeys(rows, (0, 1)), "paper", Protocol(), 0)
@@ -123,18 +128,3 @@ def test_a_limit_of_minibatches_makes_all_large_sets_the_same_work():
     assert limited.work < CELL.work
     assert limited.work == replace(limited, dataset="protein").work
     assert replace(CELL, protocol=Protocol(max_minibatches=10**9)).work == CELL.work
-
-
-def test_packs_differ_in_their_split_alone_and_leave_no_cell_out():
-    splits = {"yacht": tuple(range(7)), "protein": (1,)}
-    found = cells_of("uci", ["yacht", "protein"], ["vifa", "mfvi"], splits, "paper", Protocol(), 5)
-    packed = packs(found, largest=3, workers=2)
-    assert sorted(map(len, packed)) == [1, 1, 1, 1, 3, 3, 3, 3]
-    assert [cell for pack in packed for cell in pack] == found
-    assert all(len({replace(cell, split=0) for cell in pack}) == 1 for pack in packed)
-
-
-@pytest.mark.parametrize(("workers", "sizes"), [(1, [5]), (2, [3, 2]), (5, [1] * 5), (8, [1] * 5)])
-def test_few_cells_are_shared_out_among_the_workers(workers, sizes):
-    cells = cells_of("uci", ["yacht"], ["vifa"], {"yacht": range(5)}, "paper", Protocol(), 0)
-    assert [len(pack) for pack in packs(cells, largest=20, workers=workers)] == sizes

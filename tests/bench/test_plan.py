@@ -438,3 +438,13 @@ def test_methods_that_belong_to_another_suite_run_where_they_are_named():
 def test_a_posterior_of_weights_excludes_methods_that_have_none():
     names, asked = ["yacht-linear", "yacht-net"], ["vifa", "directuq-mean"]
     assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}
+
+
+def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
+    def excludes(method, task):
+        return task.no_such_thing
+
+    monkeypatch.setattr("methods.mfvi.MeanFieldVI.excludes", excludes)
+    found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
+    assert list(found) == [("mfvi", "diabetes")]
+    assert found["mfvi", "diabetes"].startswith("asking it whether it is ended with AttributeError: 'Task' object has")

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench import results as module
+from bench import storage
 from bench.cells import Cell
 from bench.plan import Missing
 from bench.protocol import Protocol
@@ -69,14 +70,14 @@ def test_a_written_cell_is_there_with_all_it_was_given(results):
     assert pq.read_table(results.out / "predictions" / f"{CELL.key}.parquet").equals(predictions())
 
 
-def test_two_files_and_no_temporary_ones(results):
+def test_a_row_its_predictions_and_no_temporary_files(results):
     results.write(CELL, row_of(CELL), {"predictions": predictions()})
-    assert files(results.out) == [f"cells/{CELL.key}.parquet", f"predictions/{CELL.key}.parquet"]
+    assert files(results.out) == [f"cells/{CELL.key}.parquet", "index.jsonl", f"predictions/{CELL.key}.parquet"]
 
 
-def test_a_cell_without_predictions_is_one_file(results):
+def test_a_cell_without_predictions_is_its_row_alone(results):
     results.write(CELL, row_of(CELL, "failed"))
-    assert files(results.out) == [f"cells/{CELL.key}.parquet"]
+    assert files(results.out) == [f"cells/{CELL.key}.parquet", "index.jsonl"]
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
@@ -85,7 +86,7 @@ def test_one_cell_is_not_another(results, other):
     assert not results.has(replace(CELL, **other))
 
 
-@pytest.mark.parametrize("where", [(module.pq, "write_table"), (module.os, "fsync"), (module.os, "replace")])
+@pytest.mark.parametrize("where", [(module.pq, "write_table"), (storage.os, "fsync"), (storage.os, "replace")])
 @pytest.mark.parametrize("calls_before", [0, 1])  # in the predictions, in the row
 def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before):
     intact, left = getattr(*where), calls_before
@@ -111,7 +112,7 @@ def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls
 def test_what_a_crash_leaves_behind_does_not_disturb_readers(results, monkeypatch):
     results.write(CELL, row_of(CELL))
     with monkeypatch.context() as patch:
-        patch.setattr(module.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
+        patch.setattr(storage.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
         with pytest.raises(Crash):
             results.write(replace(CELL, split=4), row_of(replace(CELL, split=4)))
     assert pa.dataset.dataset(results.out / "cells", schema=CELLS).to_table()["split"].to_pylist() == [3]
@@ -184,7 +185,7 @@ def test_starting_over_twice_loses_nothing(results):
         assert status == "ok"
         assert pq.read_table(aside / "cells" / f"{CELL.key}.parquet")["nmll"].to_pylist() == [nmll]
         assert Results(aside).journal(CELL).read_text() == f"study {nmll}"
-        assert len(files(aside)) == 4
+        assert len(files(aside)) == 5
 
 
 def test_what_is_not_ours_stays_where_it_is(results):

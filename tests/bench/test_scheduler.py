@@ -1,112 +1,183 @@
-"""Cells on real worker processes: a death costs its own cell only."""
+"""Jobs on slots: who is tried again, where and when; with attempts that cost nothing."""
 
-import textwrap
+import threading
+from pathlib import Path
+from threading import Event
 
 import pytest
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from bench import scheduler
+from bench.attempt import NoProcess
 from bench.cells import Cell
 from bench.pack import Job
 from bench.progress import Told
 from bench.protocol import Protocol
-from bench.scheduler import marker_of, run_jobs, told
-from methods import registry
+from bench.scheduler import run_jobs
+from bench.slots import Slot
+from bench.supervisor import Stopped
+from bench.worker import Outcome
 
-TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
-PLUGIN = '''
-"""Kill: dies by SIGKILL, always or the first time only."""
-import os, signal
-from pathlib import Path
-from methods.map import MAP
+SLOTS = (Slot("one", neighbours=1), Slot("two", neighbours=1))
+FAILED = {"status": "failed", "error": "it broke", "error_class": "ValueError"}
 
-class Kill(MAP):
-    name = "kill"
 
-    def init(self, problem, hparams, noise):
-        os.kill(os.getpid(), signal.SIGKILL)
+def job(*splits: int, folder: Path = Path("nowhere")) -> Job:
+    cells = tuple(Cell("uci", "diabetes", "map", split, "tiny", Protocol(), 0) for split in splits)
+    return Job(cells, tuple(folder / f"{split}.jsonl" for split in splits), None)
 
-class KillOnce(MAP):
-    name = "kill-once"
 
-    def init(self, problem, hparams, noise):
-        mark = Path(__file__).with_name("died")
-        if not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().init(problem, hparams, noise)
-'''
+class Attempts:
+    """Stands for `bench.attempt.attempt`: every cell is "ok" but for what `ends` says of its first tries."""
+
+    def __init__(self, ends: dict[int, list[dict]]):
+        self.ends, self.seen, self.lock = ends, [], threading.Lock()
+
+    def __call__(self, job, slot, timeout, tell, crew):
+        with self.lock:
+            self.seen.append((tuple(cell.split for cell in job.cells), slot.name, timeout))
+            ends = [self.ends.get(cell.split, []) for cell in job.cells]
+            rows = [own.pop(0) if own else {"status": "ok"} for own in ends]
+        tell(Told(0.5))
+        return [Outcome(cell, row) for cell, row in zip(job.cells, rows, strict=True)]
+
+    @property
+    def splits(self) -> list[tuple[int, ...]]:
+        return [splits for splits, _, _ in self.seen]
 
 
 @pytest.fixture
-def plugin(tmp_path, monkeypatch):
-    """An installed package with two methods that kill their process."""
-    site = tmp_path / "site"
-    info = site / "killers-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "killers.py").write_text(PLUGIN)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: killers\nVersion: 1.0\n")
-    points = f"""
-        [{registry.GROUP}]
-        kill = killers:Kill
-        kill-once = killers:KillOnce
-    """
-    (info / "entry_points.txt").write_text(textwrap.dedent(points))
-    monkeypatch.syspath_prepend(site)
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    registry._targets.cache_clear()
-    yield
-    registry._targets.cache_clear()
+def attempts(monkeypatch):
+    def make(**ends: list[dict]) -> Attempts:
+        made = Attempts({int(split[1:]): own for split, own in ends.items()})
+        monkeypatch.setattr(scheduler, "attempt", made)
+        return made
+
+    return make
 
 
-def job(method: str, split: int, folder) -> Job:
-    cell = Cell("uci", "diabetes", method, split, "tiny", TINY, seed=0)
-    return Job((cell,), (folder / f"{method}-{split}.jsonl",), None, "cpu")
+def statuses(outcomes) -> dict[int, str]:
+    return {outcome.cell.split: outcome.row["status"] for outcome in outcomes}
 
 
-def test_a_worker_that_dies_loses_its_own_cell_only(plugin, tmp_path):
-    jobs = [job("map", 0, tmp_path), job("kill", 0, tmp_path), job("kill-once", 0, tmp_path), job("map", 1, tmp_path)]
-    rows = {(o.cell.method, o.cell.split): o.row for o in run_jobs(jobs, workers=2)}
-    assert {key: row["status"] for key, row in rows.items()} == {
-        ("map", 0): "ok",
-        ("map", 1): "ok",
-        ("kill-once", 0): "ok",
-        ("kill", 0): "failed",
-    }
-    assert "the worker process died twice" in rows["kill", 0]["error"]
-    assert not list(tmp_path.glob("*.running"))
+def test_every_job_runs_once_in_order_on_the_slots_there_are(attempts):
+    seen = attempts()
+    found = statuses(run_jobs([job(number) for number in range(20)], SLOTS, timeout=7))
+    assert found == dict.fromkeys(range(20), "ok")
+    assert sorted(seen.splits[:2]) == [(0,), (1,)]
+    assert all(abs(place - number) < 2 for place, (number,) in enumerate(seen.splits))
+    assert {(slot, timeout) for _, slot, timeout in seen.seen} <= {("one", 7), ("two", 7)}
 
 
-def test_a_death_side_by_side_costs_the_cells_that_die_alone_too(plugin, tmp_path):
-    cells = [job("kill-once", split, tmp_path) for split in (0, 1)]
-    pack = Job(tuple(one.cells[0] for one in cells), tuple(one.journals[0] for one in cells), None, "cpu")
-    rows = {outcome.cell.split: outcome.row for outcome in run_jobs([pack, job("map", 0, tmp_path)], workers=2)}
-    assert {split: row["status"] for split, row in rows.items()} == {0: "ok", 1: "ok"}
-    assert not list(tmp_path.glob("*.running"))
+def test_a_slot_runs_one_job_at_a_time(monkeypatch):
+    busy, worst, lock = {slot.name: 0 for slot in SLOTS}, [], threading.Lock()
+
+    def attempt(job, slot, *others):
+        with lock:
+            busy[slot.name] += 1
+            worst.append(busy[slot.name])
+        threading.Event().wait(0.001)
+        with lock:
+            busy[slot.name] -= 1
+        return [Outcome(cell, {"status": "ok"}) for cell in job.cells]
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    assert len(list(run_jobs([job(number) for number in range(50)], SLOTS))) == 50
+    assert set(worst) == {1}
 
 
-def test_one_worker_and_two_give_the_same_rows(tmp_path):
-    found = []
-    for workers in (1, 2):
-        folder = tmp_path / str(workers)
-        jobs = [job("map", split, folder) for split in (0, 1)]
-        found.append({o.cell.split: (o.row["nmll"], o.row["hparams"]) for o in run_jobs(jobs, workers)})
-    assert found[0] == found[1]
+def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
+    seen, told = attempts(s1=[FAILED], s4=[FAILED, FAILED | {"error": "again"}]), []
+    jobs = [job(0, 1, 2), job(3), job(4), job(5)]
+    outcomes = list(run_jobs(jobs, SLOTS, again=told.append))
+    assert statuses(outcomes) == {0: "ok", 1: "ok", 2: "ok", 3: "ok", 4: "failed", 5: "ok"}
+    assert len(outcomes) == 6
+    assert sorted(seen.splits[4:]) == [(1,), (4,)]
+    assert {outcome.cell.split for outcome in outcomes[-2:]} == {1, 4}
+    (row,) = [outcome.row for outcome in outcomes if outcome.cell.split == 4]
+    assert row["error"] == "again"
+    assert statuses(told) == {1: "failed", 4: "failed"}
 
 
-def test_workers_that_die_before_any_cell_end_the_run(tmp_path, monkeypatch):
-    def dies(jobs, workers):
-        raise TerminatedWorkerError("no memory for a worker")
-        yield
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"error_class": "SIGKILL", "error": "killed"},
+        {"error_class": "MemoryError", "error": "no memory"},
+        {"error_class": "torch.OutOfMemoryError", "error": "CUDA out of memory"},
+        {"error_class": "RuntimeError", "error": "DefaultCPUAllocator: can't allocate memory: you tried"},
+    ],
+)
+def test_what_may_have_lacked_memory_is_tried_again_while_nothing_else_runs(attempts, row):
+    seen = attempts(s0=[FAILED | row], s1=[FAILED | row], s2=[FAILED])
+    assert set(statuses(run_jobs([job(number) for number in range(4)], SLOTS)).values()) == {"ok"}
+    assert [splits for splits, _, _ in seen.seen[4:]] == [(2,), (0,), (1,)] or seen.splits[4:] == [(2,), (1,), (0,)]
+    assert {slot for _, slot, _ in seen.seen[5:]} == {"one"}
 
-    monkeypatch.setattr("bench.scheduler._on_processes", dies)
-    with pytest.raises(TerminatedWorkerError, match="no memory for a worker"):
-        next(run_jobs([job("map", 0, tmp_path)], workers=2))
+
+def test_what_diverged_is_tuned_anew_and_what_failed_is_resumed(attempts, tmp_path):
+    attempts(s0=[FAILED | {"status": "diverged"}], s1=[FAILED])
+    jobs = [job(number, folder=tmp_path) for number in (0, 1)]
+    for one in jobs:
+        one.journals[0].touch()
+    list(run_jobs(jobs, SLOTS))
+    assert [one.journals[0].exists() for one in jobs] == [False, True]
 
 
-def test_a_half_written_or_absent_progress_counts_as_none(tmp_path):
-    one = job("map", 0, tmp_path)
-    assert told(one) == Told(0)
-    marker_of(one).write_text('[0.25, "sampl')
-    assert told(one) == Told(0)
-    marker_of(one).write_text('[0.25, "sampling", 0.5]')
-    assert told(one) == Told(0.25, "sampling", 0.5)
+def test_progress_is_told_from_the_beginning_of_a_job(attempts):
+    attempts()
+    told = []
+    list(run_jobs([job(0)], SLOTS, tell=lambda job, one: told.append((job, one))))
+    assert told == [(job(0), Told(0.0)), (job(0), Told(0.5))]
+
+
+def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
+    stop, begun = Event(), []
+
+    def attempt(job, *others):
+        begun.append(job)
+        stop.set()
+        row = FAILED if job.cells[0].split == 0 else {"status": "ok"}
+        return [Outcome(cell, row) for cell in job.cells]
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    outcomes = list(run_jobs([job(0), job(1), job(2)], SLOTS[:1], stop=stop))
+    assert begun == [job(0)]
+    assert outcomes == []
+
+
+def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
+    both_run, begun = threading.Barrier(2), []
+
+    def attempt(job, slot, timeout, tell, crew):
+        if crew._ended:
+            raise Stopped
+        begun.append(job.cells[0].split)
+        if begun[-1] < 2:
+            both_run.wait(10)
+        if job.cells[0].split == 0:
+            return [Outcome(cell, {"status": "ok"}) for cell in job.cells]
+        while not crew._ended:  # as a process does that is in the middle of a call
+            threading.Event().wait(0.001)
+        raise Stopped
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    running = run_jobs([job(number) for number in range(9)], SLOTS)
+    assert next(running).cell.split == 0
+    threads = threading.active_count()
+    running.close()
+    assert set(begun) <= {0, 1, 2}
+    assert threading.active_count() < threads
+
+
+@pytest.mark.parametrize("n_slots", [1, 2])
+def test_what_is_no_cells_fault_ends_the_run(monkeypatch, n_slots):
+    def attempt(job, *others):
+        raise NoProcess("no memory for a process")
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    with pytest.raises(NoProcess, match="no memory for a process"):
+        list(run_jobs([job(number) for number in range(9)], SLOTS[:n_slots]))
+
+
+def test_no_job_is_no_work():
+    assert list(run_jobs([], SLOTS)) == []

@@ -1,7 +1,10 @@
 """One cell from data to row: right numbers, honest failures, no look at the test part."""
 
 import dataclasses
+import errno
 import json
+import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +39,7 @@ TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validati
 def job(tmp_path):
     def make(method: str = "vifa", split: int = 0, **changes) -> Job:
         cell = Cell("uci", "diabetes", method, split, "tiny", TINY.changed(**changes), seed=0)
-        return Job((cell,), (tmp_path / f"{method}-{split}.jsonl",), None, "cpu")
+        return Job((cell,), (tmp_path / f"{method}-{split}.jsonl",), None)
 
     return make
 
@@ -218,18 +221,38 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
     pa.Table.from_pylist([row], schema=CELLS)
 
 
+@pytest.mark.parametrize(
+    ("made", "got"),
+    [
+        (lambda found: Normals(found.mean.T, found.variance.T), r"a Normals of the shapes \((\d+), 1\), \(\1, 1\)$"),
+        (lambda found: Normals(found.mean, found.variance[0]), r"a Normals of the shapes \(1, (\d+)\), \(\1,\)$"),
+        (lambda found: found.mean, r"a Tensor of the shapes \(1, \d+\)$"),
+        (lambda found: None, "a NoneType of no tensors$"),
+    ],
+)
+def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):
+    real = methods.get("map").__class__.predict
+    monkeypatch.setattr("methods.map.MAP.predict", lambda *arguments: made(real(*arguments)))
+    row = outcome_of(job("map")).row
+    assert (row["status"], row["error_class"]) == ("failed", "TypeError")
+    said = row["error"].strip().splitlines()[-1]
+    assert re.search(r"map\.predict must return, for the (\d+) points .* the shape \(S, \1\), or .*\(S, \1, C\)", said)
+    assert re.search(got, said)
+
+
 def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
     monkeypatch.setattr("bench.metrics.nmll", lambda *_: float("nan"))
     outcome = outcome_of(job("map"))
     assert outcome.row["status"] == "diverged"
     assert "all 3 trials diverged" in outcome.row["error"]
+    assert outcome.row["error_class"] == "bench.tuner.Diverged"
     assert outcome.tables == {}
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
 
 def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
     cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
-    row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"), "cpu")).row
+    row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"))).row
     assert row["status"] == "failed"
     assert "python -m datasets fetch yacht" in row["error"]
 
@@ -260,21 +283,37 @@ def test_cells_side_by_side_predict_the_bits_that_each_predicts_alone(job, metho
         assert one.tables == other.tables
 
 
-def test_a_failure_side_by_side_is_its_own_cells_alone(job, monkeypatch):
-    clean = outcome_of(elsewhere(job("map", 1)))
-    original = datasets.load("diabetes")
+def test_a_failure_side_by_side_is_everybodys_with_what_was_known(job, monkeypatch):
+    monkeypatch.setattr(metrics, "evaluate", lambda *_: 1 / 0)
+    for outcome in run(side_by_side(job("map", 0), job("map", 1))):
+        assert (outcome.row["status"], outcome.row["error_class"]) == ("failed", "ZeroDivisionError")
+        assert outcome.row["hparams"]
 
-    def evaluate(predictive, y, y_scale, ood):
-        if torch.equal(y, torch.tensor(original.y[original.splits[0].test])):
-            raise RuntimeError("only here")
-        return real(predictive, y, y_scale, ood)
 
-    real = metrics.evaluate
-    monkeypatch.setattr(metrics, "evaluate", evaluate)
-    failed, fine = run(side_by_side(job("map", 0), job("map", 1)))
-    assert (failed.row["status"], fine.row["status"]) == ("failed", "ok")
-    assert "only here" in failed.row["error"]
-    assert numbers(fine.row) == numbers(clean.row)
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
+    def opened(journal, protocol):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("bench.tuner._opened", opened)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        run(job("map"))
+
+
+def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(job, monkeypatch):
+    one = job("map")
+
+    def raising(name: str):
+        def opened(journal, protocol):
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+
+        return opened
+
+    monkeypatch.setattr("bench.tuner._opened", raising(str(one.journals[0])))
+    with pytest.raises(PermissionError):
+        run(one)
+    monkeypatch.setattr("bench.tuner._opened", raising("/somewhere/else"))
+    assert outcome_of(one).row["error_class"] == "PermissionError"
 
 
 def test_a_classification_cell_with_ood_rows_is_complete(job):

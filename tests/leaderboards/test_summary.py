@@ -101,3 +101,11 @@ def test_mixed_fingerprints_are_said(cells, column, value, words):
 
 def test_data_sets_differ_in_their_data_without_a_word(cells):
     assert mixtures(cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2"})) == []
+
+
+def test_methods_have_their_own_search_spaces_and_each_no_more_than_one(cells):
+    vifa, other = {"search_space": '{"lr": 1}'}, {"search_space": '{"lr": 2}'}
+    assert mixtures(cells(vifa, other | {"method": "map"}, {"split": 1})) == []
+    (sentence,) = mixtures(cells(vifa, other | {"split": 1}))
+    assert "search spaces of one method" in sentence
+    assert "energy (paper)" in sentence

@@ -62,7 +62,11 @@ def test_a_strangers_method_is_found_without_being_imported(foreign):
     [
         ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
         ("class Other: pass", "has no attribute 'Theirs'"),
-        ("class Theirs:\n    name = 'else'", "calls itself 'else'"),
+        ("from methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'", "calls itself 'else'"),
+        ("import sys\nsys.exit('usage: script')", "SystemExit: usage: script"),
+        ("class Theirs:\n    name = 'bad'", "is of the class Theirs, which is no methods.base.Method"),
+        ("def Theirs(): pass", "is of the class NoneType"),
+        ("def broken(:", "SyntaxError"),
     ],
 )
 def test_a_broken_method_is_named_with_its_reason(foreign, source, complaint):

@@ -27,7 +27,7 @@ def outcomes(
 ) -> list[Outcome]:
     cells = tuple(Cell(suite, dataset, method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
     journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.jsonl" for cell in cells)
-    return run(Job(cells, journals, None, "cpu"), tell)
+    return run(Job(cells, journals, None), tell=tell)
 
 
 def test_laplace_of_a_linear_model_is_the_truth(tmp_path):

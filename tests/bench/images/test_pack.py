@@ -74,7 +74,7 @@ def known(monkeypatch):
 def outcomes(tmp_path: Path, method: str, splits=(0,), **changes) -> list[Outcome]:
     cells = tuple(Cell("images", "squares", method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
     journals = tuple(tmp_path / f"{method}-{cell.split}.jsonl" for cell in cells)
-    return run(Job(cells, journals, None, "cpu"))
+    return run(Job(cells, journals, None))
 
 
 def test_a_classifier_is_judged_on_test_images_on_others_and_under_shift(tmp_path, known):

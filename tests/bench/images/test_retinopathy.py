@@ -88,7 +88,7 @@ def put(folder: Path, monkeypatch, state: dict[str, torch.Tensor]) -> None:
 
 def outcome(folder: Path, method: str, protocol: Protocol = TINY, tell: Tell = lambda told: None) -> Outcome:
     cell = Cell("retinopathy", "aptos2019", method, 0, "tiny", protocol, 0)
-    (found,) = run(Job((cell,), (folder / f"{method}.jsonl",), folder, "cpu"), tell)
+    (found,) = run(Job((cell,), (folder / f"{method}.jsonl",), folder), tell=tell)
     return found
 
 

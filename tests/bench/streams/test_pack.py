@@ -21,7 +21,7 @@ def pack_of(method, name=FACTOR, splits=(0,), length=300, seed=0):
     protocol = SimpleNamespace(stream_length=length)
     cells = tuple(Cell("factor-analysis", name, method, split, "paper", protocol, seed) for split in splits)
     found, told = [{} for _ in cells], []
-    pack = StreamPack(Job(cells, tuple(Path("unused") for _ in cells), None, "cpu"), found, told.append)
+    pack = StreamPack(Job(cells, tuple(Path("unused") for _ in cells), None), torch.device("cpu"), found, told.append)
     return pack, found, told
 
 

@@ -1,0 +1,79 @@
+"""Methods that go wrong, each in its own way, as a stranger's adapter might; `conftest.py` installs them."""
+
+import os
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from methods.map import MAP
+from methods.predictive import Normals
+
+
+class Kill(MAP):
+    name = "kill"
+
+    def init(self, problem, hparams, noise):
+        print("about to die")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillOnce(MAP):
+    name = "kill-once"
+
+    def init(self, problem, hparams, noise):
+        mark = Path(__file__).with_name("died")
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().init(problem, hparams, noise)
+
+
+class Exhaust(MAP):
+    name = "exhaust"
+
+    def init(self, problem, hparams, noise):
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))
+        return [np.ones(1 << 27) for _ in range(100)]
+
+
+class Hang(MAP):
+    name = "hang"
+
+    def init(self, problem, hparams, noise):
+        print("about to hang")
+        time.sleep(600)
+
+
+class Raise(MAP):
+    name = "raise"
+
+    def init(self, problem, hparams, noise):
+        print("about to raise", file=sys.stderr)
+        raise KeyError("nothing there")
+
+
+class NotANumber(MAP):
+    name = "nan"
+
+    def init(self, problem, hparams, noise):
+        return super().init(problem, hparams, noise)._replace(weights=torch.full((problem.dim,), float("nan")))
+
+
+class Misshapen(MAP):
+    name = "misshapen"
+
+    def predict(self, problem, posterior, x, hparams, noise, n_samples):
+        found = super().predict(problem, posterior, x, hparams, noise, n_samples)
+        return Normals(found.mean.T, found.variance.T)
+
+
+class Leave(MAP):
+    name = "leave"
+
+    def init(self, problem, hparams, noise):
+        sys.exit("goodbye")

@@ -1,0 +1,262 @@
+"""What happens to long runs, caused for real at the front door: methods that go wrong, kills, full disks, Ctrl-C."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+
+from bench.schema import COSTS
+
+ROOT = Path(__file__).resolve().parent.parent
+TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes", "--workers", "2")
+TIMES = (*(name for name in COSTS if "seconds" in name or "memory" in name), "elapsed_seconds", "finished_at")
+N_KILLS = 50
+NO_NAMESPACE = "this system lets nobody but its owner mount a folder"
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, str(ROOT / "run_all.py"), *map(str, arguments), *TINY]
+
+
+@pytest.fixture
+def environment(tmp_path, install_faulty) -> dict[str, str]:
+    """With the faulty methods, and another that cannot be imported."""
+    site = install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"})
+    path = os.pathsep.join(part for part in (str(site), os.environ.get("PYTHONPATH")) if part)
+    return os.environ | {"PYTHONPATH": path, "BENCH_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "300"}
+
+
+@pytest.fixture
+def run(tmp_path, environment):
+    """Runs the command in an empty folder."""
+
+    def run(*arguments: str | Path, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+        whole = [*prefix, *command(*arguments)]
+        return subprocess.run(whole, capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path, environment):
+    """Starts the command in an empty folder, and ends it with what it has started."""
+
+    @contextmanager
+    def start(*arguments: str | Path):
+        process = subprocess.Popen(
+            command(*arguments),
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    return start
+
+
+def rows(out: Path) -> pd.DataFrame:
+    """All cells without what a clock or a memory meter says."""
+    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
+    return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
+
+
+def finished(out: Path) -> int:
+    return sum(not path.name.startswith(".") for path in (out / "cells").rglob("*.parquet"))
+
+
+def wait_for(what, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def children_of(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_path):
+    done = run("--methods", "map,kill", "--splits", "0-1", "--out", "r")
+    assert done.returncode == 1, done.stderr
+    found = rows(tmp_path / "r").set_index(["method", "split"])
+    assert (found.loc["map", "status"] == "ok").all()
+    for _, row in found.loc["kill"].iterrows():
+        assert (row["status"], row["error_class"]) == ("failed", "SIGKILL")
+        assert "about to die" in row["log"]
+    assert done.stderr.count("killed by SIGKILL (out of memory?) (is tried again, alone, at the end)") == 2
+    assert "Cells: 2 ok, 2 failed" in done.stdout
+
+
+@pytest.mark.slow
+def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
+    wrong = {
+        "kill": ("failed", "SIGKILL", "killed by SIGKILL (out of memory?)"),
+        "exhaust": ("failed", "numpy._core._exceptions._ArrayMemoryError", "Unable to allocate"),
+        "hang": ("timeout", "Overdue", "not done after 30 seconds"),
+        "raise": ("failed", "KeyError", "nothing there"),
+        "nan": ("diverged", "bench.tuner.Diverged", "all 2 trials diverged"),
+        "misshapen": ("failed", "TypeError", "misshapen.predict must return"),
+        "leave": ("failed", "SystemExit", "ended by itself, with exit code 1"),
+    }
+    logs = {"kill": "about to die", "hang": "in init", "raise": "about to raise", "leave": "goodbye"}
+    done = run("--methods", f"map,kill-once,{','.join(wrong)}", "--splits", "0-1", "--out", "r", "--timeout", "30")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    found = pd.read_parquet(tmp_path / "r" / "cells").set_index(["method", "split"]).sort_index()
+    assert len(found) == 2 * (2 + len(wrong))
+    assert (found.loc[["map", "kill-once"], "status"] == "ok").all()
+    for (method, _), row in found.loc[list(wrong)].iterrows():
+        status, error_class, error = wrong[method]
+        assert (row["status"], row["error_class"]) == (status, error_class)
+        assert error in row["error"]
+        assert logs.get(method, "") in row["log"]
+        assert row["elapsed_seconds"] > 0
+
+
+@pytest.mark.slow
+def test_killed_fifty_times_at_random_moments_it_ends_with_the_rows_of_an_undisturbed_run(start, run, tmp_path):
+    arguments = ("--methods", "map,mfvi,vifa", "--splits", "0-3")
+    began = time.monotonic()
+    assert run(*arguments, "--out", "calm").returncode == 0
+    seconds, calm = time.monotonic() - began, rows(tmp_path / "calm")
+    moments, kills, folders, inside = random.Random(0), 0, 0, 0
+    while kills < N_KILLS:
+        out = tmp_path / str(folders)
+        with start(*arguments, "--out", out.name) as process:
+            wait = moments.uniform(0, seconds)
+            try:
+                process.wait(wait)
+            except subprocess.TimeoutExpired:
+                started = children_of(process.pid)
+                process.kill()
+                process.wait()
+                kills += 1
+                inside += 0 < finished(out) < len(calm)
+                wait_for(lambda: not alive(started), 30)  # noqa: B023 (called at once)
+                continue
+            assert process.returncode == 0
+        pd.testing.assert_frame_equal(rows(out), calm)
+        folders += 1
+    assert run(*arguments, "--out", out.name).returncode == 0
+    pd.testing.assert_frame_equal(rows(out), calm)
+    print(f"{kills} kills, {inside} of them between the first and the last cell, in {folders + 1} folders")
+
+
+def test_two_runs_on_one_folder_are_one_too_many(start, run, tmp_path):
+    arguments = ("--methods", "hang", "--splits", "0", "--out", "r")
+    with start(*arguments) as first:
+        wait_for(lambda: (tmp_path / "r" / ".lock-holder.json").exists())
+        second = run(*arguments)
+        assert second.returncode == 2
+        assert f"another run writes to r: process {first.pid} on" in second.stderr
+        first.kill()
+    third = run("--methods", "map", "--splits", "0", "--out", "r")
+    assert third.returncode == 0, third.stderr
+
+
+def test_the_first_ctrl_c_finishes_what_runs_and_the_second_drops_it(start, tmp_path):
+    arguments = ("--methods", "hang", "--splits", "0-1", "--out", "r")
+    with start(*arguments) as process:
+        wait_for(lambda: (tmp_path / "r" / "studies").exists())
+        started = children_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "Interrupted: finishing what runs: diabetes hang split" in errors
+    assert "dropped diabetes hang split" in errors
+    assert "0 of 2 cells finished; the same command goes on from here." in errors
+    assert "Traceback" not in errors
+    assert not alive(started)
+
+
+def test_an_adapter_that_cannot_be_imported_is_a_line(run, tmp_path):
+    done = run("--methods", "map,no-such", "--splits", "0", "--out", "r")
+    assert done.returncode == 2
+    assert "ModuleNotFoundError: No module named 'faulty_and_gone'" in done.stderr
+    assert "Traceback" not in done.stderr
+    everything = run("--dry-run", "--splits", "0")
+    assert everything.returncode == 0
+    assert "Without a method: method 'no-such' (faulty_and_gone:Method) cannot be loaded" in everything.stderr
+    assert "Traceback" not in everything.stderr
+
+
+def in_a_small_folder(size: str, *then: str) -> tuple[str, ...]:
+    """A prefix that runs a command where ./r is a file system of that size."""
+    script = f"mkdir -p r && mount -t tmpfs -o size={size} t r && {' && '.join(then)}" + ' && "$@"'
+    return ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh")
+
+
+@pytest.fixture
+def namespaces(tmp_path):
+    trial = [*in_a_small_folder("10k", "true"), "true"]
+    if not shutil.which("unshare") or subprocess.run(trial, cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip(NO_NAMESPACE)
+
+
+def test_a_full_disk_stops_the_run_with_what_is_kept_and_what_to_do(run, namespaces, tmp_path):
+    # What is kept is copied out of the file system, which ends with the command.
+    keep = ("sh", "-c", '"$@"; code=$?; cp -r r kept; exit $code', "sh")
+    arguments = ("--methods", "map", "--splits", "0-7", "--out", "r")
+    done = run(*arguments, prefix=(*in_a_small_folder("160k", "true"), *keep))
+    assert done.returncode == 3, done.stderr
+    assert "not stored: [Errno 28] No space left on device." in done.stderr
+    assert "What was finished before is kept in r. Make room there" in done.stderr
+    assert "Traceback" not in done.stderr
+    n_kept = len(rows(tmp_path / "kept"))
+    assert 0 < n_kept < 8
+
+    calm, resumed = run(*arguments[:-1], "calm"), run(*arguments[:-1], "kept")
+    assert (calm.returncode, resumed.returncode) == (0, 0), resumed.stderr
+    assert f"{n_kept} of them finished before" in resumed.stdout
+    pd.testing.assert_frame_equal(rows(tmp_path / "kept"), rows(tmp_path / "calm"))
+
+
+def test_a_folder_that_may_only_be_read_is_told_before_any_work(run, namespaces):
+    prefix = in_a_small_folder("160k", "mount -o remount,ro r")
+    done = run("--methods", "map", "--splits", "0", "--out", "r", prefix=prefix)
+    assert done.returncode == 3
+    assert "Stopped: [Errno 30] Read-only file system" in done.stderr
+    assert "make it writable" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_was_published_is_gone_on_with(run, tmp_path):
+    """Its cells lie in one file, and count as finished."""
+    arguments = ("--methods", "map", "--out", "r")
+    assert run(*arguments, "--splits", "0-1").returncode == 0
+    together = pd.read_parquet(tmp_path / "r" / "cells")
+    shutil.rmtree(tmp_path / "r")
+    (tmp_path / "r" / "cells").mkdir(parents=True)
+    together.to_parquet(tmp_path / "r" / "cells" / "uci.parquet")
+    done = run(*arguments, "--splits", "0-2")
+    assert done.returncode == 0, done.stderr
+    assert "3 cells, 2 of them finished before" in done.stdout
+    assert (tmp_path / "r" / "cells" / "uci.parquet").exists()

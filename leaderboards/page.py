@@ -88,7 +88,7 @@ def render(results: Results) -> str:
 
 def _sections(folder: Path, cells: pd.DataFrame, sources: Sources) -> list[Section]:
     splits, summary, published = per_split(cells), summarise(cells), read_published()
-    told = standings(splits)
+    told = standings(splits, cells)
     sections = []
     for (suite, dataset), part in summary.groupby(["suite", "dataset"]):
         theirs = published[(published["suite"] == suite) & (published["dataset"] == dataset)]

@@ -30,7 +30,7 @@ class Site:
         self.cells = with_labelled_presets(results.cells)
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells)
-        self.told = standings(self.splits)
+        self.told = standings(self.splits, self.cells)
         self.published = read_published()
         self.sources = Sources()
         self._cards: dict[str, Card] = {}

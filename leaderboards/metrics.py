@@ -125,3 +125,11 @@ def loss(values: np.ndarray, goal: str | float) -> np.ndarray:
         return -values
     deviations = values - goal
     return deviations if deviations.mean() >= 0 else -deviations
+
+
+def badness(values: np.ndarray, goal: str | float) -> np.ndarray:
+    """`values` of any shape, turned one by one so that low is good: as they are, negated, or |v - c|.
+
+    Of means over splits this is what a reader of a table ranks by; of single splits, what a duel on a split is won by.
+    """
+    return values if goal == "low" else -values if goal == "high" else np.abs(values - goal)

@@ -51,8 +51,11 @@ class Opened(NamedTuple):
     errors: list[tuple[str, str, str]]
 
 
-def opened(rows: pd.DataFrame, names: list[str]) -> Opened:
-    """The details of `rows`, cells of one method, data set and preset, with the metrics `names`."""
+def opened(rows: pd.DataFrame, names: list[str], original: str | None = None) -> Opened:
+    """The details of `rows`, cells of one method, data set and preset, with the metrics `names`.
+
+    `original` is the protocol of the preset before it was changed, where it is known.
+    """
     rows = rows.sort_values(["split", "seed"], kind="stable")
     names = [name for name in names if rows[name].notna().any()]
     chosen = [as_object(text) for text in rows["hparams"]]
@@ -72,7 +75,7 @@ def opened(rows: pd.DataFrame, names: list[str]) -> Opened:
         hparams,
         splits,
         rows["seed"].nunique() > 1,
-        _commands(rows),
+        _commands(rows, original),
         _facts(rows),
         _errors(rows),
     )
@@ -100,14 +103,16 @@ def _value(value: object) -> str:
     return printed(value) if isinstance(value, float) else "–" if value is None else str(value)
 
 
-def _commands(rows: pd.DataFrame) -> list[Command]:
+def _commands(rows: pd.DataFrame, original: str | None) -> list[Command]:
     """A command for each code revision, protocol and seed among the rows."""
     first = rows.iloc[0]
     found = []
     keys = ["code_revision", "preset", "protocol", "seed"]
     for (revision, preset, protocol, seed), part in rows.groupby(keys, sort=False):
         numbers = sorted({int(split) for split in part["split"]})
-        text = command(first["suite"], first["dataset"], first["method"], numbers, preset, protocol, int(seed))
+        text = command(
+            first["suite"], first["dataset"], first["method"], numbers, preset, protocol, int(seed), original
+        )
         found.append(Command(ran.ranges(numbers), revision, text))
     return found
 

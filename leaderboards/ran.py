@@ -143,7 +143,7 @@ def failures(cells: pd.DataFrame) -> list[Failure]:
     return found
 
 
-def ranges(numbers: list[int]) -> str:
+def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
     """Sorted, distinct numbers, runs of three and more shortened: "0, 1, 4–9"."""
     runs: list[list[int]] = []
     for number in numbers:
@@ -151,7 +151,7 @@ def ranges(numbers: list[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else _listed(run) for run in runs)
+    return then.join(f"{run[0]}{to}{run[-1]}" if len(run) > 2 else then.join(map(str, run)) for run in runs)
 
 
 def cells_in_words(cells: pd.DataFrame) -> str:

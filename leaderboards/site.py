@@ -5,8 +5,10 @@ from functools import cached_property
 import pandas as pd
 
 from leaderboards.boards import Board, Sources, board
+from leaderboards.commands import MODIFIED
 from leaderboards.published import read_published
 from leaderboards.results import Results
+from leaderboards.standings import Standings, standings_of
 from leaderboards.summary import BOARD, per_split, summarise, with_labelled_presets
 from leaderboards.ties import standings
 from methods import Card, card
@@ -34,6 +36,7 @@ class Site:
         self.published = read_published()
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
+        self._standings: dict[Key, Standings] = {}
 
     @cached_property
     def cells_of(self) -> dict[Key, pd.DataFrame]:
@@ -76,11 +79,28 @@ class Site:
     def methods(self) -> list[str]:
         return sorted(self.cells["method"].unique())
 
+    def standings(self, suite: str, preset: str, metric: str) -> Standings:
+        """How methods stand by one metric; computed when it is first asked for."""
+        key = suite, preset, metric
+        if key not in self._standings:
+            self._standings[key] = standings_of(self.cells, suite, preset, metric)
+        return self._standings[key]
+
     def card(self, method: str) -> Card:
         """What is known about a method."""
         if method not in self._cards:
             self._cards[method] = card(method)
         return self._cards[method]
+
+    @cached_property
+    def originals(self) -> dict[tuple[str, str], str]:
+        """By suite and preset, the protocol of those presets that were run as they are."""
+        pairs = self.results.cells[["suite", "preset", "protocol"]].drop_duplicates().itertuples(index=False)
+        return {(suite, preset): protocol for suite, preset, protocol in pairs}
+
+    def original(self, suite: str, preset: str) -> str | None:
+        """The protocol of the preset that `preset` (a label) was before it was changed, if it was run as it is too."""
+        return self.originals.get((suite, preset.partition("@")[0].removesuffix(MODIFIED)))
 
     def presets(self, suite: str) -> list[str]:
         """The presets that a suite was run with."""

@@ -37,7 +37,9 @@ def context(site: Site, method: str) -> dict:
         "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
         "metric_options": list({name: of.title for one in sections for name, of in one.columns.items()}.items()),
         "failures": failures(cells),
-        "relatives": [one for one in site.methods if one != method and card.family and site.card(one).family == card.family],
+        "relatives": [
+            one for one in site.methods if one != method and card.family and site.card(one).family == card.family
+        ],
     }
 
 

@@ -121,6 +121,7 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
         axes.set(xscale="log", xlabel=labels[0], ylabel=labels[1])
         low, high = _window(points["quality"].to_numpy(), low_is_good)
         axes.set_ylim(low, high)
+        axes.set_xlim(points["cost"].min() / 1.15, points["cost"].max() * 1.6)  # room for names
         _name(axes, points, front)
         axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
@@ -131,18 +132,21 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
 
 
 def _name(axes: Axes, points: pd.DataFrame, front: list[str]) -> None:
-    for method, (cost, quality) in points[["cost", "quality"]].iterrows():
-        low, high = axes.get_ylim()
-        if low <= quality <= high:
-            colour = INK if method in front else MUTED
-            axes.annotate(
-                shortened(visible(method), LONGEST),
-                (cost, quality),
-                (4, 3),
-                textcoords="offset points",
-                color=colour,
-                fontsize=7 if method in front else 6,
-            )
+    """Names beside the points, those of the front first; a name that would lie on another is left out."""
+    figure, (low, high) = axes.figure, axes.get_ylim()
+    taken: list[tuple[float, float, float]] = []  # of each name its left end, right end and height, in points
+    for method in [*front, *(name for name in points.index if name not in front)]:
+        cost, quality = points.loc[method, ["cost", "quality"]]
+        if not low <= quality <= high:
+            continue
+        x, y = axes.transData.transform((cost, quality)) * 72 / figure.dpi
+        label = shortened(visible(method), LONGEST)
+        left, right = x + 4, x + 4 + 3.6 * len(label)
+        if any(left < end and start < right and abs(y - at) < 7 for start, end, at in taken):
+            continue
+        taken.append((left, right, y))
+        colour = INK if method in front else MUTED
+        axes.annotate(label, (cost, quality), (4, 3), textcoords="offset points", color=colour, fontsize=6.5)
 
 
 def _window(values: np.ndarray, low_is_good: bool) -> tuple[float, float]:

@@ -6,7 +6,10 @@ import pandas as pd
 
 from leaderboards.boards import Board, Sources, board
 from leaderboards.commands import MODIFIED
+from leaderboards.metrics import HEADLINE
+from leaderboards.opened import COLUMNS, Row
 from leaderboards.published import read_published
+from leaderboards.ran import Failure, failures
 from leaderboards.results import Results
 from leaderboards.standings import Standings, standings_of
 from leaderboards.summary import BOARD, per_split, summarise, with_labelled_presets
@@ -44,6 +47,17 @@ class Site:
         return dict(tuple(self.cells.groupby(BOARD)))
 
     @cached_property
+    def rows_of(self) -> dict[Key, dict[str, list[Row]]]:
+        """The cells of each board as dictionaries, by method, in the order of their splits and seeds."""
+        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE)))
+        ordered = self.cells.sort_values(["split", "seed"], kind="stable")[columns]
+        found: dict[Key, dict[str, list[Row]]] = {}
+        for row in ordered.to_dict("records"):
+            board_of = found.setdefault((row["suite"], row["dataset"], row["preset"]), {})
+            board_of.setdefault(row["method"], []).append(row)
+        return found
+
+    @cached_property
     def splits_of(self) -> dict[Key, pd.DataFrame]:
         """The rows of `splits` of each board; a board where nothing finished has none."""
         return dict(tuple(self.splits.groupby(BOARD)))
@@ -66,6 +80,11 @@ class Site:
         """Published numbers of a board's data set."""
         suite, dataset, _ = key
         return self.published[(self.published["suite"] == suite) & (self.published["dataset"] == dataset)]
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """See `ran.failures`."""
+        return failures(self.cells)
 
     @property
     def suites(self) -> list[str]:

@@ -35,7 +35,7 @@ def context(site: Site) -> dict:
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,
         "families": families(site, site.methods),
-        "failures": ran.failures(cells),
+        "failures": site.failures,
         "metrics": {name for made in site.boards.values() for name in made.headline},
         "sources": site.sources.entries,
         "AHEAD": AHEAD,

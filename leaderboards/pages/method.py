@@ -1,15 +1,13 @@
 """The page of one method: what it is, and how it fared on every data set."""
 
 import json
+from statistics import median
 from typing import NamedTuple
-
-import pandas as pd
 
 from leaderboards import opened
 from leaderboards.boards import Row
 from leaderboards.formulas import formula
 from leaderboards.metrics import HEADLINE, Metric, metric
-from leaderboards.ran import failures
 from leaderboards.site import Site
 
 
@@ -26,9 +24,8 @@ class Section(NamedTuple):
 def context(site: Site, method: str) -> dict:
     """What the template `method.html` shows."""
     card = site.card(method)
-    cells = site.cells[site.cells["method"] == method]
-    places = cells[["suite", "preset"]].drop_duplicates().itertuples(index=False)
-    sections = [section(site, method, cells, suite, preset) for suite, preset in sorted(places)]
+    keys = [key for key, rows in site.rows_of.items() if method in rows]
+    sections = [section(site, method, *place) for place in sorted({(suite, preset) for suite, _, preset in keys})]
     return {
         "method": method,
         "about": card,
@@ -36,41 +33,41 @@ def context(site: Site, method: str) -> dict:
         "sections": sections,
         "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
         "metric_options": list({name: of.title for one in sections for name, of in one.columns.items()}.items()),
-        "failures": failures(cells),
+        "failures": [one for one in site.failures if one.method == method],
         "relatives": [
             one for one in site.methods if one != method and card.family and site.card(one).family == card.family
         ],
     }
 
 
-def section(site: Site, method: str, cells: pd.DataFrame, suite: str, preset: str) -> Section:
+def section(site: Site, method: str, suite: str, preset: str) -> Section:
     """The section of one suite and preset."""
     rows = []
     for key, made in site.boards.items():
         if (key[0], key[2]) == (suite, preset):
             rows += [(made.dataset, row) for row in made.rows if row.method == method and not row.published]
     having = {name for _, row in rows for name, cell in row.cells.items() if cell.value}
-    here = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
-    return Section(suite, preset, {name: metric(name) for name in HEADLINE if name in having}, rows, chosen(here))
+    cells = {dataset: site.rows_of[suite, dataset, preset][method] for dataset, _ in rows}
+    return Section(suite, preset, {name: metric(name) for name in HEADLINE if name in having}, rows, chosen(cells))
 
 
-def chosen(cells: pd.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
+def chosen(cells: dict[str, list[opened.Row]]) -> dict[str, list[tuple[str, str, str]]]:
     """What tuning chose, by hyper-parameter and data set: median (lowest to highest), and the range it had."""
     found: dict[str, list[tuple[str, str, str]]] = {}
-    for dataset, part in cells[cells["hparams"].notna()].groupby("dataset"):
-        settings = [opened.as_object(text) for text in part["hparams"]]
-        spaces = [opened.as_object(text) for text in part["search_space"].dropna().unique()]
+    for dataset, rows in cells.items():
+        settings = [opened.as_object(row["hparams"]) for row in rows]
+        spaces = [opened.as_object(text) for text in dict.fromkeys(row["search_space"] for row in rows)]
         for name in dict.fromkeys(name for one in settings for name in one):
-            values = pd.Series([one[name] for one in settings if name in one])
+            values = [one[name] for one in settings if name in one]
             ranges = dict.fromkeys(_range(space[name]) for space in spaces if name in space)
             found.setdefault(name, []).append((dataset, _in_words(values), "; ".join(ranges)))
     return found
 
 
-def _in_words(values: pd.Series) -> str:
-    if not pd.api.types.is_numeric_dtype(values):
+def _in_words(values: list) -> str:
+    if not all(isinstance(value, int | float) for value in values):
         return ", ".join(sorted(set(map(str, values))))
-    low, middle, high = (opened.printed(float(v)) for v in (values.min(), values.median(), values.max()))
+    low, middle, high = (opened.printed(float(v)) for v in (min(values), median(values), max(values)))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 

@@ -95,7 +95,7 @@ def _pareto(site: Site, suite: str, preset: str, lead, key: str) -> Plot | str:
     return Plot(
         charts.pareto(points, labels, low_is_good, key),
         f"{lead.metric.title} against runtime. No other method is both faster and better than: "
-        + ", ".join(f"{visible(name)} ({points.at[name, 'cost']:.3g} times the time)" for name in front),
+        + ", ".join(f"{visible(name)} ({points.loc[name, 'cost']:.3g} times the time)" for name in front),
         f"Quality against runtime, each in relation to {quality.reference} and averaged over data sets. The line joins "
         "the Pareto front: no other method is both faster and better. A method far off the scale is left out.",
     )

@@ -6,7 +6,7 @@ from leaderboards.boards import Board, Cell, Row
 from leaderboards.illustrations import Plot
 from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.pages.overall import figures, matrix
-from leaderboards.ran import Run, failures, runs
+from leaderboards.ran import Run, runs
 from leaderboards.site import Site
 from leaderboards.standings import Standings, change_in_words
 
@@ -56,7 +56,7 @@ def context(site: Site, suite: str) -> dict:
         "dataset_options": [(name, name) for name in sorted(cells["dataset"].unique())],
         "n_datasets": cells["dataset"].nunique(),
         "n_methods": cells["method"].nunique(),
-        "failures": failures(cells),
+        "failures": [one for one in site.failures if one.suite == suite],
         "in_words": change_in_words,
         "families": families(site, cells["method"].unique()),
     }

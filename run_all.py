@@ -18,6 +18,7 @@ from bench.plan import (
     have,
     outsiders,
     parse_devices,
+    parse_settings,
     parse_splits,
     protocol_of,
     runnable,
@@ -76,6 +77,10 @@ def main(
         str | None, typer.Option(help="Of regression: gaussian or heteroscedastic.", rich_help_panel=HOW)
     ] = None,
     network: Annotated[str | None, typer.Option(help="Of images: lenet5, resnet18, ...", rich_help_panel=HOW)] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other part of the protocol: NAME=VALUE, again and again.", rich_help_panel=HOW),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
     devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
     workers: Annotated[
@@ -109,7 +114,7 @@ def main(
         console.show_lists(data_dir)
         return
     try:
-        changes = {
+        said = {
             "trials": trials,
             "folds": folds,
             "epochs": epochs,
@@ -118,9 +123,13 @@ def main(
             "likelihood": likelihood,
             "network": network,
         }
+        changes = {name: value for name, value in said.items() if value is not None}
+        others = parse_settings(settings or ())
+        if twice := changes.keys() & others.keys():
+            raise Refused(f"--set {min(twice)}=... and --{min(twice)} say the same thing; leave one out")
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
-        request = Request(suite, preset, *named, numbers, changes, seed)
+        request = Request(suite, preset, *named, numbers, changes | others, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
         slots = parse_devices(devices)

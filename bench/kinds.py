@@ -100,9 +100,10 @@ class Images(Kind):
         searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"
         start = f" from {protocol.start} weights" if protocol.weights else ""
         images = f", {protocol.max_train:,} images" if protocol.max_train else ""
+        short = "" if protocol.precision == "float32" else f" in {protocol.precision}"
         return (
-            f"{protocol.network}{start}, {searched}, {protocol.epochs} epochs of batches of {protocol.batch_size}"
-            f"{images}, {protocol.samples} test samples"
+            f"{protocol.network}{start}{short}, {searched}, {protocol.epochs} epochs of batches of "
+            f"{protocol.batch_size}{images}, {protocol.samples} test samples"
         )
 
 

@@ -3,13 +3,13 @@
 import difflib
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
 import datasets
 from bench.cells import Cell, cells_of
-from bench.protocol import Protocol
+from bench.protocol import OF_IMAGES, OPTIONAL, Protocol
 from bench.suites import SUITES, Suite
 
 
@@ -34,7 +34,7 @@ class Request:
     methods: Sequence[str] | None
     datasets: Sequence[str] | None
     splits: Sequence[int] | None
-    changes: dict[str, int | str | None]
+    changes: Mapping[str, int | str | None]
     seed: int
 
 
@@ -94,10 +94,9 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     """The resolved protocol and the name it goes by: the preset's, with "-modified" if anything was changed."""
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
-    if request.changes.get("network") and not suite_of(request).kind.of_images:
-        raise Refused(
-            f"--network chooses among networks for images, and the suite {request.suite} has none; leave it out"
-        )
+    for name in OF_IMAGES:
+        if name in request.changes and not suite_of(request).kind.of_images:
+            raise Refused(f"{name} is a matter of networks for images, and the suite {request.suite} has none")
     try:
         protocol = original.changed(**request.changes)
     except ValueError as error:
@@ -207,6 +206,21 @@ def parse_splits(text: str) -> list[int]:
             raise Refused(f"splits {text!r}: the range {part.strip()!r} runs backwards")
         numbers.update(range(first, last + 1))
     return sorted(numbers)
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
+    """Fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
+    settings: dict[str, int | str | None] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise Refused(f"setting {text!r} cannot be read; write NAME=VALUE, as in samples=30")
+        known("setting", name, tuple(field.name for field in fields(Protocol)))
+        if name in settings:
+            raise Refused(f"setting {name!r} is given twice")
+        nothing = name in OPTIONAL and value.lower() == "none"
+        settings[name] = None if nothing else int(value) if re.fullmatch("-?[0-9]+", value) else value
+    return settings
 
 
 def parse_devices(text: str) -> list[str]:

@@ -16,6 +16,7 @@ LATER = {
     "max_test",
     "max_shifted",
     "start",
+    "precision",
 }
 CHOICES = {
     "sampler": ("random", "tpe", "centre"),
@@ -35,7 +36,9 @@ CHOICES = {
     ),
     "schedule": ("constant", "cosine"),
     "start": ("random", "imagenet"),
+    "precision": ("float32", "bfloat16"),
 }
+OF_IMAGES = ("network", "schedule", "max_train", "max_test", "max_shifted", "start", "precision")
 OPTIONAL = ("max_minibatches", "max_updates", "max_train", "max_test")
 
 
@@ -64,6 +67,7 @@ class Protocol:
             0 for no shifts.
         start: of image classifiers' weights: "random", or those that were trained on "imagenet", all but the last
             layer's.
+        precision: of image networks' passes in training: "float32", or "bfloat16" where the rest stays in float32.
         max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
@@ -85,6 +89,7 @@ class Protocol:
     max_test: int | None = None
     max_shifted: int = 1000
     start: str = "random"
+    precision: str = "float32"
 
     def __post_init__(self):
         counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
@@ -99,8 +104,8 @@ class Protocol:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
 
     def changed(self, **changes) -> "Protocol":
-        """This protocol with those of `changes` that are not None."""
-        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+        """This protocol with other values for some attributes."""
+        return replace(self, **changes)
 
     def to_json(self) -> str:
         """The attributes, resolved, in a fixed order.

@@ -13,6 +13,7 @@ from torch import Tensor
 from datasets import Standardisation
 from methods.base import Method
 from methods.noise import Noise
+from methods.precision import Mixed
 from methods.predictive import Predictive
 from methods.problem import Batch, Problem, Step, Sweep, Task
 
@@ -105,11 +106,19 @@ class Model:
         task: what it is applied to.
         dtype: of weights and arithmetic.
         start: trained weights of all layers but the last, on the data's device; None for a random start.
+        short: what updates pass through the network in, if not in `dtype`; sweeps and predictions do not.
     """
 
-    def __init__(self, method: Method, task: Task, dtype: torch.dtype, start: Tensor | None = None):
+    def __init__(
+        self,
+        method: Method,
+        task: Task,
+        dtype: torch.dtype,
+        start: Tensor | None = None,
+        short: torch.dtype | None = None,
+    ):
         self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
-        self.dtype, self.start = dtype, None if start is None else start.to(dtype)
+        self.dtype, self.start, self._short = dtype, None if start is None else start.to(dtype), short
 
     def with_reference(self, n_rows: int) -> "Model":
         """The same model where batch normalisation takes its statistics of the first `n_rows` rows of x."""
@@ -126,7 +135,10 @@ class Model:
     def update(self, row: Row, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
         """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units."""
         batch = Batch(self._standardised(row, x[index]), self._targets(row, y[index]))
-        return self.method.update(self._problem(row), state, batch, SimpleNamespace(**row.hparams), noise, t)
+        problem = self._problem(row)
+        if self._short:
+            problem = replace(problem, network=Mixed(problem.network, self._short))
+        return self.method.update(problem, state, batch, SimpleNamespace(**row.hparams), noise, t)
 
     def sweep(self, row: Row, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
         """The state after those of the rows `index` (M,) of x (N, P) and y (N,) that are `present` (M,)."""

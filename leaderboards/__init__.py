@@ -2,7 +2,7 @@
 
 >>> import leaderboards
 >>> leaderboards.export("results")  # a tidy table, one row per method and metric
->>> leaderboards.build("results", "page")  # page/index.html
+>>> leaderboards.build("results", "site")  # site/index.html and the pages it leads to
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["build", "export"]
 
 
 def build(results: Path | str, html: Path | str) -> Path:
-    """Write the page of the results folder `results` to `html`/index.html and return that path.
+    """Write the site of the results folder `results` to the folder `html` and return the path of its index.html.
 
     A folder in which nothing has finished yet gives a page that says so.
     """
-    from leaderboards.page import write_page
+    from leaderboards.pages import write_site
 
-    return write_page(Path(results), Path(html))
+    return write_site(Path(results), Path(html))
 
 
 def export(results: Path | str) -> pd.DataFrame:

@@ -22,6 +22,7 @@ class Cell(NamedTuple):
         hint: a sentence for a tooltip.
         difference: ours minus theirs in joint standard errors.
         sources: numbers of the page's list of sources.
+        amount: the mean itself, to sort by; NaN where there is none.
     """
 
     value: str = ""
@@ -31,6 +32,7 @@ class Cell(NamedTuple):
     hint: str = ""
     difference: str = ""
     sources: tuple[int, ...] = ()
+    amount: float = nan
 
 
 class Row(NamedTuple):
@@ -150,6 +152,7 @@ def _cell(values, verdict, decimals: int) -> Cell:
         median=number(values.median, decimals),
         standing="" if verdict is None else verdict.standing,
         hint=hint,
+        amount=values.mean,
     )
 
 
@@ -171,15 +174,17 @@ def _report(report: pd.DataFrame, ours, sources: Sources) -> Cell:
     said = {row.statistic: row for row in report.itertuples()}
     hints = [f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "") for row in said.values()]
     value = stderr = median = told = ""
+    amount = nan
     if mean := said.get("mean"):
         value, stderr = as_printed(mean.value, mean.stderr)
+        amount = mean.value
         if ours is not None and mean.comparable:
             distance = difference(ours.mean, ours.stderr, mean.value, mean.stderr)
             told = "" if isnan(distance) else _signed(distance)
     if middle := said.get("median"):
         median, _ = as_printed(middle.value, nan)
     numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in said.values()}))
-    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), told, numbers)
+    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), told, numbers, amount)
 
 
 def _signed(distance: float) -> str:

@@ -24,14 +24,17 @@ class Plot(NamedTuple):
     caption: str
 
 
-def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: str) -> list[Plot]:
-    """The figures of the finished cells of one board, methods in the order given; `key` differs between boards."""
+def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
+    """The figures of the finished cells of one board, and which there could be but are not, each in a sentence.
+
+    Methods are in the order given; `key` differs between the boards of a page.
+    """
     finished = cells[cells["status"] == "ok"]
     if finished.empty:
-        return []
+        return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
     found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
-    return [plot for plot in found if plot]
+    return [plot for plot in found if plot], []
 
 
 def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:

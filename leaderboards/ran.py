@@ -24,6 +24,7 @@ PHRASES = {
     "max_test": "at most {} test images of each set",
     "max_shifted": "{} of them shown again at every severity of every shift",
     "start": "from {} weights",
+    "precision": "passes through the network in {}",
 }
 OF_TUNING = ("trials", "sampler", "folds", "validation_samples")  # what says nothing where nothing is tuned
 

@@ -91,5 +91,6 @@ def by_group(x: Tensor) -> Tensor:
 
 
 def by_filter_response(x: Tensor) -> Tensor:
-    """x with mean square 1 in each channel of each row."""
+    """x with mean square 1 in each channel of each row, of 16 bits in 32, as the others take their sums."""
+    x = x.to(torch.promote_types(x.dtype, torch.float32))
     return x * (x.square().mean((2, 3), keepdim=True) + RESPONSE_EPSILON).rsqrt()

@@ -17,7 +17,7 @@ from bench.schema import REGRESSION
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")
-TIMES = ("tune_seconds", "fit_seconds", "predict_seconds_per_1000", "peak_memory_mib", "finished_at")
+TIMES = ("elapsed_seconds", "tune_seconds", "fit_seconds", "predict_seconds_per_1000", "peak_memory_mib", "finished_at")
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -165,6 +165,8 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--sampler", "tep"], "must be one of random, tpe"),
         (["--devices", "gpu"], "write cpu, cuda, or cuda:0,1"),
         (["--methods", ","], "--methods names nothing"),
+        (["--set", "smaples=3"], "setting 'smaples' is unknown; did you mean 'samples'?"),
+        (["--set", "epochs=3", "--epochs", "4"], "--set epochs=... and --epochs say the same thing"),
     ],
 )
 def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, complaint):

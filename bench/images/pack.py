@@ -21,6 +21,7 @@ from bench.seeds import seed_of
 from bench.shifts import SHIFTS, Shift
 from datasets import Split
 from methods.base import Method
+from methods.precision import DTYPES, Mixed
 from methods.predictive import Classes
 from methods.resnets import body_from_torchvision
 
@@ -132,7 +133,8 @@ class ImagePack(Pack):
 
     def _sgd_ratio(self, stack: Solo, fit_seconds: float) -> float:
         minibatches = stack.schedule.plan.n_updates * self.method.batches_per_update
-        network, likelihood = self.task.network, self.task.likelihood
+        network, likelihood, short = self.task.network, self.task.likelihood, DTYPES[self.protocol.precision]
+        network = Mixed(network, short) if short else network
         plain = seconds_per_minibatch(network, likelihood, self.data, stack.schedule.minibatch)
         return fit_seconds / minibatches / plain
 
@@ -173,5 +175,6 @@ class ImagePack(Pack):
             augment=self._augmentation(),
             annealed=protocol.schedule == "cosine",
             start=self.start,
+            short=DTYPES[protocol.precision],
             watch=self.progress.next_stack(schedule.plan.n_updates * n_networks),
         )

@@ -44,6 +44,7 @@ class Solo:
         annealed: whether the learning rate falls along a cosine to zero, for methods that do not need it constant.
         dtype: of weights and arithmetic.
         start: trained weights of all layers but the last, where training starts from such.
+        short: what minibatches pass through the network in, if not in `dtype`.
         watch: called with the number of updates done, of all fits together.
 
     Attributes:
@@ -63,10 +64,11 @@ class Solo:
         annealed: bool = False,
         dtype: torch.dtype = torch.float32,
         start: Tensor | None = None,
+        short: torch.dtype | None = None,
         watch: Callable[[int], None] = lambda update: None,
     ):
         self.method, self.data, self.fits, self.schedule = method, data, fits, schedule
-        self._model = Model(method, task, dtype, start)
+        self._model = Model(method, task, dtype, start, short)
         self._augment, self._annealed = augment, annealed and not method.constant_rate
         rows = rows_of(fits, data, dtype, standardise_x=True, standardise_y=False, channels=channels)
         self._rows = [tree_map(lambda leaf: row_of(leaf, number), rows) for number in range(len(fits))]  # noqa: B023

@@ -12,11 +12,9 @@ from bench.plan import Missing, Refused, Request
 from bench.protocol import Protocol
 from bench.suites import SUITES
 
-UNCHANGED = {"trials": None, "folds": None, "epochs": None, "sampler": None}
-
 
 def request(**changes) -> Request:
-    asked = {"suite": "uci", "preset": "quick", "methods": None, "datasets": None, "splits": None, "changes": UNCHANGED}
+    asked = {"suite": "uci", "preset": "quick", "methods": None, "datasets": None, "splits": None, "changes": {}}
     return Request(**asked | {"seed": 0} | changes)
 
 
@@ -240,7 +238,7 @@ def test_the_papers_preset_is_30_trials_of_random_search_over_5_folds():
 
 @pytest.mark.parametrize("change", [{"trials": 2}, {"folds": 4}, {"epochs": 1}, {"sampler": "tpe"}])
 def test_a_changed_preset_says_so(change):
-    name, protocol = plan.protocol_of(request(changes=UNCHANGED | change))
+    name, protocol = plan.protocol_of(request(changes=change))
     assert name == "quick-modified"
     assert protocol == SUITES["uci"].presets["quick"].changed(**change)
 
@@ -253,16 +251,49 @@ def test_a_change_to_the_value_it_has_is_none():
 @pytest.mark.parametrize(("name", "value"), [("trials", 0), ("folds", 1), ("epochs", -1), ("sampler", "grid")])
 def test_a_senseless_change_is_refused(name, value):
     with pytest.raises(Refused, match=rf"{name} is {value!r}"):
-        plan.protocol_of(request(changes=UNCHANGED | {name: value}))
+        plan.protocol_of(request(changes={name: value}))
 
 
 def test_a_network_can_be_chosen_for_images_alone():
-    asked = request(suite="images", changes=UNCHANGED | {"network": "cnn"})
+    asked = request(suite="images", changes={"network": "cnn"})
     assert plan.protocol_of(asked)[1].network == "cnn"
     with pytest.raises(Refused, match="the suite uci has none"):
-        plan.protocol_of(request(changes=UNCHANGED | {"network": "cnn"}))
+        plan.protocol_of(request(changes={"network": "cnn"}))
     with pytest.raises(Refused, match="network is 'vgg'; it must be one of mlp, cnn, lenet5"):
-        plan.protocol_of(request(suite="images", changes=UNCHANGED | {"network": "vgg"}))
+        plan.protocol_of(request(suite="images", changes={"network": "vgg"}))
+
+
+def test_any_part_of_the_protocol_can_be_set():
+    given = plan.parse_settings(["samples=30", " precision = bfloat16", "max_train=none", "max_shifted=-1"])
+    assert given == {"samples": 30, "precision": "bfloat16", "max_train": None, "max_shifted": -1}
+    asked = request(suite="images", changes={"max_train": None, "precision": "bfloat16"})
+    name, protocol = plan.protocol_of(asked)
+    assert (name, protocol.max_train, protocol.precision) == ("quick-modified", None, "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        (["samples"], "write NAME=VALUE"),
+        (["samples="], "write NAME=VALUE"),
+        (["sampels=3"], "did you mean 'samples'"),
+        (["samples=3", "samples=4"], "'samples' is given twice"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
+    with pytest.raises(Refused, match=complaint):
+        plan.parse_settings(texts)
+
+
+@pytest.mark.parametrize("setting", ["samples=none", "samples=many", "samples=1.5"])
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
+    with pytest.raises(Refused, match=r"samples is .*; it must be an integer"):
+        plan.protocol_of(request(changes=plan.parse_settings([setting])))
+
+
+def test_what_concerns_images_is_refused_elsewhere():
+    with pytest.raises(Refused, match="precision is a matter of networks for images, and the suite uci has none"):
+        plan.protocol_of(request(changes={"precision": "bfloat16"}))
 
 
 def test_the_sets_out_of_distribution_for_others_are_told_once_and_not_those_asked_for():

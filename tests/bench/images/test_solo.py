@@ -9,6 +9,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 import methods
 from bench.images import solo
@@ -181,6 +182,20 @@ def test_logistic_regression_ends_where_scikit_learns_does(data):
     theirs.fit(np.c_[x[:25], np.ones(25)], data.y.numpy()[:25])
     (ours,) = trained.predict([TEST], 1)
     np.testing.assert_allclose(ours.log_probs[0], theirs.predict_log_proba(np.c_[x, np.ones(60)][TEST]), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in methods.names() if "images" in methods.get(name).suites])
+def test_short_passes_change_the_last_digits_and_leave_the_state_long(data, name):
+    method = methods.get(name).suited_to(TASK)
+    space = method.image_space(TASK)
+    hparams = {key: getattr(one, "low", None) or one.choices[0] for key, one in space.items()}
+    fits = [Fit(np.arange(25), hparams, 7)]
+    long, short = (train(data, method, fits=fits, updates=2, short=short) for short in (None, torch.bfloat16))
+    pairs = list(zip(*(tree_leaves(one.posteriors) for one in (long, short)), strict=True))
+    assert all(one.dtype == other.dtype for one, other in pairs)
+    assert not all(torch.equal(*pair) for pair in pairs)
+    ours, theirs = (next(one.predict([TEST], 5)).log_probs.exp() for one in (long, short))
+    torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.05)
 
 
 def test_every_update_of_every_fit_is_watched(data):

@@ -82,6 +82,13 @@ class Site:
         return self.published[(self.published["suite"] == suite) & (self.published["dataset"] == dataset)]
 
     @cached_property
+    def coverage(self) -> dict[tuple[str, str, str], pd.Series]:
+        """By suite, preset and method, the mean share of test points inside 90 % intervals of each data set."""
+        here = self.splits[self.splits["metric"] == "coverage_90"]
+        means = here.groupby(["suite", "preset", "method", "dataset"])["value"].mean()
+        return {key: part.droplevel([0, 1, 2]) for key, part in means.groupby(level=[0, 1, 2])}
+
+    @cached_property
     def failures(self) -> list[Failure]:
         """See `ran.failures`."""
         return failures(self.cells)

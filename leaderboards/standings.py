@@ -7,6 +7,7 @@ import pandas as pd
 from leaderboards.formats import number, visible
 from leaderboards.stats import (
     Ground,
+    Paired,
     Relative,
     Wins,
     common_ground,
@@ -48,6 +49,7 @@ class Standing(NamedTuple):
 class Standings(NamedTuple):
     """Attributes:
     lines: by method, the best mean rank first.
+    table: the values that all this is about.
     places: a row per data set and method; see `leaderboards.stats.ranks`.
     told: whether some data set has enough splits to tell ties.
     ground: what every method finished.
@@ -55,6 +57,7 @@ class Standings(NamedTuple):
     """
 
     lines: dict[str, Standing]
+    table: Paired
     places: pd.DataFrame
     told: bool
     ground: Ground
@@ -113,7 +116,7 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> S
             int(row["n_absent"]),
         )
     told = bool(places["standing"].isin(["tied", "worse"]).any())
-    return Standings(lines, places, told, ground, wins, against)
+    return Standings(lines, table, places, told, ground, wins, against)
 
 
 def change_in_words(value: float, unit: str) -> str:

@@ -4,52 +4,53 @@ import json
 import shlex
 from collections.abc import Iterable
 
-# Fields of a protocol that `run_all.py` has an option for, and what a row that does not name them was run with. A
-# network that is not named is the suite's own, for which there is no option.
-OPTIONS = {
-    "trials": None,
-    "folds": None,
-    "epochs": None,
-    "sampler": None,
-    "space": "paper",
-    "likelihood": "gaussian",
-    "network": None,
+from leaderboards.ran import ranges
+
+# What a row was run with where its protocol does not name these fields: they came later than the first results.
+UNSAID = {"space": "paper", "likelihood": "gaussian", "stream_length": 100_000, "max_updates": None}
+UNSAID_OF_IMAGES = {
+    "schedule": "constant",
+    "max_train": None,
+    "max_test": None,
+    "max_shifted": 1000,
+    "start": "random",
+    "precision": "float32",
 }
 MODIFIED = "-modified"
 
 
 def command(
-    suite: str, dataset: str, method: str, splits: Iterable[int], preset: str, protocol: str, seed: int
+    suite: str,
+    dataset: str,
+    method: str,
+    splits: Iterable[int],
+    preset: str,
+    protocol: str,
+    seed: int,
+    original: str | None = None,
 ) -> str:
     """The shell command that runs these splits of one method on one data set as they were run.
 
     A preset as it is needs no more than its name. Of one that was changed ("paper-modified") the row does not say what
-    it differs in, so every option that can have been given is named with the value that it had.
+    it differs in. Where the protocol (JSON) of the preset as it is, `original`, is at hand, the fields that differ are
+    set; else all are.
     """
     plain = preset.partition("@")[0]
+    numbers = ranges(sorted(set(splits)), "-", ",")
     words = ["python", "run_all.py", "--suite", suite, "--datasets", dataset, "--methods", method]
-    words += ["--splits", ",".join(_runs(sorted(set(splits)))), "--preset", plain.removesuffix(MODIFIED)]
+    words += ["--splits", numbers, "--preset", plain.removesuffix(MODIFIED)]
     if plain.endswith(MODIFIED):
-        words += [word for name, value in _resolved(protocol).items() for word in (f"--{name}", str(value))]
+        before = _resolved(original or "")
+        for name, value in _resolved(protocol).items():
+            if name not in before or before[name] != value:
+                words += ["--set", f"{name}={'none' if value is None else value}"]
     return shlex.join([*words, "--seed", str(seed)])
 
 
 def _resolved(protocol: str) -> dict[str, object]:
-    """Those fields of a protocol (JSON) that have an option; none of one that cannot be read."""
+    """All fields of a protocol (JSON) that a command can set; none of one that cannot be read."""
     try:
-        said = {name: value for name, value in json.loads(protocol).items() if name in OPTIONS}
-    except (ValueError, AttributeError):
+        said = dict(json.loads(protocol))
+    except (ValueError, TypeError):
         return {}
-    values = {name: said.get(name, default) for name, default in OPTIONS.items()}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _runs(numbers: list[int]) -> list[str]:
-    """Sorted, distinct numbers as ranges: "0-4", "7"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return [str(first) if first == last else f"{first}-{last}" for first, last in runs]
+    return UNSAID | (UNSAID_OF_IMAGES if "network" in said else {}) | said

@@ -25,6 +25,8 @@ def detail(folder: Path, table: str, cell) -> pd.DataFrame | None:
 def details(folder: Path, table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The table of each method's first split that has one, in the order of `cells`."""
     found = {}
+    if not any_of(folder, table, cells):
+        return found
     for cell in cells.sort_values(["split", "seed"], kind="stable").itertuples():
         if cell.method not in found and (one := detail(folder, table, cell)) is not None:
             found[cell.method] = one
@@ -33,9 +35,17 @@ def details(folder: Path, table: str, cells: pd.DataFrame) -> dict[str, pd.DataF
 
 def gathered(folder: Path, table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
     """The tables of all cells below each other, with the cells' method, split and seed; None if none has one."""
+    if not any_of(folder, table, cells):
+        return None
     parts = [
         one.assign(method=cell.method, split=cell.split, seed=cell.seed)
         for cell in cells.itertuples()
         if (one := detail(folder, table, cell)) is not None
     ]
     return pd.concat(parts, ignore_index=True) if parts else None
+
+
+def any_of(folder: Path, table: str, cells: pd.DataFrame) -> bool:
+    """Whether anything is kept under `folder`/`table` for the data sets of `cells`: not to try every cell in vain."""
+    pairs = cells[["suite", "dataset"]].drop_duplicates().itertuples(index=False)
+    return any((folder / table / suite / dataset).is_dir() for suite, dataset in pairs)

@@ -79,18 +79,18 @@ def _marks(row: DotRow, y: float, x, ends: tuple[float, float], right: int):
         yield _bar(row.mean, row.stderr, ours, x, ends, "mean")
         yield f'<circle class="mean" cx="{x(row.mean)}" cy="{ours:.1f}" r="3.7"/>'
         if len(inside) < len(row.values):
-            off.append((counted(len(row.values) - len(inside), "split"), "ours"))
+            off.append((f"→ {counted(len(row.values) - len(inside), 'split')}", "ours"))
     elif not np.isnan(row.mean):
-        off.append((number(row.mean, 2), "ours"))
+        off.append((f"{'←' if row.mean < low else '→'} {number(row.mean, 2)}", "ours"))
     for value, stderr in row.published:
         if low <= value <= high:
             yield _bar(value, stderr, theirs, x, ends, "published")
             yield f'<path class="published" d="M{x(value)} {theirs - 4:.1f}l4 4l-4 4l-4-4z"/>'
         else:
-            off.append((number(value, 2), "theirs"))
+            off.append((f"→ {number(value, 2)}", "theirs"))
     if off:
         told = ", ".join(f'<tspan class="{whose}">{text}</tspan>' for text, whose in off[:2])
-        yield f'<text class="off" x="{right + 6}" y="{y + 4:.1f}">→ {told}</text>'
+        yield f'<text class="off" x="{right + 6}" y="{y + 4:.1f}">{told}</text>'
 
 
 def _bar(value: float, stderr: float, y: float, x, ends: tuple[float, float], kind: str) -> str:

@@ -7,10 +7,10 @@ from markupsafe import Markup, escape
 
 SPACE = "{http://www.w3.org/1998/Math/MathML}"
 # A stranger's formula gets no more than layout: no links, no styles, no events.
-ELEMENTS = set(
-    "math mrow mi mn mo ms mtext mspace msup msub msubsup munder mover munderover mfrac msqrt mroot mtable mtr mtd "
-    "mstyle mpadded mphantom".split()
-)
+ELEMENTS = {
+    *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mstyle", "mpadded", "mphantom"),
+    *("msup", "msub", "msubsup", "munder", "mover", "munderover", "mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd"),
+}
 ATTRIBUTES = {"display", "width", "height", "depth", "stretchy", "fence", "mathvariant", "accent", "linethickness"}
 
 

@@ -1,15 +1,22 @@
 """What is behind a cell of a table: its splits, chosen hyper-parameters, protocol, fingerprint, errors, its command."""
 
 import json
-from typing import NamedTuple
-
-import numpy as np
-import pandas as pd
+from collections.abc import Iterable
+from math import isinf, isnan
+from typing import Any, NamedTuple
 
 from leaderboards import ran
 from leaderboards.commands import command
 from leaderboards.metrics import metric
 
+Row = dict[str, Any]  # columns of `bench.schema.CELLS`
+
+# Columns that are read of rows, besides metrics.
+COLUMNS = (
+    *("suite", "dataset", "method", "split", "seed", "preset", "protocol", "protocol_hash", "status", "error", "log"),
+    *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "code_revision", "code_dirty"),
+    *("data_sha256", "versions", "device", "host", "finished_at"),
+)
 DIGITS = 4  # significant ones of a split's numbers
 
 
@@ -51,28 +58,34 @@ class Opened(NamedTuple):
     errors: list[tuple[str, str, str]]
 
 
-def opened(rows: pd.DataFrame, names: list[str]) -> Opened:
-    """The details of `rows`, cells of one method, data set and preset, with the metrics `names`."""
-    rows = rows.sort_values(["split", "seed"], kind="stable")
-    names = [name for name in names if rows[name].notna().any()]
-    chosen = [as_object(text) for text in rows["hparams"]]
+def opened(rows: list[Row], names: list[str], original: str | None = None) -> Opened:
+    """The details of `rows`, cells of one method, data set and preset in the order of their splits.
+
+    `names` are metrics, and `original` is the protocol of the preset before it was changed, where it is known. (Rows
+    are dictionaries, and all of this is without pandas, because a site has hundreds of these.)
+    """
+    names = [name for name in names if any(not isnan(row[name]) for row in rows)]
+    chosen = [as_object(row["hparams"]) for row in rows]
     hparams = list(dict.fromkeys(name for one in chosen for name in one))
-    numbers = [list(map(printed, rows[name])) for name in names]
     splits = [
-        Split(split, seed, status, [*(column[place] for column in numbers), *(_value(one.get(h)) for h in hparams)])
-        for place, (split, seed, status, one) in enumerate(
-            zip(rows["split"], rows["seed"], rows["status"], chosen, strict=True)
+        Split(
+            row["split"],
+            row["seed"],
+            row["status"],
+            [*(printed(row[name]) for name in names), *(_value(one.get(name)) for name in hparams)],
         )
+        for row, one in zip(rows, chosen, strict=True)
     ]
+    n_failed = sum(row["status"] != "ok" for row in rows)
     return Opened(
-        rows["method"].iloc[0],
-        int((rows["status"] == "ok").sum()),
-        int((rows["status"] != "ok").sum()),
+        rows[0]["method"],
+        len(rows) - n_failed,
+        n_failed,
         [metric(name).title for name in names],
         hparams,
         splits,
-        rows["seed"].nunique() > 1,
-        _commands(rows),
+        len({row["seed"] for row in rows}) > 1,
+        _commands(rows, original),
         _facts(rows),
         _errors(rows),
     )
@@ -80,9 +93,9 @@ def opened(rows: pd.DataFrame, names: list[str]) -> Opened:
 
 def printed(value: float) -> str:
     """A number with four significant digits, a dash for none."""
-    if pd.isna(value):
+    if isnan(value):
         return "–"
-    if np.isinf(value):
+    if isinf(value):
         return "∞" if value > 0 else "−∞"
     return f"{value:#.{DIGITS}g}".rstrip(".").replace("-", "−") if abs(value) < 1e5 else f"{value:.3g}"
 
@@ -100,35 +113,42 @@ def _value(value: object) -> str:
     return printed(value) if isinstance(value, float) else "–" if value is None else str(value)
 
 
-def _commands(rows: pd.DataFrame) -> list[Command]:
+def _commands(rows: list[Row], original: str | None) -> list[Command]:
     """A command for each code revision, protocol and seed among the rows."""
-    first = rows.iloc[0]
+    first = rows[0]
     found = []
-    keys = ["code_revision", "preset", "protocol", "seed"]
-    for (revision, preset, protocol, seed), part in rows.groupby(keys, sort=False):
-        numbers = sorted({int(split) for split in part["split"]})
-        text = command(first["suite"], first["dataset"], first["method"], numbers, preset, protocol, int(seed))
+    for (revision, preset, protocol, seed), part in _grouped(rows, "code_revision", "preset", "protocol", "seed"):
+        numbers = sorted({row["split"] for row in part})
+        text = command(first["suite"], first["dataset"], first["method"], numbers, preset, protocol, seed, original)
         found.append(Command(ran.ranges(numbers), revision, text))
     return found
 
 
-def _facts(rows: pd.DataFrame) -> dict[str, str]:
+def _grouped(rows: list[Row], *columns: str) -> Iterable[tuple[tuple, list[Row]]]:
+    groups: dict[tuple, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return groups.items()
+
+
+def _facts(rows: list[Row]) -> dict[str, str]:
     """How the cells were run, each fact once; those that differ between splits are listed."""
-    where = ran.provenance(rows)
+    dates = sorted({str(row["finished_at"].date()) for row in rows})
     facts = {
-        "Protocol": "; ".join(ran.protocol_in_words(text) for text in rows["protocol"].unique()),
-        "Protocol hash": _distinct(rows["protocol_hash"]),
-        "Code": where.code,
-        "Data, SHA-256": _distinct(rows["data_sha256"].str[:16]),
-        "Device": where.devices,
-        "Host": where.hosts,
-        "Versions": where.versions,
-        "Finished": where.dates,
+        "Protocol": "; ".join(ran.protocol_in_words(text) for text in _distinct(rows, "protocol")),
+        "Protocol hash": ", ".join(_distinct(rows, "protocol_hash")),
+        "Code": ", ".join(ran.revision(*pair) for pair, _ in _grouped(rows, "code_revision", "code_dirty")),
+        "Data, SHA-256": ", ".join(text[:16] for text in _distinct(rows, "data_sha256")),
+        "Device": ", ".join(_distinct(rows, "device")),
+        "Host": ", ".join(_distinct(rows, "host")),
+        "Versions": ran.versions(tuple(_distinct(rows, "versions"))),
+        "Finished": dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
     }
-    if (trials := rows["n_trials"].dropna()).any():
-        failed = int(rows["n_trials_failed"].fillna(0).sum())
-        facts["Trials"] = _distinct(trials.astype(int)) + (f", {failed} failed in all" if failed else "")
-    said = [one for text in rows["diagnostics"] if (one := as_object(text))]
+    trials = sorted({int(row["n_trials"]) for row in rows if not isnan(row["n_trials"])})
+    if any(trials):
+        failed = sum(int(row["n_trials_failed"]) for row in rows if not isnan(row["n_trials_failed"]))
+        facts["Trials"] = ", ".join(map(str, trials)) + (f", {failed} failed in all" if failed else "")
+    said = [one for row in rows if (one := as_object(row["diagnostics"]))]
     for name in dict.fromkeys(name for one in said for name in one):
         values = [one[name] for one in said if isinstance(one.get(name), int | float)]
         if values:
@@ -137,15 +157,16 @@ def _facts(rows: pd.DataFrame) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _distinct(values: pd.Series) -> str:
-    return ", ".join(map(str, sorted(values.dropna().unique())))
+def _distinct(rows: list[Row], column: str) -> list[str]:
+    return sorted({row[column] for row in rows if isinstance(row[column], str)})
 
 
-def _errors(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
-    bad = rows[rows["status"] != "ok"].fillna({"error": "no error text", "log": ""})
+def _errors(rows: list[Row]) -> list[tuple[str, str, str]]:
+    bad = [row for row in rows if row["status"] != "ok"]
     found = []
-    for (status, error, log), part in bad.groupby(["status", "error", "log"], sort=False):
-        splits = sorted(part["split"].unique())
+    for (status, error, log), part in _grouped(bad, "status", "error", "log"):
+        splits = sorted({row["split"] for row in part})
         label = f"{'split' if len(splits) == 1 else 'splits'} {ran.ranges(splits)}"
-        found.append((label, status, f"{error}\n\nLast lines of its log:\n{log}" if log else error))
+        text = error if isinstance(error, str) else "no error text"
+        found.append((label, status, f"{text}\n\nLast lines of its log:\n{log}" if isinstance(log, str) else text))
     return found

@@ -53,7 +53,8 @@ def read_results(folder: Path) -> Results:
             # Arrow's own words run over many lines and name folders of this machine.
             skipped.append(Skipped(path.relative_to(folder).as_posix(), "not a whole Parquet file of result columns"))
     unavailable, problem = _read_unavailable(folder / "unavailable.json")
-    cells = pa.concat_tables(tables).to_pandas()
+    # Many small chunks would make every selection of rows slow.
+    cells = pa.concat_tables(tables).combine_chunks().to_pandas()
     return Results(folder, cells, skipped + problem, unavailable)
 
 

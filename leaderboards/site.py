@@ -5,8 +5,13 @@ from functools import cached_property
 import pandas as pd
 
 from leaderboards.boards import Board, Sources, board
+from leaderboards.commands import MODIFIED
+from leaderboards.metrics import HEADLINE
+from leaderboards.opened import COLUMNS, Row
 from leaderboards.published import read_published
+from leaderboards.ran import Failure, failures
 from leaderboards.results import Results
+from leaderboards.standings import Standings, standings_of
 from leaderboards.summary import BOARD, per_split, summarise, with_labelled_presets
 from leaderboards.ties import standings
 from methods import Card, card
@@ -34,11 +39,23 @@ class Site:
         self.published = read_published()
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
+        self._standings: dict[Key, Standings] = {}
 
     @cached_property
     def cells_of(self) -> dict[Key, pd.DataFrame]:
         """The cells of each board."""
         return dict(tuple(self.cells.groupby(BOARD)))
+
+    @cached_property
+    def rows_of(self) -> dict[Key, dict[str, list[Row]]]:
+        """The cells of each board as dictionaries, by method, in the order of their splits and seeds."""
+        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE)))
+        ordered = self.cells.sort_values(["split", "seed"], kind="stable")[columns]
+        found: dict[Key, dict[str, list[Row]]] = {}
+        for row in ordered.to_dict("records"):
+            board_of = found.setdefault((row["suite"], row["dataset"], row["preset"]), {})
+            board_of.setdefault(row["method"], []).append(row)
+        return found
 
     @cached_property
     def splits_of(self) -> dict[Key, pd.DataFrame]:
@@ -64,6 +81,18 @@ class Site:
         suite, dataset, _ = key
         return self.published[(self.published["suite"] == suite) & (self.published["dataset"] == dataset)]
 
+    @cached_property
+    def coverage(self) -> dict[tuple[str, str, str], pd.Series]:
+        """By suite, preset and method, the mean share of test points inside 90 % intervals of each data set."""
+        here = self.splits[self.splits["metric"] == "coverage_90"]
+        means = here.groupby(["suite", "preset", "method", "dataset"])["value"].mean()
+        return {key: part.droplevel([0, 1, 2]) for key, part in means.groupby(level=[0, 1, 2])}
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """See `ran.failures`."""
+        return failures(self.cells)
+
     @property
     def suites(self) -> list[str]:
         return sorted(self.cells["suite"].unique())
@@ -76,11 +105,28 @@ class Site:
     def methods(self) -> list[str]:
         return sorted(self.cells["method"].unique())
 
+    def standings(self, suite: str, preset: str, metric: str) -> Standings:
+        """How methods stand by one metric; computed when it is first asked for."""
+        key = suite, preset, metric
+        if key not in self._standings:
+            self._standings[key] = standings_of(self.cells, suite, preset, metric)
+        return self._standings[key]
+
     def card(self, method: str) -> Card:
         """What is known about a method."""
         if method not in self._cards:
             self._cards[method] = card(method)
         return self._cards[method]
+
+    @cached_property
+    def originals(self) -> dict[tuple[str, str], str]:
+        """By suite and preset, the protocol of those presets that were run as they are."""
+        pairs = self.results.cells[["suite", "preset", "protocol"]].drop_duplicates().itertuples(index=False)
+        return {(suite, preset): protocol for suite, preset, protocol in pairs}
+
+    def original(self, suite: str, preset: str) -> str | None:
+        """The protocol of the preset that `preset` (a label) was before it was changed, if it was run as it is too."""
+        return self.originals.get((suite, preset.partition("@")[0].removesuffix(MODIFIED)))
 
     def presets(self, suite: str) -> list[str]:
         """The presets that a suite was run with."""

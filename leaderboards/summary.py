@@ -45,12 +45,13 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     NaN for n = 1, and where a value is infinite. n_failed counts cells that diverged or failed. A group shows every
     metric that some method has on its data set, with n = 0 where it has none itself: nothing drops out silently.
     """
-    values = per_split(cells).groupby([*GROUP, "metric"])["value"]
+    splits = per_split(cells)
+    values = splits.groupby([*GROUP, "metric"])["value"]
     with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as promised
         found = pd.DataFrame(
             {"mean": values.mean(), "stderr": values.sem(ddof=1), "median": values.median(), "n": values.count()}
         )
-    table = _expected(cells).merge(found.reset_index(), "left", [*GROUP, "metric"])
+    table = _expected(cells, splits).merge(found.reset_index(), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
@@ -58,10 +59,10 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
 
 
-def _expected(cells: pd.DataFrame) -> pd.DataFrame:
+def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     """The rows of a summary: every group with every metric of its data set; NMLL where nothing finished."""
     groups = cells[GROUP].drop_duplicates()
-    values = per_split(cells)[["suite", "dataset", "metric"]].drop_duplicates()
+    values = splits[["suite", "dataset", "metric"]].drop_duplicates()
     table = groups.merge(values, "left", ["suite", "dataset"])
     return table.assign(metric=table["metric"].fillna("nmll"))
 

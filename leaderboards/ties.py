@@ -14,6 +14,7 @@ is at most 0.05 and the test points the way of the means; otherwise it is "tied"
 splits that it has no value for. (Test and means can disagree: one ruined split decides a mean, not a rank test.)
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from leaderboards.summary import BOARD
 
 ALPHA = 0.05
 FEWEST_PAIRS = 3
+MOST_ENUMERATED = 13  # pairs: 8192 signs
 
 STANDINGS = ("best", "tied", "lacking", "worse", "undecided", "alone")
 
@@ -50,32 +52,34 @@ def standings(splits: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     "undecided" are rivals that could not be tested, and everybody where all means are infinitely bad or nobody has a
     value everywhere. Metrics without a better and a worse are left out.
     """
-    tried = {board: part.drop_duplicates() for board, part in cells[[*BOARD, "method", "split"]].groupby(BOARD)}
+    tries = dict(list(cells[[*BOARD, "method", "split"]].groupby(BOARD)))
     rows = []
-    for (*board, name), part in splits.groupby([*BOARD, "metric"]):
-        goal = metric(name).goal
-        if goal is None:
-            continue
-        methods = np.unique(part["method"].to_numpy(str))
-        values, was_tried = _wide(part, tried[tuple(board)], methods)
-        for method, *verdict in zip(methods, *_stand(values, was_tried, goal), strict=True):
-            rows.append([*board, name, method, *verdict])
+    for board, part in splits.groupby(BOARD):
+        for name, methods, values, tried in _by_metric(part, tries[board]):
+            goal = metric(name).goal
+            if goal is not None:
+                verdicts = zip(methods, *_stand(values, tried, goal), strict=True)
+                rows += [[*board, name, method, *verdict] for method, *verdict in verdicts]
     return pd.DataFrame(rows, columns=[*BOARD, "metric", "method", "standing", "p_value", "n_pairs", "test"])
 
 
-def _wide(part: pd.DataFrame, tried: pd.DataFrame, methods: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (S, M), NaN without one, and whether there was a try (S, M)."""
-    numbers = np.unique(tried["split"])
-    shape = (len(numbers), len(methods))
-    values, was_tried = np.full(shape, np.nan), np.zeros(shape, bool)
+def _by_metric(part: pd.DataFrame, tries: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """Of one board, by metric: the M methods that have it, values (S, M), NaN without one, and who was tried (S, M)."""
+    methods, numbers, metrics = (
+        np.sort(column.unique()) for column in (tries["method"], tries["split"], part["metric"])
+    )
+    tried = np.zeros((len(numbers), len(methods)), bool)
+    tried[_codes(tries["split"], numbers), _codes(tries["method"], methods)] = True
+    values = np.full((len(metrics), *tried.shape), np.nan)
+    where = (_codes(part["metric"], metrics), _codes(part["split"], numbers), _codes(part["method"], methods))
+    values[where] = part["value"]
+    for name, wide in zip(metrics, values, strict=True):
+        has = ~np.isnan(wide).all(axis=0)
+        yield name, methods[has], wide[:, has], tried[:, has]
 
-    def places(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        names = frame["method"].to_numpy(str)
-        return np.searchsorted(numbers, frame["split"]), np.searchsorted(methods, names)
 
-    values[places(part)] = part["value"]
-    was_tried[places(tried[tried["method"].isin(methods)])] = True
-    return values, was_tried
+def _codes(column: pd.Series, values: np.ndarray) -> np.ndarray:
+    return pd.Categorical(column, categories=values).codes
 
 
 def _stand(values: np.ndarray, tried: np.ndarray, goal: str | float) -> tuple[np.ndarray, ...]:
@@ -147,18 +151,33 @@ def paired_tests(differences: np.ndarray, n_rivals: int) -> Tests:
 
 
 def _wilcoxon(paired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """p-values and signs (R,) of differences (R, n)."""
+    """p-values and signs (R,) of differences (R, n), n >= 6; zeros are left out.
+
+    Exact, given the ranks: up to 13 pairs by every one of 2^n signs, up to 50 without zeros or ties by SciPy.
+    Otherwise SciPy's normal approximation. The same as SciPy's own choices, which it makes for an array as a whole.
+    """
     sizes = np.abs(paired)
     sign = np.sign((stats.rankdata(sizes, axis=1) * np.sign(paired)).sum(axis=1))
+    if paired.shape[1] <= MOST_ENUMERATED:
+        return _by_every_sign(paired), sign
     p_value = np.ones(len(paired))
-    # SciPy chooses its method for a whole array, so rows with zeros or ties, which want another, go one by one.
     ordered = np.sort(sizes, axis=1)
     plain = (ordered[:, 0] > 0) & (ordered[:, 1:] > ordered[:, :-1]).all(axis=1)
-    if plain.any():
-        p_value[plain] = stats.wilcoxon(paired[plain], axis=1).pvalue
-    for row in np.flatnonzero(~plain & (sizes > 0).any(axis=1)):
-        p_value[row] = stats.wilcoxon(paired[row]).pvalue
+    tied = ~plain & (sizes > 0).any(axis=1)
+    for rows, method in ((plain, "auto"), (tied, "asymptotic")):
+        if rows.any():
+            p_value[rows] = stats.wilcoxon(paired[rows], axis=1, method=method).pvalue
     return p_value, sign
+
+
+def _by_every_sign(paired: np.ndarray) -> np.ndarray:
+    """Two-sided p-values (R,) of the sum of ranks of positive differences (R, n) among those of all 2^n signs."""
+    sizes = np.where(paired == 0, np.nan, np.abs(paired))
+    ranks = np.nan_to_num(stats.rankdata(sizes, axis=1, nan_policy="omit"))
+    n = paired.shape[1]
+    signs = np.arange(2**n)[:, None] >> np.arange(n) & 1
+    sums, observed = signs @ ranks.T, (ranks * (paired > 0)).sum(axis=1)  # halves at most: no rounding
+    return np.minimum(1.0, 2 * np.minimum((sums <= observed).mean(axis=0), (sums >= observed).mean(axis=0)))
 
 
 def _t(paired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -43,9 +43,7 @@ def context(site: Site, dataset: str) -> dict:
         "facts": facts(dataset),
         "sections": sections,
         "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
-        "metric_options": list(
-            {name: of.title for one in sections for name, of in one.board.headline.items()}.items()
-        ),
+        "metric_options": list({name: of.title for one in sections for name, of in one.board.headline.items()}.items()),
         "families": families(site, {one.method for section in sections for one in section.opened}),
         "sources": site.sources.entries,
     }
@@ -57,14 +55,13 @@ def section(site: Site, key: Key, made: Board) -> Section:
     cells = site.cells_of[key]
     order = [row.method for row in made.rows if not row.published]
     plots, unseen = illustrations(site.folder, cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
-    by_method = dict(tuple(cells.groupby("method")))
     return Section(
         suite,
         preset,
         made,
         [dots(site, key, made), *plots] if key in site.splits_of else plots,
         unseen,
-        [opened(by_method[method], list(made.headline)) for method in order],
+        [opened(site.rows_of[key][method], list(made.headline), site.original(suite, preset)) for method in order],
     )
 
 

@@ -3,21 +3,23 @@
 from typing import NamedTuple
 
 from leaderboards import ran
+from leaderboards.metrics import metric
 from leaderboards.pages import dataset as dataset_page
-from leaderboards.pages.suite import Grid, boards_of, families, grids
+from leaderboards.pages.suite import boards_of, families, leading
 from leaderboards.site import Site
+from leaderboards.standings import Standings
 from leaderboards.summary import mixtures
 
 AHEAD = 5  # methods that a card names
 
 
 class SuiteCard(NamedTuple):
-    """A suite in short: one entry of `best` per preset, of methods with the data sets where they are best or tied."""
+    """A suite in short."""
 
     name: str
     n_methods: int
     datasets: list[str]
-    presets: dict[str, tuple[str, Grid | None]]  # name -> (cells in words, its leading metric)
+    presets: dict[str, tuple[str, str, Standings]]  # name -> (cells in words, its leading metric, who is ahead)
 
 
 def context(site: Site) -> dict:
@@ -33,7 +35,7 @@ def context(site: Site) -> dict:
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,
         "families": families(site, site.methods),
-        "failures": ran.failures(cells),
+        "failures": site.failures,
         "metrics": {name for made in site.boards.values() for name in made.headline},
         "sources": site.sources.entries,
         "AHEAD": AHEAD,
@@ -43,12 +45,15 @@ def context(site: Site) -> dict:
 def suite_card(site: Site, suite: str) -> SuiteCard:
     """One suite in short."""
     cells = site.cells[site.cells["suite"] == suite]
-    presets = {run.preset: (run.cells, grids(boards_of(site, suite, run.preset))) for run in ran.runs(cells)}
+    presets = {}
+    for run in ran.runs(cells):
+        lead = leading(boards_of(site, suite, run.preset))
+        presets[run.preset] = run.cells, metric(lead).title, site.standings(suite, run.preset, lead)
     return SuiteCard(
         suite,
         cells["method"].nunique(),
         sorted(cells["dataset"].unique()),
-        {preset: (words, made[0] if made else None) for preset, (words, made) in presets.items()},
+        presets,
     )
 
 

@@ -1,16 +1,25 @@
 """The page of one method: what it is, and how it fared on every data set."""
 
 import json
+from math import isnan
+from statistics import median
 from typing import NamedTuple
 
 import pandas as pd
 
 from leaderboards import opened
 from leaderboards.boards import Row
+from leaderboards.dots import DotRow, dot_plot
+from leaderboards.formats import visible
 from leaderboards.formulas import formula
+from leaderboards.illustrations import Plot
+from leaderboards.measured import RUNTIME, Measured, measured
 from leaderboards.metrics import HEADLINE, Metric, metric
-from leaderboards.ran import failures
+from leaderboards.pages.suite import leading
 from leaderboards.site import Site
+from leaderboards.standings import Standings, change_in_words
+
+SIGNS = {"low": 1.0, "high": -1.0}  # of the reference's value less the method's, where that is an improvement
 
 
 class Section(NamedTuple):
@@ -21,14 +30,15 @@ class Section(NamedTuple):
     columns: dict[str, Metric]
     rows: list[tuple[str, Row]]  # (data set, its row)
     hparams: dict[str, list[tuple[str, str, str]]]  # name -> (data set, chosen values in words, range)
+    measured: Measured
+    plot: Plot | None
 
 
 def context(site: Site, method: str) -> dict:
     """What the template `method.html` shows."""
     card = site.card(method)
-    cells = site.cells[site.cells["method"] == method]
-    places = cells[["suite", "preset"]].drop_duplicates().itertuples(index=False)
-    sections = [section(site, method, cells, suite, preset) for suite, preset in sorted(places)]
+    keys = [key for key, rows in site.rows_of.items() if method in rows]
+    sections = [section(site, method, *place) for place in sorted({(suite, preset) for suite, _, preset in keys})]
     return {
         "method": method,
         "about": card,
@@ -36,39 +46,83 @@ def context(site: Site, method: str) -> dict:
         "sections": sections,
         "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
         "metric_options": list({name: of.title for one in sections for name, of in one.columns.items()}.items()),
-        "failures": failures(cells),
-        "relatives": [one for one in site.methods if one != method and card.family and site.card(one).family == card.family],
+        "failures": [one for one in site.failures if one.method == method],
+        "relatives": [
+            one for one in site.methods if one != method and card.family and site.card(one).family == card.family
+        ],
     }
 
 
-def section(site: Site, method: str, cells: pd.DataFrame, suite: str, preset: str) -> Section:
+def section(site: Site, method: str, suite: str, preset: str) -> Section:
     """The section of one suite and preset."""
     rows = []
     for key, made in site.boards.items():
         if (key[0], key[2]) == (suite, preset):
             rows += [(made.dataset, row) for row in made.rows if row.method == method and not row.published]
     having = {name for _, row in rows for name, cell in row.cells.items() if cell.value}
-    here = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
-    return Section(suite, preset, {name: metric(name) for name in HEADLINE if name in having}, rows, chosen(here))
+    cells = {dataset: site.rows_of[suite, dataset, preset][method] for dataset, _ in rows}
+    lead = leading([made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)])
+    by_metric = {name: site.standings(suite, preset, name) for name in (lead, RUNTIME)}
+    return Section(
+        suite,
+        preset,
+        {name: metric(name) for name in HEADLINE if name in having},
+        rows,
+        chosen(cells),
+        measured(
+            method,
+            lead,
+            by_metric,
+            site.coverage.get((suite, preset, method), pd.Series(dtype=float)),
+            [row["status"] for some in cells.values() for row in some],
+        ),
+        differences(site, suite, preset, method, by_metric[lead]),
+    )
 
 
-def chosen(cells: pd.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
+def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:
+    """The method against the reference on each data set, split by split; only of differences, not of ratios."""
+    against = standings.against
+    if against is None or method == against.reference or against.unit == "times" or standings.table.goal not in SIGNS:
+        return None
+    table = standings.table
+    pair = table.observed.loc[table.considered, [against.reference, method]].dropna()
+    own = against.by_dataset[against.by_dataset["method"] == method].set_index("dataset")
+    sign = SIGNS[table.goal]
+    lines = []
+    for dataset, part in pair.groupby(level="dataset"):
+        values = (sign * (part[against.reference] - part[method])).tolist()
+        lines.append(DotRow(visible(dataset), values, own.loc[dataset, "improvement"], own.loc[dataset, "stderr"], []))
+    if not lines:
+        return None
+    lines.sort(key=lambda line: (isnan(line.mean), -line.mean))
+    title, unit = metric(table.metric).title, f", {against.unit}" if against.unit else ""
+    spoken = ", ".join(f"{line.label} {change_in_words(line.mean, against.unit)}" for line in lines)
+    return Plot(
+        dot_plot(lines, f"improvement in {title} over {against.reference}{unit} (above 0 is better)", zero=True),
+        f"Improvement in {title} over {against.reference} by data set: {spoken}",
+        f"Improvement over {against.reference} on each data set: mean ± standard error of the paired differences, "
+        "single splits faint; arrows point to what is off the scale.",
+    )
+
+
+def chosen(cells: dict[str, list[opened.Row]]) -> dict[str, list[tuple[str, str, str]]]:
     """What tuning chose, by hyper-parameter and data set: median (lowest to highest), and the range it had."""
     found: dict[str, list[tuple[str, str, str]]] = {}
-    for dataset, part in cells[cells["hparams"].notna()].groupby("dataset"):
-        settings = [opened.as_object(text) for text in part["hparams"]]
-        spaces = [opened.as_object(text) for text in part["search_space"].dropna().unique()]
+    for dataset, rows in cells.items():
+        settings = [opened.as_object(row["hparams"]) for row in rows]
+        spaces = [opened.as_object(text) for text in dict.fromkeys(row["search_space"] for row in rows)]
         for name in dict.fromkeys(name for one in settings for name in one):
-            values = pd.Series([one[name] for one in settings if name in one])
+            values = [one[name] for one in settings if name in one]
             ranges = dict.fromkeys(_range(space[name]) for space in spaces if name in space)
             found.setdefault(name, []).append((dataset, _in_words(values), "; ".join(ranges)))
     return found
 
 
-def _in_words(values: pd.Series) -> str:
-    if not pd.api.types.is_numeric_dtype(values):
+def _in_words(values: list) -> str:
+    if not all(isinstance(value, int | float) for value in values):
         return ", ".join(sorted(set(map(str, values))))
-    low, middle, high = (opened.printed(float(v)) for v in (values.min(), values.median(), values.max()))
+    low, middle, high = (opened.printed(float(v)) for v in (min(values), median(values), max(values)))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 

@@ -3,17 +3,19 @@
 from typing import NamedTuple
 
 from leaderboards.boards import Board, Cell, Row
+from leaderboards.illustrations import Plot
 from leaderboards.metrics import HEADLINE, Metric, metric
-from leaderboards.ran import Run, failures, runs
+from leaderboards.pages.overall import figures, matrix
+from leaderboards.ran import Run, runs
 from leaderboards.site import Site
+from leaderboards.standings import Standings, change_in_words
 
 
 class Grid(NamedTuple):
     """One metric of all methods (rows) on all data sets (columns).
 
     Attributes:
-        wins: of each method, data sets where it is best or tied.
-        n_told: data sets where that could be tested.
+        methods: in the order of their mean ranks.
         lines: by method and data set its cell, and what the cell lacks ("2 failed").
     """
 
@@ -21,8 +23,7 @@ class Grid(NamedTuple):
     metric: Metric
     datasets: list[str]
     methods: list[str]
-    wins: dict[str, int]
-    n_told: int
+    standings: Standings
     lines: dict[str, dict[str, tuple[Cell, str]]]
 
 
@@ -31,8 +32,10 @@ class Section(NamedTuple):
 
     preset: str
     run: Run
-    lead: str
     grids: list[Grid]
+    plots: list[Plot]
+    unseen: list[str]  # figures that are not there, and why
+    matrix: list[tuple[str, list[tuple[str, float, int]]]]  # by method, against each: (rival, win rate, data sets)
 
 
 def context(site: Site, suite: str) -> dict:
@@ -40,7 +43,11 @@ def context(site: Site, suite: str) -> dict:
     cells = site.cells[site.cells["suite"] == suite]
     ran = {run.preset: run for run in runs(cells)}
     boards = {preset: boards_of(site, suite, preset) for preset in site.presets(suite)}
-    sections = [Section(preset, ran[preset], leading(some), grids(some)) for preset, some in boards.items()]
+    sections = []
+    for place, (preset, some) in enumerate(boards.items()):
+        made = grids(site, suite, preset, some)
+        found, unseen = figures(site, suite, preset, made[0], f"plot{place}")
+        sections.append(Section(preset, ran[preset], made, found, unseen, matrix(made[0])))
     return {
         "suite": suite,
         "sections": sections,
@@ -49,7 +56,8 @@ def context(site: Site, suite: str) -> dict:
         "dataset_options": [(name, name) for name in sorted(cells["dataset"].unique())],
         "n_datasets": cells["dataset"].nunique(),
         "n_methods": cells["method"].nunique(),
-        "failures": failures(cells),
+        "failures": [one for one in site.failures if one.suite == suite],
+        "in_words": change_in_words,
         "families": families(site, cells["method"].unique()),
     }
 
@@ -68,33 +76,33 @@ def leading(boards: list[Board]) -> str:
 def families(site: Site, names) -> dict[str, str]:
     """Families of methods and their titles, by title."""
     cards = [site.card(name) for name in names]
-    return dict(sorted({card.family or card.name: card.family_title or card.title for card in cards}.items(),
-                       key=lambda pair: pair[1].lower()))
+    return dict(
+        sorted(
+            {card.family or card.name: card.family_title or card.title for card in cards}.items(),
+            key=lambda pair: pair[1].lower(),
+        )
+    )
 
 
-def grids(boards: list[Board]) -> list[Grid]:
+def grids(site: Site, suite: str, preset: str, boards: list[Board]) -> list[Grid]:
     """A grid for each headline metric, the leading one first."""
     first = leading(boards)
     names = [first, *(name for name in HEADLINE if name != first)]
-    return [grid(name, having) for name in names if (having := [one for one in boards if name in one.headline])]
+    found = [(name, having) for name in names if (having := [one for one in boards if name in one.headline])]
+    return [grid(site, suite, preset, name, having) for name, having in found]
 
 
-def grid(name: str, boards: list[Board]) -> Grid:
+def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board]) -> Grid:
     """One metric over the boards that have it."""
     lines: dict[str, dict[str, tuple[Cell, str]]] = {}
-    n_told, wins = 0, {}
     for made in boards:
         measured = [row for row in made.rows if not row.published and name in row.cells]
         most = max((row.n + row.n_failed for row in measured), default=0)
-        standings = {row.cells[name].standing for row in measured}
-        told = bool({"tied", "worse"} & standings)
-        n_told += told
         for row in measured:
-            cell = row.cells[name]
-            lines.setdefault(row.method, {})[made.dataset] = (cell, _lacking(row, most))
-            wins[row.method] = wins.get(row.method, 0) + (told and cell.standing in ("best", "tied"))
-    methods = sorted(lines, key=lambda method: (-wins[method], method))
-    return Grid(name, metric(name), [made.dataset for made in boards], methods, wins, n_told, lines)
+            lines.setdefault(row.method, {})[made.dataset] = (row.cells[name], _lacking(row, most))
+    standings = site.standings(suite, preset, name)
+    methods = [*standings.lines, *sorted(lines.keys() - standings.lines.keys())]
+    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, lines)
 
 
 def _lacking(row: Row, most: int) -> str:

@@ -149,19 +149,26 @@ def test_a_method_that_was_run_on_fewer_splits_is_compared_on_those():
     assert told(a=[1.0, 9.0, 9.0], b=[2.0, ..., ...]) == {"a": "best", "b": "undecided"}
 
 
-@pytest.mark.parametrize("n", [4, 10, 20, 60])
-def test_many_tests_at_once_are_scipys_one_by_one(n):
+@pytest.mark.parametrize(("n", "method"), [(8, stats.PermutationMethod()), (20, "auto"), (60, "auto")])
+def test_many_wilcoxon_tests_at_once_are_scipys_one_by_one(n, method):
     rng = np.random.default_rng(n)
-    differences = rng.normal(size=(n, 6))
+    differences = rng.normal(size=(n, 4)) + 0.2
     differences[:, 1] = np.round(differences[:, 1])  # zeros and ties
     differences[0, 2] = np.nan
-    differences[:, 3] = 0.0
+    differences[0, 3] = np.inf
     found = paired_tests(differences, n_rivals=1)
-    for column, p_value, name in zip(differences.T, found.p_value, found.name, strict=True):
-        pairs = column[~np.isnan(column)]
-        wanted = (
-            1.0 if not pairs.any() else stats.wilcoxon(pairs).pvalue if n > 5 else stats.ttest_1samp(pairs, 0).pvalue
-        )
-        assert p_value == pytest.approx(wanted)
-        assert name == ("wilcoxon" if n > 5 else "t")
+    wanted = [stats.wilcoxon(column[~np.isnan(column)], method=method).pvalue for column in differences.T]
+    assert found.p_value == pytest.approx(np.array(wanted))
+    assert set(found.name) == {"wilcoxon"}
     assert found.sign[0] == np.sign(np.sign(differences[:, 0]) @ stats.rankdata(abs(differences[:, 0])))
+
+
+@pytest.mark.parametrize("n", [8, 20])
+def test_no_difference_anywhere_is_a_p_value_of_one(n):
+    assert paired_tests(np.zeros((n, 2)), n_rivals=2).p_value.tolist() == [1.0, 1.0]
+
+
+def test_t_tests_at_once_are_scipys_one_by_one():
+    differences = RNG.normal(size=(4, 3))
+    found = paired_tests(differences, n_rivals=3)
+    assert found.p_value == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)

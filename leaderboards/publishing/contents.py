@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-import leaderboards
+from leaderboards.pages import write_site
 from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
 from leaderboards.publishing.refusal import Refused
@@ -58,11 +58,12 @@ def write_contents(out: Path, folder: Path) -> Contents:
     results = read_results(out)
     if results.cells.empty:
         raise Refused(f"'{out}' holds no finished cells yet, so there is nothing to publish")
-    leaderboards.build(out, folder)
     written = write_compact(results.cells, results.unavailable, folder / "results")
+    names = [path.relative_to(folder).as_posix() for path in written]
+    write_site(out, folder, names)
     source = provenance(results.cells)
     contents = cells_in_words(results.cells)
-    parts = "\n".join(f"- `{path.relative_to(folder).as_posix()}`" for path in written)
+    parts = "\n".join(f"- `{name}`" for name in names)
     readme = README.format(contents=contents, code=source.code, dates=source.dates, parts=parts)
     (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
     seal(folder)

@@ -1,4 +1,4 @@
-"""The door to the leaderboards: `python -m leaderboards build|export`."""
+"""The door to the leaderboards: `python -m leaderboards build|export|publish|serve`."""
 
 import enum
 import os
@@ -79,6 +79,73 @@ def export(
         os.replace(temporary, to)
     except OSError as error:
         _leave(f"the table cannot be written to '{to}': {error.strerror or error}")
+
+
+@app.command()
+def publish(
+    out: Out,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="DIR|branch:NAME", help="A folder, or a branch of the current git repository."),
+    ],
+) -> None:
+    """Prepare a site for others, with its results and checksums beside it; nothing is sent anywhere.
+
+    A folder is replaced as a whole if publish made it, and left alone otherwise. A branch gets a new commit if anything
+    has changed; working tree and index stay as they are. The same results give the same bytes.
+    """
+    _require_results(out)
+    from leaderboards.publishing import Refused, publish_to_branch, publish_to_folder
+
+    try:
+        if to.startswith("branch:"):
+            contents, commit = publish_to_branch(out, to.removeprefix("branch:"))
+        else:
+            contents, commit = publish_to_folder(out, Path(to)), None
+    except Refused as refusal:
+        _leave(str(refusal))
+    except OSError as error:
+        _leave(f"the site cannot be written to '{to}': {error.strerror or error}")
+    for path, reason in contents.skipped:
+        typer.echo(f"left out: {path}: {reason}", err=True)
+    typer.echo(f"{contents.title}; results {_kib(contents.results_bytes)}, whole site {_kib(contents.site_bytes)}")
+    typer.echo(f"it names the machines that ran them: {contents.hosts}")
+    if commit:
+        typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'as before: nothing has changed'}")
+        typer.echo(f"to publish it: {commit.push}")
+    else:
+        typer.echo(Path(to) / "index.html")
+
+
+@app.command()
+def serve(
+    site: Annotated[Path, typer.Argument(metavar="RESULTS|SITE", help="A results folder, or a site that was built.")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8000,
+) -> None:
+    """Show a leaderboard in this machine's browsers, and nobody else's, until Ctrl-C."""
+    import tempfile
+
+    from leaderboards.serving import server
+
+    with tempfile.TemporaryDirectory() as built:
+        if not (site / "index.html").is_file():
+            _require_results(site)
+            leaderboards.build(site, built)
+            site = Path(built)
+        try:
+            running = server(site, port)
+        except OSError as error:
+            _leave(f"port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one")
+        with running:
+            try:
+                typer.echo(f"http://127.0.0.1:{running.server_port}/ (Ctrl-C ends it)")
+                running.serve_forever()
+            except KeyboardInterrupt:
+                typer.echo("")
+
+
+def _kib(n_bytes: int) -> str:
+    return f"{n_bytes / 1024:,.0f} KiB"
 
 
 def _require_results(out: Path) -> None:

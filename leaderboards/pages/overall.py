@@ -109,8 +109,8 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings, key: st
     by_dataset = here.groupby(["method", "metric", "dataset"])["value"].mean()
     shares = by_dataset.groupby(["method", "metric"]).mean().unstack("metric")  # noqa: PD010 - the index is unique
     shares = shares.reindex([name for name in standings.lines if name in shares.index])
-    shares = shares.rename(columns={name: level for level, name in COVERAGE.items()})[list(COVERAGE)]
-    spoken = ", ".join(f"{visible(name)} {100 * share:.0f} %" for name, share in shares[90].items())
+    shares = shares.rename(columns={name: level for level, name in COVERAGE.items()}).reindex(columns=list(COVERAGE))
+    spoken = ", ".join(f"{visible(name)} {100 * share:.0f} %" for name, share in shares[90].dropna().items())
     return Plot(
         charts.coverage(shares, key),
         f"{metric(COVERAGE[90]).title}, mean over data sets: {spoken}",

@@ -1,0 +1,71 @@
+"""What is published: the site, its results beside it, and how to check and extend both."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import leaderboards
+from leaderboards.publishing.compact import write_compact
+from leaderboards.publishing.manifest import files, seal
+from leaderboards.publishing.refusal import Refused
+from leaderboards.ran import cells_in_words, provenance
+from leaderboards.results import Skipped, read_results
+
+README = """\
+# A leaderboard of approximate Bayesian inference
+
+`index.html` is its first page. {contents}.
+Code revision: {code}. Finished: {dates}.
+
+The numbers come from the results beside it, one row per cell, whatever became of it:
+
+{parts}
+
+Check that nothing was changed since:
+
+    sha256sum --check SHA256SUMS
+
+Read them:
+
+    pandas.read_parquet("results/cells")
+
+With a checkout of lockstep-bench, build the site again, or put results of your own beside these (a folder that
+`python run_all.py --out other` filled):
+
+    python -m leaderboards build results --html page
+    python -m leaderboards build results other --html page
+
+Samples of each test point, tuning journals and the tables behind some figures are not part of these files.
+"""
+
+
+class Contents(NamedTuple):
+    """What was written."""
+
+    cells: int
+    title: str  # what it is, in one line
+    results_bytes: int
+    site_bytes: int  # with the results
+    hosts: str  # names of machines that everyone will read
+    skipped: list[Skipped]
+
+
+def write_contents(out: Path, folder: Path) -> Contents:
+    """Fill the empty `folder` from the results folder `out`.
+
+    Raises:
+        Refused: There is no finished cell.
+    """
+    results = read_results(out)
+    if results.cells.empty:
+        raise Refused(f"'{out}' holds no finished cells yet, so there is nothing to publish")
+    leaderboards.build(out, folder)
+    written = write_compact(results.cells, results.unavailable, folder / "results")
+    source = provenance(results.cells)
+    contents = cells_in_words(results.cells)
+    parts = "\n".join(f"- `{path.relative_to(folder).as_posix()}`" for path in written)
+    readme = README.format(contents=contents, code=source.code, dates=source.dates, parts=parts)
+    (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
+    seal(folder)
+    sizes = {name: (folder / name).stat().st_size for name in files(folder)}
+    inside = sum(size for name, size in sizes.items() if name.startswith("results/"))
+    return Contents(len(results.cells), contents, inside, sum(sizes.values()), source.hosts, results.skipped)

@@ -61,6 +61,7 @@ def rank_distribution(places: pd.DataFrame, intervals: dict[str, tuple[float, fl
                 axes.plot([low, high], [line, line], color=INK, linewidth=1.4)
             axes.plot(mean, line, "o", color=INK, markersize=4)
         axes.set_xlabel("rank on a data set (1 is best)")
+        axes.set_xlim(0.3, len(methods) + 0.7)
         axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
 
     np.random.seed(0)  # noqa: NPY002 - seaborn's jitter knows no other; the same results give the same bytes

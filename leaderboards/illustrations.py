@@ -2,26 +2,18 @@
 
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from bench.schema import SHIFT_FAMILIES
-from leaderboards import classifiers
-from leaderboards.details import details, gathered
+from leaderboards import calibration, classifiers
+from leaderboards.details import any_of, details, gathered
 from leaderboards.formats import visible
 from leaderboards.metrics import metric
+from leaderboards.plots import Plot
 from leaderboards.truths import bands, contours, curves, principal_axes
-
-
-class Plot(NamedTuple):
-    """A figure, what it shows in words, and how to read it."""
-
-    svg: Markup
-    description: str
-    caption: str
 
 
 def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
@@ -34,7 +26,10 @@ def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: st
         return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
     found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
-    return [plot for plot in found if plot], []
+    plots = [plot for plot in found if plot]
+    coverage = calibration.coverage(finished)
+    told, unseen = calibration.of_predictions(folder, finished, reliability=not any_of(folder, "reliability", finished))
+    return [*filter(None, [coverage]), *told, *plots], unseen
 
 
 def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:

@@ -21,7 +21,7 @@ class Measured(NamedTuple):
 
     strengths: list[str]
     weaknesses: list[str]
-    cost: list[str]
+    others: list[str]
 
 
 def measured(
@@ -54,7 +54,9 @@ def _place(found: Measured, method: str, standings: Standings, title: str) -> No
     span = f" ({line.rank_low:.1f} to {line.rank_high:.1f})" if isfinite(line.rank_low) else ""
     ranked = counted(line.n_datasets, "data set")
     sentence = f"By {title} its mean rank is {line.rank:.1f}{span} of {n_methods} methods over {ranked}."
-    (found.strengths if 2 * line.rank < n_methods + 1 else found.weaknesses).append(sentence)
+    middle = (n_methods + 1) / 2
+    into = found.strengths if line.rank_high < middle else found.weaknesses if line.rank_low > middle else found.others
+    into.append(sentence)
     if standings.told:
         first = sorted(own.loc[own["standing"].isin(["best", "tied"]), "dataset"])
         if first:
@@ -71,7 +73,7 @@ def _against(found: Measured, method: str, standings: Standings, title: str) -> 
     told = own[own["n"] >= FEWEST]
     if told.empty:
         splits = counted(int(own["n"].max()), "split") if len(own) else "no common split"
-        found.cost.append(f"With {splits} nothing can be said of it against {against.reference}.")
+        found.others.append(f"With {splits} nothing can be said of it against {against.reference}.")
         return
     # Of ratios low is good and 1 means alike; of differences high is good and 0 does.
     alike, sign = (1.0, -1.0) if against.unit == "times" else (0.0, 1.0)
@@ -88,8 +90,8 @@ def _against(found: Measured, method: str, standings: Standings, title: str) -> 
         ]
         more = f" and {len(ordered) - LONG} more" if len(ordered) > LONG else ""
         into.append(
-            f"{'Better' if better else 'Worse'} than {against.reference} by {title} beyond {BEYOND:.0f} standard errors "
-            f"of the paired difference on {len(ordered)} of {counted(len(told), 'data set')}: "
+            f"{'Better' if better else 'Worse'} than {against.reference} by {title} beyond {BEYOND:.0f} standard "
+            f"errors of the paired difference on {len(ordered)} of {counted(len(told), 'data set')}: "
             f"{', '.join(amounts)}{more}."
         )
 
@@ -100,7 +102,8 @@ def _coverage(found: Measured, covered: pd.Series) -> None:
     mean = covered.mean()
     off = mean - metric(COVERAGE).goal
     said = "too narrow" if off < -OFF else "too wide" if off > OFF else "about right"
-    sentence = f"Its 90 % intervals hold {100 * mean:.0f} % of test points, mean over {counted(len(covered), 'data set')}: {said}."
+    over = counted(len(covered), "data set")
+    sentence = f"Its 90 % intervals hold {100 * mean:.0f} % of test points, mean over {over}: {said}."
     (found.weaknesses if abs(off) > OFF else found.strengths).append(sentence)
 
 
@@ -118,9 +121,9 @@ def _runtime(found: Measured, method: str, standings: Standings | None) -> None:
     if line is None or not isfinite(line.change):
         return
     span = f" ({number(line.change_low, 2)} to {number(line.change_high, 2)})" if isfinite(line.change_low) else ""
-    found.cost.append(
-        f"Its final fit takes {number(line.change, 2)} times as long as {standings.reference}'s{span}, geometric mean over "
-        f"{counted(line.n_datasets - line.lacking - line.absent, 'data set')}."
+    found.others.append(
+        f"Its final fit takes {number(line.change, 2)} times as long as {standings.reference}'s{span}, geometric mean "
+        f"over {counted(line.n_datasets - line.lacking - line.absent, 'data set')}."
     )
 
 

@@ -7,10 +7,11 @@ import numpy as np
 from leaderboards.boards import Board
 from leaderboards.dots import DotRow, dot_plot
 from leaderboards.formats import visible
-from leaderboards.illustrations import Plot, illustrations
+from leaderboards.illustrations import illustrations
 from leaderboards.metrics import metric
 from leaderboards.opened import Opened, opened
 from leaderboards.pages.suite import families
+from leaderboards.plots import Plot
 from leaderboards.site import Key, Site
 
 

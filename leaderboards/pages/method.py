@@ -12,10 +12,10 @@ from leaderboards.boards import Row
 from leaderboards.dots import DotRow, dot_plot
 from leaderboards.formats import visible
 from leaderboards.formulas import formula
-from leaderboards.illustrations import Plot
 from leaderboards.measured import RUNTIME, Measured, measured
 from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.pages.suite import leading
+from leaderboards.plots import Plot
 from leaderboards.site import Site
 from leaderboards.standings import Standings, change_in_words
 

@@ -4,8 +4,8 @@ import pandas as pd
 
 from leaderboards import charts
 from leaderboards.formats import visible
-from leaderboards.illustrations import Plot
 from leaderboards.metrics import metric
+from leaderboards.plots import Plot
 from leaderboards.site import Site
 from leaderboards.standings import Standings
 from leaderboards.stats import critical_difference

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from leaderboards.boards import Board, Cell, Row
-from leaderboards.illustrations import Plot
 from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.pages.overall import figures, matrix
+from leaderboards.plots import Plot
 from leaderboards.ran import Run, runs
 from leaderboards.site import Site
 from leaderboards.standings import Standings, change_in_words

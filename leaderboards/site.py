@@ -26,7 +26,6 @@ class Site:
 
     def __init__(self, results: Results):
         self.results = results
-        self.folder = results.folder
         self.cells = with_labelled_presets(results.cells)
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells)

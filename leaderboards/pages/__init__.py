@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,12 +19,13 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build knows its own pages
 
 
-def write_site(results: Path, html: Path) -> Path:
+def write_site(results: Sequence[Path], html: Path) -> Path:
     """Write index.html and the pages it leads to into the folder `html`, each at once or not at all; returns the index.
 
-    Pages of an earlier build that this one does not have are removed; no other file is touched.
+    `results` are one or more results folders. Pages of an earlier build that this one does not have are removed; no
+    other file is touched.
     """
-    pages = render(Site(read_results(results)))
+    pages = render(Site(read_results(*results)))
     html.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         temporary = html / f".{name}.{os.getpid()}.tmp"

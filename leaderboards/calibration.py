@@ -1,7 +1,5 @@
 """Figures of how calibrated a board's methods are: interval coverage from rows, the rest from their predictions."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
@@ -40,7 +38,7 @@ def coverage(cells: pd.DataFrame) -> Plot | None:
     )
 
 
-def of_predictions(folder: Path, cells: pd.DataFrame, reliability: bool) -> tuple[list[Plot], list[str]]:
+def of_predictions(cells: pd.DataFrame, reliability: bool) -> tuple[list[Plot], list[str]]:
     """Figures from the predictions of finished `cells`, and a sentence where there could be some but are not.
 
     `reliability`: whether a reliability diagram is wanted too.
@@ -49,7 +47,7 @@ def of_predictions(folder: Path, cells: pd.DataFrame, reliability: bool) -> tupl
     classification = cells["accuracy"].notna().any()
     if not (regression or classification):
         return [], []
-    found = predicted.first_splits(folder, cells)
+    found = predicted.first_splits(cells)
     if not found:
         what = "PIT histograms" if regression else "reliability diagrams and OOD ROC curves"
         return [], [f"There are no {what}: they need predictions of single test points, which were not kept here."]

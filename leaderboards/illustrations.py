@@ -1,7 +1,6 @@
 """The figures of a board besides its dot plot: whatever its cells have kept to be drawn."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from leaderboards.plots import Plot
 from leaderboards.truths import bands, contours, curves, principal_axes
 
 
-def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
+def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
     """The figures of the finished cells of one board, and which there could be but are not, each in a sentence.
 
     Methods are in the order given; `key` differs between the boards of a page.
@@ -25,15 +24,15 @@ def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: st
     if finished.empty:
         return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
+    found = [make(finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
     plots = [plot for plot in found if plot]
     coverage = calibration.coverage(finished)
-    told, unseen = calibration.of_predictions(folder, finished, reliability=not any_of(folder, "reliability", finished))
+    told, unseen = calibration.of_predictions(finished, reliability=not any_of("reliability", finished))
     return [*filter(None, [coverage]), *told, *plots], unseen
 
 
-def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    tables = details(folder, "posteriors", cells)
+def _posteriors(cells: pd.DataFrame, key: str) -> Plot | None:
+    tables = details("posteriors", cells)
     if not tables:
         return None
     if len(next(iter(tables.values()))["mean"][0]) == 2:
@@ -52,8 +51,8 @@ def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _bands(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    tables = details(folder, "bands", cells)
+def _bands(cells: pd.DataFrame, key: str) -> Plot | None:
+    tables = details("bands", cells)
     if not tables:
         return None
     return Plot(
@@ -64,8 +63,8 @@ def _bands(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _curves(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "curves", cells)
+def _curves(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("curves", cells)
     if runs is None:
         return None
     title = metric("rel_cov").title
@@ -76,8 +75,8 @@ def _curves(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _reliability(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "reliability", cells)
+def _reliability(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("reliability", cells)
     if runs is None:
         return None
     return Plot(
@@ -88,8 +87,8 @@ def _reliability(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _confidence(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "confidence", cells)
+def _confidence(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("confidence", cells)
     if runs is None:
         return None
     return Plot(
@@ -101,8 +100,8 @@ def _confidence(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _selective(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "selective", cells)
+def _selective(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("selective", cells)
     if runs is None:
         return None
     return Plot(
@@ -113,8 +112,8 @@ def _selective(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _shifted(family: str, folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "shifts", cells)
+def _shifted(family: str, cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("shifts", cells)
     if runs is None or family not in set(runs["family"]):
         return None
     n_shifts = runs.loc[runs["family"] == family, "shift"].nunique()

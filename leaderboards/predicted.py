@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.schema import cell_key
+from leaderboards.details import any_of
 
 MOST = 1000  # rows of a cell that are read: a figure shows no more, and files may be large
 BINS = 15  # of confidence, as in the metric `ece`
@@ -32,19 +33,19 @@ class Predicted(NamedTuple):
     log_probs: np.ndarray | None
 
 
-def first_splits(folder: Path, cells: pd.DataFrame) -> dict[str, Predicted]:
+def first_splits(cells: pd.DataFrame) -> dict[str, Predicted]:
     """Of each method of finished `cells` the predictions of its first split that has some, in the order of the cells.
 
     A file that cannot be read is as good as none: numbers do not depend on it.
     """
     found: dict[str, Predicted] = {}
-    if not any((folder / "predictions" / suite).is_dir() for suite in cells["suite"].unique()):
+    if not any_of("predictions", cells):
         return found
     for cell in cells.sort_values(["split", "seed"], kind="stable").itertuples():
         if cell.method not in found:
             preset = cell.preset.partition("@")[0]
             key = cell_key(cell.suite, cell.dataset, cell.method, preset, cell.protocol_hash, cell.split, cell.seed)
-            one = _read(folder / "predictions" / f"{key}.parquet")
+            one = _read(Path(cell.folder) / "predictions" / f"{key}.parquet")
             if one is not None:
                 found[cell.method] = one
     return {method: found[method] for method in dict.fromkeys(cells["method"]) if method in found}

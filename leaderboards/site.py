@@ -31,7 +31,6 @@ class Site:
 
     def __init__(self, results: Results):
         self.results = results
-        self.folder = results.folder
         self.cells = with_labelled_presets(results.cells)
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells)
@@ -61,6 +60,11 @@ class Site:
     def splits_of(self) -> dict[Key, pd.DataFrame]:
         """The rows of `splits` of each board; a board where nothing finished has none."""
         return dict(tuple(self.splits.groupby(BOARD)))
+
+    @cached_property
+    def told_of(self) -> dict[tuple[str, str, str], pd.DataFrame]:
+        """The rows of `told` by suite, preset and metric."""
+        return dict(tuple(self.told.groupby(["suite", "preset", "metric"])))
 
     @cached_property
     def summary_of(self) -> dict[Key, pd.DataFrame]:
@@ -109,7 +113,8 @@ class Site:
         """How methods stand by one metric; computed when it is first asked for."""
         key = suite, preset, metric
         if key not in self._standings:
-            self._standings[key] = standings_of(self.cells, suite, preset, metric)
+            told = self.told_of.get(key, self.told.iloc[:0])
+            self._standings[key] = standings_of(self.cells, suite, preset, metric, told)
         return self._standings[key]
 
     def card(self, method: str) -> Card:

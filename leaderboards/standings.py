@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from leaderboards.formats import number, visible
+from leaderboards.metrics import badness
 from leaderboards.stats import (
     Ground,
     Paired,
@@ -13,10 +15,11 @@ from leaderboards.stats import (
     common_ground,
     mean_ranks,
     paired,
-    ranks,
     relative,
     win_rates,
 )
+from leaderboards.stats.paired import blocks
+from leaderboards.stats.ranks import places
 from leaderboards.stats.relative import REFERENCE
 
 
@@ -50,7 +53,7 @@ class Standings(NamedTuple):
     """Attributes:
     lines: by method, the best mean rank first.
     table: the values that all this is about.
-    places: a row per data set and method; see `leaderboards.stats.ranks`.
+    places: a row per data set and method, with its rank and standing.
     told: whether some data set has enough splits to tell ties.
     ground: what every method finished.
     unit: of `change`; see `leaderboards.stats.Relative`.
@@ -89,15 +92,17 @@ class Standings(NamedTuple):
         return f"Every method finished {n} of the {n + len(left_out)} data sets. Left out of those: {reasons}."
 
 
-def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> Standings:
-    """The standings by `metric`, which must have a better and a worse."""
+def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verdicts: pd.DataFrame) -> Standings:
+    """The standings by `metric`, which must have a better and a worse.
+
+    `verdicts` are those of `leaderboards.ties.standings` for this suite, preset and metric: told on single data sets
+    already. To test all pairs of all metrics once more would take most of the time that a site takes.
+    """
     table = paired(cells, suite, preset, metric)
     ground = common_ground(table)
-    places, wins = ranks(table), win_rates(table)
-    overall = mean_ranks(table).set_index("method")
-    shared = overall["mean_rank"]
-    if ground.left_out:
-        shared = mean_ranks(ground.table).set_index("method")["mean_rank"].astype(float)
+    places, wins = _places(table, verdicts), win_rates(table)
+    overall = mean_ranks(table, places).set_index("method")
+    shared = places[places["dataset"].isin(ground.table.datasets)].groupby("method")["rank"].mean()
     against = relative(table) if REFERENCE in table.methods and len(table.methods) > 1 else None
     change = against.overall.set_index("method") if against else pd.DataFrame()
     lines = {}
@@ -117,6 +122,22 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str) -> S
         )
     told = bool(places["standing"].isin(["tied", "worse"]).any())
     return Standings(lines, table, places, told, ground, wins, against)
+
+
+def _places(table: Paired, verdicts: pd.DataFrame) -> pd.DataFrame:
+    """One row per data set and method: rank as in `leaderboards.stats.ranks`, and the standing that `verdicts` tell."""
+    found = blocks(table)
+    said = {(row.dataset, row.method): row.standing for row in verdicts.itertuples()}
+    rows = []
+    for dataset, values in found.arrays.items():
+        lacking, absent = (frame.loc[dataset].to_numpy() for frame in (found.lacking, found.absent))
+        with np.errstate(invalid="ignore"):
+            losses = badness(values.mean(axis=0), table.goal)
+        ranked = places(losses, ~(lacking | absent))
+        for method, rank, lacks, away in zip(table.methods, ranked.tolist(), lacking, absent, strict=True):
+            standing = "absent" if away else "lacking" if lacks else said.get((dataset, method), "alone")
+            rows.append((dataset, method, rank, np.nan, standing))
+    return pd.DataFrame(rows, columns=["dataset", "method", "rank", "shared_rank", "standing"])
 
 
 def change_in_words(value: float, unit: str) -> str:

@@ -8,14 +8,6 @@ from leaderboards.metrics import MEASURED
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
 
-# What should be one and the same within a board; if it is not, the reader is told.
-FINGERPRINTS = {
-    "seed": "seeds",
-    "code_revision": "code revisions",
-    "data_sha256": "versions of the data",
-    "device": "kinds of device",
-}
-
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
     """`cells` with `preset` renamed to preset@hash where one preset of a suite was run under several protocols.
@@ -65,16 +57,3 @@ def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     values = splits[["suite", "dataset", "metric"]].drop_duplicates()
     table = groups.merge(values, "left", ["suite", "dataset"])
     return table.assign(metric=table["metric"].fillna("nmll"))
-
-
-def mixtures(cells: pd.DataFrame) -> list[str]:
-    """One sentence for each fingerprint that differs within boards of `cells`, naming the boards."""
-    sentences = []
-    for column, plural in FINGERPRINTS.items():
-        count = cells.groupby(BOARD)[column].nunique()
-        mixed = count[count > 1]
-        if mixed.empty:
-            continue
-        boards = ", ".join(f"{dataset} ({preset})" for _, dataset, preset in mixed.index)
-        sentences.append(f"Results of different {plural} stand side by side in: {boards}.")
-    return sentences

@@ -12,20 +12,20 @@ from markupsafe import Markup
 from leaderboards import places
 from leaderboards.formats import counted, prose, visible
 from leaderboards.pages import dataset, index, method, suite
-from leaderboards.results import read_results
+from leaderboards.results import Results
 from leaderboards.site import Site
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build knows its own pages
 
 
-def write_site(results: Path, html: Path, downloads: Sequence[str] = ()) -> Path:
+def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> Path:
     """Write index.html and the pages it leads to into the folder `html`, each at once or not at all; returns the index.
 
-    Pages of an earlier build that this one does not have are removed; no other file is touched.
-    The index links to the files `downloads` of `html`, which hold the rows that the site is made of.
+    Pages of an earlier build that this one does not have are removed; no other file is touched. The index links to the
+    files `downloads` of `html`, which hold the rows that the site is made of.
     """
-    pages = render(Site(read_results(results)), downloads)
+    pages = render(Site(results), downloads)
     html.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         temporary = html / f".{name}.{os.getpid()}.tmp"

@@ -55,7 +55,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
     suite, _, preset = key
     cells = site.cells_of[key]
     order = [row.method for row in made.rows if not row.published]
-    plots, unseen = illustrations(site.folder, cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
+    plots, unseen = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
     return Section(
         suite,
         preset,

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from leaderboards import ran
+from leaderboards.fingerprints import in_words, side_by_side
 from leaderboards.metrics import metric
 from leaderboards.pages import dataset as dataset_page
 from leaderboards.pages.suite import boards_of, families, leading
 from leaderboards.site import Site
 from leaderboards.standings import Standings
-from leaderboards.summary import mixtures
 
 AHEAD = 5  # methods that a card names
 
@@ -30,7 +30,7 @@ def context(site: Site) -> dict:
         "contents": ran.cells_in_words(cells),
         "provenance": None if cells.empty else ran.provenance(cells),
         "runs": ran.runs(cells),
-        "mixtures": mixtures(cells),
+        "mixtures": in_words(site.results.choices) + side_by_side(cells),
         "cards": [suite_card(site, name) for name in site.suites],
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,

@@ -19,6 +19,7 @@ from playwright.sync_api import Error, sync_playwright
 
 from bench.schema import CELLS
 from leaderboards.publishing import publish_to_folder
+from leaderboards.results import read_results
 from leaderboards.serving import server
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -69,7 +70,7 @@ def site(tmp_path_factory, row):
     out = tmp_path_factory.mktemp("run")
     (out / "cells").mkdir()
     pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")
-    publish_to_folder(out, out / "site")
+    publish_to_folder(read_results(out), out / "site")
     return out / "site"
 
 

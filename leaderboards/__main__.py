@@ -165,7 +165,7 @@ def serve(
             _leave(f"port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one")
         with running:
             try:
-                typer.echo(f"http://127.0.0.1:{running.server_port}/ (Ctrl-C ends it)")
+                typer.echo(f"http://{running.server_address[0]}:{running.server_port}/ (Ctrl-C ends it)")
                 running.serve_forever()
             except KeyboardInterrupt:
                 typer.echo("")

@@ -92,9 +92,9 @@ def _remote() -> str:
 def _git(*words: str, stdin: str = "", env: dict[str, str] | None = None, fails: bool = False) -> str:
     """What a git command prints, without the last line end; "" where it fails and that is an answer (`fails`)."""
     try:
-        done = subprocess.run(
-            ["git", *words], input=stdin, capture_output=True, encoding="utf-8", env=os.environ | (env or {})
-        )
+        # Names on a branch of others are bytes, which need not be UTF-8.
+        text = {"encoding": "utf-8", "errors": "surrogateescape"}
+        done = subprocess.run(["git", *words], input=stdin, capture_output=True, env=os.environ | (env or {}), **text)
     except FileNotFoundError:
         raise Refused("git was not found; publish to a folder instead: --to DIR") from None
     if done.returncode and not fails:

@@ -16,7 +16,7 @@ README = """\
 `index.html` is its first page. {contents}.
 Code revision: {code}. Finished: {dates}.
 
-The numbers come from the results beside it, one row per cell, whatever became of it:
+The numbers come from the results beside it, one row per cell that was run, whatever became of it:
 
 {parts}
 

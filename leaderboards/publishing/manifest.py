@@ -6,7 +6,7 @@ from pathlib import Path
 
 SUMS = "SHA256SUMS"
 MARKER = ".lockstep-bench"  # only a folder or branch that holds it is ever replaced
-MARKER_TEXT = "Published by `python -m leaderboards publish`, which replaces everything here.\n"
+MARKER_TEXT = "Published by `python -m leaderboards publish`, which replaces what it put here.\n"
 
 # What hosts and git read but no reader does; checksums pass over it, because a host may not serve it.
 HIDDEN = {

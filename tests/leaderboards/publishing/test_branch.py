@@ -100,12 +100,16 @@ def test_files_of_others_on_the_branch_stay(repository, site, tmp_path):
     commit_folder(site("a"), "gh-pages", "first")
     git("worktree", "add", str(tmp_path / "checkout"), "gh-pages")
     (tmp_path / "checkout" / "CNAME").write_text("bench.example.org\n")
-    git("-C", str(tmp_path / "checkout"), "add", "CNAME")
-    git("-C", str(tmp_path / "checkout"), "commit", "--message=domain")
-    git("worktree", "remove", str(tmp_path / "checkout"))
+    inside = ("-C", str(tmp_path / "checkout"))
+    git(*inside, "add", "CNAME")
+    latin = f"100644,{git(*inside, 'rev-parse', ':CNAME')},caf\udce9"  # a name that is no UTF-8
+    git(*inside, "update-index", "--add", "--cacheinfo", latin)
+    git(*inside, "commit", "--message=domain")
+    git("worktree", "remove", "--force", str(tmp_path / "checkout"))
     commit_folder(site("b"), "gh-pages", "second")
     assert git("show", "gh-pages:CNAME") == "bench.example.org"
     assert git("show", "gh-pages:index.html") == "b"
+    assert git("show", "gh-pages:caf\udce9") == "bench.example.org"
     assert not commit_folder(site("b"), "gh-pages", "third").made
 
 

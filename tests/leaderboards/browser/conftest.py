@@ -28,9 +28,7 @@ FLAGS = [
 ]
 
 EVIL_METHOD = "<script>window.hacked=1</script>\"'\N{RIGHT-TO-LEFT OVERRIDE}evil"
-EVIL_ERROR = (
-    "</pre><img src=x onerror='window.hacked=1'>\n<script>window.hacked=1</script>\N{RIGHT-TO-LEFT OVERRIDE}"
-)
+EVIL_ERROR = "</pre><img src=x onerror='window.hacked=1'>\n<script>window.hacked=1</script>\N{RIGHT-TO-LEFT OVERRIDE}"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from leaderboards.formats import as_printed, counted, decimals_for, number, visible
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
-from leaderboards.published import difference
+from leaderboards.published import apart, difference
 
 LONG = 12  # methods
 TESTS = {"wilcoxon": "the paired Wilcoxon signed-rank test", "t": "the paired t test"}
@@ -109,7 +109,7 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
         {name: metric(name) for name in HEADLINE if name in names},
         {name: metric(name) for name in names if name not in {*HEADLINE, *sum(INTERVALS.values(), ())}},
         rows,
-        _how_ties_were_told(standings),
+        " ".join(filter(None, (_how_ties_were_told(standings), _what_keeps_apart(published, means, sources)))),
     )
 
 
@@ -192,9 +192,24 @@ def _signed(distance: float) -> str:
     return text if text.startswith("−") else f"+{text}"
 
 
+def _what_keeps_apart(published: pd.DataFrame, means: dict, sources: Sources) -> str:
+    """A sentence on the protocols of published numbers that have a measured one beside them."""
+    found: dict[str, set[int]] = {}
+    for row in published[published["statistic"] == "mean"].itertuples():
+        ours = means.get((row.method, row.metric))
+        if ours is not None and ours.n and row.comparable:
+            reason = apart(row.source, ours.suite, ours.preset, ours.n, row.n)
+            found.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))
+    found.pop("", None)
+    parts = [f"{reason} (source {', '.join(map(str, sorted(numbers)))})" for reason, numbers in found.items()]
+    return f"Δ is not of like with like: {'; '.join(parts)}." if parts else ""
+
+
 def _how_ties_were_told(standings: pd.DataFrame) -> str:
     """A sentence or three on the tests behind a board's marks: those of NMLL; other metrics have the same splits."""
-    rivals = standings[(standings["metric"] == "nmll") & standings["standing"].isin(["tied", "worse", "undecided"])]
+    rivals = standings[
+        (standings["metric"] == "nmll") & standings["standing"].isin(["tied", "lacking", "worse", "undecided"])
+    ]
     if rivals.empty:
         return ""
     if (rivals["standing"] == "undecided").all():

@@ -58,7 +58,8 @@ def read_results(*folders: Path) -> Results:
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
         skipped += [one._replace(path=above + one.path) for one in problem]
-    rows = pa.concat_tables(tables).to_pandas()
+    # Many small chunks would make every selection of rows slow.
+    rows = pa.concat_tables(tables).combine_chunks().to_pandas()
     cells, choices = decide(rows)
     return Results(folders, cells, choices, skipped, list(unavailable.values()), rows)
 

@@ -55,8 +55,9 @@ def _environment(site: Site) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_printed,
     )
-    environment.filters |= {"visible": visible, "prose": prose, "counted": counted}
+    environment.filters |= {"prose": prose, "counted": counted}
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
     environment.globals |= {
         "places": places,
@@ -71,6 +72,11 @@ def _environment(site: Site) -> Environment:
         "card": site.card,
     }
     return environment
+
+
+def _printed(value: object) -> object:
+    """Whatever a template prints: text of data and plug-ins cannot pose as another; markup stays what it is."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _digest(text: str) -> str:

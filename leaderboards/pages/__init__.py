@@ -57,7 +57,7 @@ def _environment(site: Site) -> Environment:
         lstrip_blocks=True,
         finalize=_printed,
     )
-    environment.filters |= {"prose": prose, "counted": counted}
+    environment.filters |= {"visible": visible, "prose": prose, "counted": counted}
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
     environment.globals |= {
         "places": places,

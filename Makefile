@@ -7,7 +7,7 @@ VENV ?= .venv
 TORCH ?= torch
 ARGS ?=
 
-.PHONY: run test slow speed
+.PHONY: run test slow speed environment
 
 run: $(VENV)/.run
 	$(VENV)/bin/python run_all.py --suite uci $(ARGS)
@@ -16,6 +16,8 @@ test: $(VENV)/.test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/python -m pytest -n auto
+
+environment: $(VENV)/.test
 
 slow: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -m slow

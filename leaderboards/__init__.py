@@ -2,7 +2,7 @@
 
 >>> import leaderboards
 >>> leaderboards.export("results")  # a tidy table, one row per method and metric
->>> leaderboards.build("results", "page")  # page/index.html
+>>> leaderboards.build("results", "site")  # site/index.html and the pages it leads to
 """
 
 from __future__ import annotations
@@ -11,24 +11,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
+
+    Folders = Path | str | Sequence[Path | str]
 
 __all__ = ["build", "export"]
 
 
-def build(results: Path | str, html: Path | str) -> Path:
-    """Write the page of the results folder `results` to `html`/index.html and return that path.
+def build(results: Folders, html: Path | str) -> Path:
+    """Write the site of one or several results folders to the folder `html` and return the path of its index.html.
 
-    A folder in which nothing has finished yet gives a page that says so.
+    Several folders are read as if one run had filled them; `leaderboards.fingerprints` tells which row is used where
+    they disagree. A folder in which nothing has finished yet gives a page that says so.
     """
-    from leaderboards.page import write_page
+    from leaderboards.pages import write_site
+    from leaderboards.results import read_results
 
-    return write_page(Path(results), Path(html))
+    return write_site(read_results(*_paths(results)), Path(html))
 
 
-def export(results: Path | str) -> pd.DataFrame:
-    """The summary of the results folder `results`, with the columns of `leaderboards.tidy.COLUMNS`."""
+def export(results: Folders) -> pd.DataFrame:
+    """The summary of one or several results folders, with the columns of `leaderboards.tidy.COLUMNS`."""
     from leaderboards.results import read_results
     from leaderboards.tidy import tidy
 
-    return tidy(read_results(Path(results)).cells)
+    return tidy(read_results(*_paths(results)).cells)
+
+
+def _paths(results: Folders) -> list[Path]:
+    return [Path(results)] if isinstance(results, str | Path) else [Path(one) for one in results]

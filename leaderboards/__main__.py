@@ -1,23 +1,35 @@
-"""The door to the leaderboards: `python -m leaderboards build|export`."""
+"""The door to the leaderboards: `python -m leaderboards build|export|compare|publish|serve`."""
 
 import enum
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import leaderboards
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leaderboards.results import Results
+
 app = typer.Typer(
-    help="Leaderboards from a results folder: an HTML page, or a table for other programs.",
+    help="Leaderboards from results folders: a site, a table for a paper or a program, a comparison of two runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The results folder that `run_all.py --out OUT` wrote.")]
+Folders = Annotated[
+    list[Path],
+    typer.Argument(metavar="RESULTS...", help="Results folders that `run_all.py --out` wrote; several are merged."),
+]
+
+
+def _names(option: str, what: str) -> typer.models.OptionInfo:
+    return typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
 
 
 class Format(enum.StrEnum):
@@ -25,17 +37,27 @@ class Format(enum.StrEnum):
 
     CSV = "csv"
     PARQUET = "parquet"
+    LATEX = "latex"
+    MARKDOWN = "markdown"
+
+
+class Report(enum.StrEnum):
+    """What `compare` prints."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 @app.command()
 def build(
-    out: Out,
+    results: Folders,
     html: Annotated[Path, typer.Option("--html", metavar="DIR", help="The folder for index.html.")],
 ) -> None:
-    """Write one self-contained page, DIR/index.html; it needs no server and no network."""
-    _require_results(out)
+    """Write DIR/index.html and the pages it leads to; they need no server and no network."""
+    for folder in results:
+        _require_results(folder)
     try:
-        page = leaderboards.build(out, html)
+        page = leaderboards.build(results, html)
     except OSError as error:
         _leave(f"the page cannot be written to '{html}': {error.strerror or error}")
     typer.echo(page)
@@ -43,33 +65,36 @@ def build(
 
 @app.command()
 def export(
-    out: Out,
+    results: Folders,
     format: Annotated[Format, typer.Option("--format", help="Of the table.")] = Format.CSV,
+    suite: Annotated[str, _names("--suite", "suites")] = "",
+    preset: Annotated[str, _names("--preset", "presets")] = "",
+    datasets: Annotated[str, _names("--datasets", "data sets")] = "",
+    methods: Annotated[str, _names("--methods", "methods")] = "",
+    metric: Annotated[
+        str, _names("--metric", "metrics; latex and markdown give a table to each, by default the leading one")
+    ] = "",
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write to FILE instead of standard output.")
     ] = None,
 ) -> None:
-    """Print means, standard errors and medians: one row per suite, data set, method, preset and metric."""
-    _require_results(out)
-    from leaderboards.results import cell_files, read_results
-    from leaderboards.summary import mixtures, with_labelled_presets
-    from leaderboards.tidy import tidy
+    """Print means, standard errors and n.
 
-    if not cell_files(out):
-        _leave(f"'{out}' holds no finished cells yet: there is no .parquet file under '{out / 'cells'}'")
+    csv and parquet: one row per suite, data set, method, preset and metric, with medians and failures. latex (booktabs)
+    and markdown: methods by data sets with the best marked and what is tied with it, a caption with protocol and n.
+    """
     if format is Format.PARQUET and to is None and sys.stdout.isatty():
         _leave("Parquet is binary and would garble the terminal; say --to FILE, or pipe it into a program")
-    results = read_results(out)
-    for path, reason in results.skipped:
-        typer.echo(f"left out: {path}: {reason}", err=True)
-    for sentence in mixtures(with_labelled_presets(results.cells)):
-        typer.echo(sentence, err=True)
-    table = tidy(results.cells)
-    content = (
-        table.to_csv(index=False, lineterminator="\n").encode()
-        if format is Format.CSV
-        else table.to_parquet(index=False)
-    )
+    from leaderboards.selection import NotThere, select, select_metrics
+    from leaderboards.summary import with_labelled_presets
+
+    try:
+        cells = with_labelled_presets(_read(results).cells)
+        cells = select(cells, _listed(suite), _listed(preset), _listed(datasets), _listed(methods))
+        wanted = select_metrics(cells, _listed(metric)) if metric else []
+    except NotThere as error:
+        _leave(str(error))
+    content = _content(cells, wanted, format)
     if to is None:
         sys.stdout.buffer.write(content)
         return
@@ -81,14 +106,153 @@ def export(
         _leave(f"the table cannot be written to '{to}': {error.strerror or error}")
 
 
-def _require_results(out: Path) -> None:
-    """Leave with 2 unless `out` is a folder that a run has at least begun to fill."""
-    if not out.exists():
-        _leave(f"the results folder '{out}' does not exist; `python run_all.py --out {out}` makes one")
-    if not out.is_dir():
-        _leave(f"'{out}' is a file; the results folder that holds cells/ was expected")
-    if not (out / "cells").is_dir() and not (out / "unavailable.json").exists():
-        _leave(f"'{out}' is no results folder: it holds neither cells/ with .parquet files nor unavailable.json")
+@app.command()
+def publish(
+    results: Folders,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="DIR|branch:NAME", help="A folder, or a branch of the current git repository."),
+    ],
+) -> None:
+    """Prepare a site for others, with its results and checksums beside it; nothing is sent anywhere.
+
+    A folder is replaced as a whole if publish made it, and left alone otherwise. A branch gets a new commit if anything
+    has changed; working tree and index stay as they are. The same results give the same bytes.
+    """
+    from leaderboards.publishing import Refused, publish_to_branch, publish_to_folder
+
+    read = _read(results)
+    try:
+        if to.startswith("branch:"):
+            contents, commit = publish_to_branch(read, to.removeprefix("branch:"))
+        else:
+            contents, commit = publish_to_folder(read, Path(to)), None
+    except Refused as refusal:
+        _leave(str(refusal))
+    except OSError as error:
+        _leave(f"the site cannot be written to '{to}': {error.strerror or error}")
+    typer.echo(f"{contents.title}; results {_kib(contents.results_bytes)}, whole site {_kib(contents.site_bytes)}")
+    typer.echo(f"it names the machines that ran them: {contents.hosts}")
+    if commit:
+        typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'as before: nothing has changed'}")
+        typer.echo(f"to publish it: {commit.push}")
+    else:
+        typer.echo(Path(to) / "index.html")
+
+
+@app.command()
+def serve(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...|SITE", help="Results folders, or a site that was built.")
+    ],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8000,
+) -> None:
+    """Show a leaderboard in this machine's browsers, and nobody else's, until Ctrl-C."""
+    import tempfile
+
+    from leaderboards.serving import server
+
+    with tempfile.TemporaryDirectory() as built:
+        if len(folders) == 1 and (folders[0] / "index.html").is_file():
+            (site,) = folders
+        else:
+            for folder in folders:
+                _require_results(folder)
+            site = leaderboards.build(folders, built).parent
+        try:
+            running = server(site, port)
+        except OSError as error:
+            _leave(f"port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one")
+        with running:
+            try:
+                typer.echo(f"http://{running.server_address[0]}:{running.server_port}/ (Ctrl-C ends it)")
+                running.serve_forever()
+            except KeyboardInterrupt:
+                typer.echo("")
+
+
+def _kib(n_bytes: int) -> str:
+    return f"{n_bytes / 1024:,.0f} KiB"
+
+
+@app.command()
+def compare(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A results folder.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="A results folder.")],
+    metric: Annotated[str, _names("--metric", "metrics, by default those of the pages' main tables but times")] = "",
+    format: Annotated[Report, typer.Option("--format", help="Of the report.")] = Report.TEXT,
+    exact: Annotated[bool, typer.Option("--exact", help="Any other number counts, were it in the last bit.")] = False,
+) -> None:
+    """Say which numbers moved beyond noise between two runs, and which cells ended otherwise.
+
+    Ends with 0 if nothing did, 1 if something did, for better or worse, 2 if nothing can be compared.
+    """
+    from rich.console import Console
+
+    from leaderboards import comparison, comparison_text
+    from leaderboards.selection import NotThere, select_metrics
+
+    cells = [_read([folder]).cells for folder in (old, new)]
+    try:
+        for side in cells if metric else ():
+            select_metrics(side, _listed(metric))
+    except NotThere as error:
+        _leave(str(error))
+    found = comparison.compare(*cells, metrics=_listed(metric) or comparison.DEFAULT)
+    if format is Report.JSON:
+        typer.echo(comparison_text.as_json(found))
+    else:
+        comparison_text.show(found, Console())
+    if not found.comparable:
+        _leave(f"'{old}' and '{new}' have nothing in common that could be compared")
+    changed = exact and (found.moves["verdict"] != "same").any()
+    raise typer.Exit(int(found.anything or changed))
+
+
+def _read(folders: list[Path]) -> "Results":
+    """What the folders hold; what was left out of them is said on standard error."""
+    for folder in folders:
+        _require_results(folder)
+    from leaderboards.fingerprints import in_words, side_by_side
+    from leaderboards.results import cell_files, read_results
+
+    if not any(map(cell_files, folders)):
+        empty = " and ".join(f"'{folder}'" for folder in folders)
+        _leave(f"{empty}: no finished cells yet, there is no .parquet file under cells/")
+    results = read_results(*folders)
+    for path, reason in results.skipped:
+        typer.echo(f"left out: {path}: {reason}", err=True)
+    for sentence in in_words(results.choices) + side_by_side(results.cells):
+        typer.echo(sentence, err=True)
+    return results
+
+
+def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes:
+    if format in (Format.LATEX, Format.MARKDOWN):
+        from leaderboards.tables import latex, markdown, tables
+
+        write = latex if format is Format.LATEX else markdown
+        return write(tables(cells, metrics)).encode()
+    from leaderboards.tidy import tidy
+
+    table = tidy(cells)
+    table = table[table["metric"].isin(metrics)] if metrics else table
+    csv = format is Format.CSV
+    return table.to_csv(index=False, lineterminator="\n").encode() if csv else table.to_parquet(index=False)
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _require_results(folder: Path) -> None:
+    """Leave with 2 unless `folder` is one that a run has at least begun to fill."""
+    if not folder.exists():
+        _leave(f"the results folder '{folder}' does not exist; `python run_all.py --out {folder}` makes one")
+    if not folder.is_dir():
+        _leave(f"'{folder}' is a file; the results folder that holds cells/ was expected")
+    if not (folder / "cells").is_dir() and not (folder / "unavailable.json").exists():
+        _leave(f"'{folder}' is no results folder: it holds neither cells/ with .parquet files nor unavailable.json")
 
 
 def _leave(sentence: str) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from leaderboards.formats import as_printed, counted, decimals_for, number, visible
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
-from leaderboards.published import difference
+from leaderboards.published import apart, difference
 from leaderboards.times import about_times
 
 LONG = 12  # methods
@@ -23,6 +23,7 @@ class Cell(NamedTuple):
         hint: a sentence for a tooltip.
         difference: ours minus theirs in joint standard errors.
         sources: numbers of the page's list of sources.
+        amount: the mean itself, to sort by; NaN where there is none.
     """
 
     value: str = ""
@@ -32,6 +33,7 @@ class Cell(NamedTuple):
     hint: str = ""
     difference: str = ""
     sources: tuple[int, ...] = ()
+    amount: float = nan
 
 
 class Row(NamedTuple):
@@ -108,7 +110,12 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
         {name: metric(name) for name in HEADLINE if name in names},
         {name: metric(name) for name in names if name not in {*HEADLINE, *sum(INTERVALS.values(), ())}},
         rows,
-        " ".join(filter(None, (_how_ties_were_told(standings), about_times(summary)))),
+        " ".join(
+            filter(
+                None,
+                (_how_ties_were_told(standings), _what_keeps_apart(published, means, sources), about_times(summary)),
+            )
+        ),
     )
 
 
@@ -151,6 +158,7 @@ def _cell(values, verdict, decimals: int) -> Cell:
         median=number(values.median, decimals),
         standing="" if verdict is None else verdict.standing,
         hint=hint,
+        amount=values.mean,
     )
 
 
@@ -172,15 +180,17 @@ def _report(report: pd.DataFrame, ours, sources: Sources) -> Cell:
     said = {row.statistic: row for row in report.itertuples()}
     hints = [f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "") for row in said.values()]
     value = stderr = median = told = ""
+    amount = nan
     if mean := said.get("mean"):
         value, stderr = as_printed(mean.value, mean.stderr)
+        amount = mean.value
         if ours is not None and mean.comparable:
             distance = difference(ours.mean, ours.stderr, mean.value, mean.stderr)
             told = "" if isnan(distance) else _signed(distance)
     if middle := said.get("median"):
         median, _ = as_printed(middle.value, nan)
     numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in said.values()}))
-    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), told, numbers)
+    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), told, numbers, amount)
 
 
 def _signed(distance: float) -> str:
@@ -188,9 +198,24 @@ def _signed(distance: float) -> str:
     return text if text.startswith("−") else f"+{text}"
 
 
+def _what_keeps_apart(published: pd.DataFrame, means: dict, sources: Sources) -> str:
+    """A sentence on the protocols of published numbers that have a measured one beside them."""
+    found: dict[str, set[int]] = {}
+    for row in published[published["statistic"] == "mean"].itertuples():
+        ours = means.get((row.method, row.metric))
+        if ours is not None and ours.n and row.comparable:
+            reason = apart(row.source, ours.suite, ours.preset, ours.n, row.n)
+            found.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))
+    found.pop("", None)
+    parts = [f"{reason} (source {', '.join(map(str, sorted(numbers)))})" for reason, numbers in found.items()]
+    return f"Δ is not of like with like: {'; '.join(parts)}." if parts else ""
+
+
 def _how_ties_were_told(standings: pd.DataFrame) -> str:
     """A sentence or three on the tests behind a board's marks: those of NMLL; other metrics have the same splits."""
-    rivals = standings[(standings["metric"] == "nmll") & standings["standing"].isin(["tied", "worse", "undecided"])]
+    rivals = standings[
+        (standings["metric"] == "nmll") & standings["standing"].isin(["tied", "lacking", "worse", "undecided"])
+    ]
     if rivals.empty:
         return ""
     if (rivals["standing"] == "undecided").all():

@@ -14,9 +14,11 @@ MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 def visible(text: object) -> str:
     r"""`text` with control and direction characters spelled out (as \u202e), so that it cannot pose as another."""
+    text = str(text)
+    if text.isprintable():  # nearly always, and fast
+        return text
     return "".join(
-        f"\\u{ord(c):04x}" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") and c != "\n" else c
-        for c in str(text)
+        f"\\u{ord(c):04x}" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") and c != "\n" else c for c in text
     )
 
 

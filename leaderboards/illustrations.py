@@ -1,41 +1,38 @@
 """The figures of a board besides its dot plot: whatever its cells have kept to be drawn."""
 
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from bench.schema import SHIFT_FAMILIES
-from leaderboards import classifiers
-from leaderboards.details import details, gathered
+from leaderboards import calibration, classifiers
+from leaderboards.details import any_of, details, gathered
 from leaderboards.formats import visible
 from leaderboards.metrics import metric
+from leaderboards.plots import Plot
 from leaderboards.truths import bands, contours, curves, principal_axes
 
 
-class Plot(NamedTuple):
-    """A figure, what it shows in words, and how to read it."""
+def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
+    """The figures of the finished cells of one board, and which there could be but are not, each in a sentence.
 
-    svg: Markup
-    description: str
-    caption: str
-
-
-def illustrations(folder: Path, cells: pd.DataFrame, methods: list[str], key: str) -> list[Plot]:
-    """The figures of the finished cells of one board, methods in the order given; `key` differs between boards."""
+    Methods are in the order given; `key` differs between the boards of a page.
+    """
     finished = cells[cells["status"] == "ok"]
     if finished.empty:
-        return []
+        return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    found = [make(folder, finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
-    return [plot for plot in found if plot]
+    found = [make(finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
+    plots = [plot for plot in found if plot]
+    coverage = calibration.coverage(finished)
+    told, unseen = calibration.of_predictions(finished, reliability=not any_of("reliability", finished))
+    return [*filter(None, [coverage]), *told, *plots], unseen
 
 
-def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    tables = details(folder, "posteriors", cells)
+def _posteriors(cells: pd.DataFrame, key: str) -> Plot | None:
+    tables = details("posteriors", cells)
     if not tables:
         return None
     if len(next(iter(tables.values()))["mean"][0]) == 2:
@@ -54,8 +51,8 @@ def _posteriors(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _bands(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    tables = details(folder, "bands", cells)
+def _bands(cells: pd.DataFrame, key: str) -> Plot | None:
+    tables = details("bands", cells)
     if not tables:
         return None
     return Plot(
@@ -66,8 +63,8 @@ def _bands(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _curves(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "curves", cells)
+def _curves(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("curves", cells)
     if runs is None:
         return None
     title = metric("rel_cov").title
@@ -78,8 +75,8 @@ def _curves(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _reliability(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "reliability", cells)
+def _reliability(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("reliability", cells)
     if runs is None:
         return None
     return Plot(
@@ -90,8 +87,8 @@ def _reliability(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _confidence(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "confidence", cells)
+def _confidence(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("confidence", cells)
     if runs is None:
         return None
     return Plot(
@@ -103,8 +100,8 @@ def _confidence(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _selective(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "selective", cells)
+def _selective(cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("selective", cells)
     if runs is None:
         return None
     return Plot(
@@ -115,8 +112,8 @@ def _selective(folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _shifted(family: str, folder: Path, cells: pd.DataFrame, key: str) -> Plot | None:
-    runs = gathered(folder, "shifts", cells)
+def _shifted(family: str, cells: pd.DataFrame, key: str) -> Plot | None:
+    runs = gathered("shifts", cells)
     if runs is None or family not in set(runs["family"]):
         return None
     n_shifts = runs.loc[runs["family"] == family, "shift"].nunique()

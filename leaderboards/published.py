@@ -4,13 +4,32 @@
 ("mean" or "median"), value, stderr, n, note.
 """
 
-from math import hypot, nan
+from math import hypot, isnan, nan
 from pathlib import Path
 
 import pandas as pd
 
 # Notes of numbers that share a name with ours but are something else.
 OTHER_QUANTITY = "not per point|standard deviation|drops eigenvalues"
+
+
+VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
+THESIS = (
+    "Brownlie, Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation, MSc thesis, Edinburgh 2022"
+)
+
+# Whose protocol the preset `paper` of a suite follows; of other sources' numbers the protocol is another.
+FOLLOWED = {
+    "uci": (VIFA,),
+    "posterior": (VIFA, THESIS),
+    "factor-analysis": (THESIS,),
+    "retinopathy": (VIFA,),
+}
+
+BESIDE = [
+    *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "n"),
+    *("source", "table", "their_mean", "their_stderr", "their_n", "difference", "apart"),
+]
 
 
 def read_published() -> pd.DataFrame:
@@ -29,3 +48,40 @@ def difference(mean: float, stderr: float, their_mean: float, their_stderr: floa
     """
     joint = hypot(stderr, their_stderr)
     return (mean - their_mean) / joint if joint else nan
+
+
+def apart(source: str, suite: str, preset: str, n: int, their_n: float) -> str:
+    """Why a measured and a published number are not from one protocol; "" if nothing is known to keep them apart.
+
+    `n` and `their_n` (NaN if unknown) are numbers of splits.
+    """
+    name = preset.partition("@")[0]
+    if name != "paper":
+        return f"preset {name} follows no paper"
+    if source not in FOLLOWED.get(suite, ()):
+        return "another protocol"
+    if n != their_n and not isnan(their_n):
+        return f"{n} splits here, {their_n:.0f} there"
+    return ""
+
+
+def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Every published mean beside what was measured of the same suite, data set, method and metric; columns `BESIDE`.
+
+    `summary` is that of `summary.summarise`, `published` that of `read_published`. difference is NaN where the numbers
+    are not the same quantity, see `difference`; apart says why they are not from one protocol, see `apart`.
+    """
+    theirs = published[published["statistic"] == "mean"].rename(
+        columns={"value": "their_mean", "stderr": "their_stderr", "n": "their_n"}
+    )
+    both = summary[summary["n"] > 0].merge(theirs, on=["suite", "dataset", "method", "metric"])
+    rows = both.itertuples()
+    told = [
+        (
+            difference(row.mean, row.stderr, row.their_mean, row.their_stderr) if row.comparable else nan,
+            apart(row.source, row.suite, row.preset, row.n, row.their_n),
+        )
+        for row in rows
+    ]
+    both[["difference", "apart"]] = pd.DataFrame(told, both.index, ["difference", "apart"])
+    return both[BESIDE]

@@ -1,6 +1,7 @@
 """What was run, in words."""
 
 import json
+from functools import cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -70,6 +71,7 @@ def runs(cells: pd.DataFrame) -> list[Run]:
     return found
 
 
+@cache
 def protocol_in_words(protocol: str) -> str:
     """A resolved protocol (JSON) as a phrase; keys that this program does not know are appended as they are."""
     try:
@@ -87,19 +89,21 @@ def provenance(cells: pd.DataFrame) -> Provenance:
     code = cells[["code_revision", "code_dirty"]].drop_duplicates().sort_values("code_revision")
     first, last = cells["finished_at"].min().date(), cells["finished_at"].max().date()
     return Provenance(
-        _listed(_revision(row.code_revision, row.code_dirty) for row in code.itertuples()),
+        _listed(revision(row.code_revision, row.code_dirty) for row in code.itertuples()),
         _listed(sorted(cells["device"].unique())),
         _listed(sorted(cells["host"].unique())),
-        _versions(cells["versions"].unique()),
+        versions(tuple(cells["versions"].unique())),
         str(first) if first == last else f"{first} to {last}",
     )
 
 
-def _revision(commit: str, dirty: bool | None) -> str:
+def revision(commit: str, dirty: bool | None) -> str:
+    """A commit in short, and whether the code was another than that."""
     return commit[:12] + (" with uncommitted changes" if dirty is True else "")
 
 
-def _versions(documents) -> str:
+@cache
+def versions(documents: tuple[str, ...]) -> str:
     """Package versions from several JSON documents: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
     found: dict[str, set[str]] = {}
     for document in documents:
@@ -118,6 +122,7 @@ def _listed(items) -> str:
 class Failure(NamedTuple):
     """Cells of one method that ended alike."""
 
+    suite: str
     dataset: str
     method: str
     preset: str
@@ -132,18 +137,18 @@ def failures(cells: pd.DataFrame) -> list[Failure]:
     bad = cells[cells["status"] != "ok"].fillna({"error": ""})
     found = []
     keys = ["suite", "dataset", "method", "preset", "status", "seed", "error"]
-    for (_, dataset, method, preset, status, seed, error), part in bad.groupby(keys):
+    for (suite, dataset, method, preset, status, seed, error), part in bad.groupby(keys):
         splits = sorted(part["split"].unique())
         label = f"{'split' if len(splits) == 1 else 'splits'} {ranges(splits)}"
         if len(cells["seed"].unique()) > 1:
             label += f", seed {seed}"
         lines = [line for line in error.splitlines() if line.strip()] or ["no error text"]
         whole = error if len(lines) > 1 else ""
-        found.append(Failure(dataset, method, preset, status, label, lines[-1].strip(), whole))
+        found.append(Failure(suite, dataset, method, preset, status, label, lines[-1].strip(), whole))
     return found
 
 
-def ranges(numbers: list[int]) -> str:
+def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
     """Sorted, distinct numbers, runs of three and more shortened: "0, 1, 4–9"."""
     runs: list[list[int]] = []
     for number in numbers:
@@ -151,7 +156,7 @@ def ranges(numbers: list[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else _listed(run) for run in runs)
+    return then.join(f"{run[0]}{to}{run[-1]}" if len(run) > 2 else then.join(map(str, run)) for run in runs)
 
 
 def cells_in_words(cells: pd.DataFrame) -> str:

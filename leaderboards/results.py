@@ -1,4 +1,4 @@
-"""Reading a results folder: cells, files that are none, data sets the run could not have."""
+"""Reading results folders: cells, files that are none, data sets the runs could not have, and which rows are used."""
 
 import json
 from pathlib import Path
@@ -6,21 +6,23 @@ from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as ds
 
-from bench.schema import CELLS, READABLE_VERSIONS, TIMINGS
-from leaderboards.times import with_exclusive_times
+from bench.schema import TIMINGS
+from leaderboards.cache import read_through_cache
+from leaderboards.files import read_files
+from leaderboards.fingerprints import Choice, decide
+from leaderboards.times import latest_timings, with_exclusive_times
 
 
 class Skipped(NamedTuple):
     """A file that was left out, and why."""
 
-    path: str  # relative to the results folder
+    path: str  # relative to its results folder, which precedes it if there are several
     reason: str
 
 
 class Unavailable(NamedTuple):
-    """A data set the run could not have."""
+    """A data set that a run could not have."""
 
     dataset: str
     reason: str
@@ -28,72 +30,55 @@ class Unavailable(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What a results folder holds."""
+    """What results folders hold.
 
-    folder: Path
-    cells: pd.DataFrame  # one row per cell, columns of bench.schema.CELLS; times only where they are exclusive
+    Attributes:
+        folders: as given.
+        cells: one row per cell, columns of bench.schema.CELLS and `folder`, the results folder that it lies in; times
+            only where they are exclusive.
+        choices: rows that stand in no board because they contradict others; see `fingerprints.decide`.
+        rows: those of `cells` and those that stand in no board, copies included, as they are in their files.
+        timings: columns of bench.schema.TIMINGS, one row per cell that was repeated alone, the latest.
+        skipped, unavailable: see there.
+    """
+
+    folders: tuple[Path, ...]
+    cells: pd.DataFrame
+    choices: list[Choice]
     skipped: list[Skipped]
     unavailable: list[Unavailable]
+    rows: pd.DataFrame
+    timings: pd.DataFrame
 
 
-class NotAResult(Exception):
-    """A Parquet file that is no result, or of another schema version; the message says which."""
-
-
-def read_results(folder: Path) -> Results:
-    """All cells under `folder`/cells; what cannot be read is listed, never an error."""
-    cells, broken = _read(folder, cell_files(folder), CELLS)
-    timings, broken_timings = _read(folder, sorted((folder / "timings").glob("**/*.parquet")), TIMINGS)
-    unavailable, problem = _read_unavailable(folder / "unavailable.json")
-    return Results(folder, with_exclusive_times(cells, timings), broken + broken_timings + problem, unavailable)
-
-
-def _read(folder: Path, paths: list[Path], schema: pa.Schema) -> tuple[pd.DataFrame, list[Skipped]]:
-    """The rows of those files, and the files that have none of the schema."""
-    tables, skipped = [schema.empty_table()], []
-    for path, fragment in _fragments(paths, schema):
-        try:
-            tables.append(_read_rows(fragment, schema))
-        except NotAResult as reason:
-            skipped.append(Skipped(path.relative_to(folder).as_posix(), str(reason)))
-        except (pa.ArrowException, OSError):
-            # Arrow's own words run over many lines and name folders of this machine.
-            skipped.append(Skipped(path.relative_to(folder).as_posix(), "not a whole Parquet file of result columns"))
-    return pa.concat_tables(tables).to_pandas(), skipped
+def read_results(*folders: Path) -> Results:
+    """All cells under each folder's cells/, as one run's; what cannot be read is listed, never an error."""
+    tables, timings, skipped, unavailable = [], [], [], {}
+    for folder in folders:
+        above = f"{folder}/" if len(folders) > 1 else ""
+        paths = cell_files(folder)
+        read = read_through_cache(folder, paths)
+        tables.append(read.table.append_column("folder", pa.array([str(folder)] * len(read.table), pa.string())))
+        timing_paths = sorted((folder / "timings").glob("**/*.parquet"))
+        timed = read_files(timing_paths, TIMINGS)
+        timings.append(timed.table)
+        for found, refused in ((paths, read.refused), (timing_paths, timed.refused)):
+            for place, reason in sorted(refused.items()):
+                skipped.append(Skipped(above + found[place].relative_to(folder).as_posix(), reason))
+        entries, problem = _read_unavailable(folder / "unavailable.json")
+        unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
+        skipped += [one._replace(path=above + one.path) for one in problem]
+    # Many small chunks would make every selection of rows slow.
+    rows = pa.concat_tables(tables).combine_chunks().to_pandas()
+    cells, choices = decide(rows)
+    latest = latest_timings(pa.concat_tables(timings).to_pandas())
+    cells = with_exclusive_times(cells, latest)
+    return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest)
 
 
 def cell_files(folder: Path) -> list[Path]:
     """The Parquet files under `folder`/cells, in the order of their names."""
     return sorted((folder / "cells").glob("**/*.parquet"))
-
-
-def _fragments(paths: list[Path], schema: pa.Schema) -> list[tuple[Path, ds.Fragment]]:
-    """The files as parts of one dataset with that schema; nothing is opened yet."""
-    if not paths:
-        return []
-    dataset = ds.dataset([str(path) for path in paths], schema=schema, format="parquet")
-    return list(zip(paths, dataset.get_fragments(), strict=True))
-
-
-def _read_rows(fragment: ds.Fragment, schema: pa.Schema) -> pa.Table:
-    """The rows of one file; optional columns that it lacks are null, unknown ones are dropped."""
-    there = fragment.physical_schema.names
-    if "schema_version" not in there:
-        raise NotAResult("not a result file: it has no column schema_version")
-    version = fragment.to_table(columns=["schema_version"], schema=schema)["schema_version"]
-    versions = set(version.to_pylist())
-    if not versions or not versions <= set(READABLE_VERSIONS):
-        got, wanted = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
-        raise NotAResult(f"its schema version is {got or 'none'}; this program reads {wanted}")
-    required = [field.name for field in schema if not field.nullable]
-    missing = [name for name in required if name not in there]
-    if missing:
-        raise NotAResult(f"it lacks the columns {', '.join(missing)}")
-    table = fragment.to_table(schema=schema)
-    empty = [name for name in required if table[name].null_count]
-    if empty:
-        raise NotAResult(f"it has no value for {', '.join(empty)}")
-    return table
 
 
 def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:

@@ -8,15 +8,6 @@ from leaderboards.metrics import MEASURED
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
 
-# What should be one and the same within a board, or for a method on it; if it is not, the reader is told.
-FINGERPRINTS = {
-    "seed": "seeds",
-    "code_revision": "code revisions",
-    "data_sha256": "versions of the data",
-    "device": "kinds of device",
-    "search_space": "search spaces of one method",
-}
-
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
     """`cells` with `preset` renamed to preset@hash where one preset of a suite was run under several protocols.
@@ -46,12 +37,13 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     NaN for n = 1, and where a value is infinite. n_failed counts cells that diverged or failed. A group shows every
     metric that some method has on its data set, with n = 0 where it has none itself: nothing drops out silently.
     """
-    values = per_split(cells).groupby([*GROUP, "metric"])["value"]
+    splits = per_split(cells)
+    values = splits.groupby([*GROUP, "metric"])["value"]
     with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as promised
         found = pd.DataFrame(
             {"mean": values.mean(), "stderr": values.sem(ddof=1), "median": values.median(), "n": values.count()}
         )
-    table = _expected(cells).merge(found.reset_index(), "left", [*GROUP, "metric"])
+    table = _expected(cells, splits).merge(found.reset_index(), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
@@ -59,22 +51,9 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
 
 
-def _expected(cells: pd.DataFrame) -> pd.DataFrame:
+def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     """The rows of a summary: every group with every metric of its data set; NMLL where nothing finished."""
     groups = cells[GROUP].drop_duplicates()
-    values = per_split(cells)[["suite", "dataset", "metric"]].drop_duplicates()
+    values = splits[["suite", "dataset", "metric"]].drop_duplicates()
     table = groups.merge(values, "left", ["suite", "dataset"])
     return table.assign(metric=table["metric"].fillna("nmll"))
-
-
-def mixtures(cells: pd.DataFrame) -> list[str]:
-    """One sentence for each fingerprint that differs within boards of `cells`, naming the boards."""
-    sentences = []
-    for column, plural in FINGERPRINTS.items():
-        count = cells.groupby(GROUP if column == "search_space" else BOARD)[column].nunique()
-        mixed = count[count > 1].reset_index()
-        if mixed.empty:
-            continue
-        boards = ", ".join(dict.fromkeys(f"{row.dataset} ({row.preset})" for row in mixed.itertuples()))
-        sentences.append(f"Results of different {plural} stand side by side in: {boards}.")
-    return sentences

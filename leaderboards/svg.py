@@ -19,6 +19,10 @@ PAGE_COLOURS = {
     OURS: "var(--ours)",
     THEIRS: "var(--theirs)",
 }
+PRESENTATION = {
+    *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset"),
+    *("stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "font-size", "text-anchor"),
+}
 PLACES = {"d", "x", "y", "width", "height", "transform"}  # whose numbers are in points: hundredths are fine enough
 
 
@@ -45,12 +49,22 @@ def _for_page(svg: str, key: str) -> str:
         node.attrib = {name.rpartition("}")[2]: value for name, value in node.attrib.items()}
         if node.get("id") not in needed:
             node.attrib.pop("id", None)
-        if style := node.get("style"):
-            style = re.sub(r"font-family:[^;]*;?", "", style)
-            node.set("style", re.sub(r"#0\d0\d0\d", lambda found: PAGE_COLOURS[found[0]], style))
+        node.attrib |= _attributes(node.attrib.pop("style", ""))
         for name in PLACES & node.attrib.keys():
             node.set(name, re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", node.get(name)))
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
     root.set("aria-hidden", "true")  # the page describes it in words
     return ET.tostring(root, encoding="unicode")
+
+
+def _attributes(style: str) -> dict[str, str]:
+    """A style as attributes of the element, since the pages' policy lets no element bring styles of its own."""
+    found = {}
+    for declaration in style.split(";"):
+        name, _, value = (part.strip() for part in declaration.partition(":"))
+        if name == "font":
+            name, value = "font-size", re.search(r"[\d.]+px", value)[0]
+        if name in PRESENTATION:
+            found[name] = re.sub(r"#0\d0\d0\d", lambda colour: PAGE_COLOURS[colour[0]], value)
+    return found

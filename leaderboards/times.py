@@ -8,6 +8,11 @@ from bench.schema import TIMES
 PROTOCOL = ["suite", "dataset", "method", "preset", "protocol_hash"]  # what shares a row of timings
 
 
+def latest_timings(timings: pd.DataFrame) -> pd.DataFrame:
+    """Of each method on a data set under a protocol the timing that was finished last."""
+    return timings.sort_values("finished_at", kind="stable").drop_duplicates(PROTOCOL, keep="last", ignore_index=True)
+
+
 def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """`cells` without the times that other work on the device may have lengthened.
 

@@ -104,6 +104,13 @@ def names() -> tuple[str, ...]:
     return tuple(_targets())
 
 
+def target(name: str) -> EntryPoint:
+    """Where the method called `name` is; raises `UnknownMethod` for a name nobody registered."""
+    if name not in _targets():
+        raise UnknownMethod(name)
+    return _targets()[name]
+
+
 def headline() -> tuple[str, ...]:
     """One method for each idea."""
     return HEADLINE
@@ -116,9 +123,7 @@ def get(name: str):
     """
     if name.startswith(ENSEMBLE):
         return _ensemble(name)
-    if name not in _targets():
-        raise UnknownMethod(name)
-    entry = _targets()[name]
+    entry = target(name)
     try:
         method = entry.load()()
     except (Exception, SystemExit) as error:  # a script that was not meant to be imported may call sys.exit
@@ -162,9 +167,7 @@ def describe(name: str) -> str:
     """One line about a method, the first of its module's docstring, read without importing the module."""
     if name.startswith(ENSEMBLE):
         return f"Ensemble of: {describe(name.removeprefix(ENSEMBLE))}"
-    if name not in _targets():
-        raise UnknownMethod(name)
-    entry = _targets()[name]
+    entry = target(name)
     try:
         source = Path(importlib.util.find_spec(entry.module).origin).read_text(encoding="utf-8")
         return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]

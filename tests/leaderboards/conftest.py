@@ -39,7 +39,7 @@ def _row(**changes) -> dict:
     return row | changes
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def row():
     """One cell as a dictionary: a finished one, but for the columns given."""
     return _row

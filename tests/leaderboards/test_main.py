@@ -1,15 +1,20 @@
 """The command line: `python -m leaderboards`."""
 
 import io
+import json
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 import leaderboards
+from bench.schema import CELLS
 from leaderboards.__main__ import app
 
 
@@ -28,6 +33,7 @@ def test_help_is_quick_and_loads_no_heavy_library():
     assert said.splitlines()[-1] == "[]"
     assert "build" in said
     assert "export" in said
+    assert "compare" in said
 
 
 def test_a_page_needs_no_torch(folder, tmp_path):
@@ -73,20 +79,103 @@ def test_export_names_what_it_left_out_beside_the_table(folder):
     assert "odd.parquet" not in result.stdout
 
 
+@pytest.fixture
+def two(tmp_path, row):
+    """Write two results folders, each of cells that are described by what matters, a file for all."""
+
+    def write(old: list[dict], new: list[dict]):
+        for name, rows in (("old", old), ("new", new)):
+            (tmp_path / name / "cells").mkdir(parents=True)
+            table = pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS)
+            pq.write_table(table, tmp_path / name / "cells" / "all.parquet")
+        return tmp_path / "old", tmp_path / "new"
+
+    return write
+
+
+def test_several_folders_merge_and_what_is_left_out_is_said(two, tmp_path):
+    first, second = two(
+        [{"nmll": 1.0}, {"split": 1, "nmll": 3.0}],
+        [{"nmll": 2.0, "code_revision": "later", "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}],
+    )
+    result = run("export", first, second, "--metric", "nmll")
+    assert result.stdout.splitlines()[1:] == ["uci,energy,vifa,paper,nmll,2.5,0.5,2.5,2,0"]
+    assert "code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out." in result.stderr
+    assert "stand side by side in energy (paper)" in result.stderr
+    assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0
+    assert "1 cell of 0123456789 left out." in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    assert leaderboards.export([first, second])["mean"].tolist() == [2.5]
+
+
+def test_export_can_be_narrowed(folder):
+    out = folder(
+        *({"dataset": d, "method": m, "nmll": 1.0, "rmse": 2.0} for d in ("wine", "yacht") for m in ("map", "vifa"))
+    )
+    result = run("export", out, "--datasets", "yacht", "--methods", "vifa, map", "--metric", "rmse", "--suite", "uci")
+    assert [line.split(",")[1:5] for line in result.stdout.splitlines()[1:]] == [
+        ["yacht", "map", "paper", "rmse"],
+        ["yacht", "vifa", "paper", "rmse"],
+    ]
+
+
+def test_export_writes_tables_for_papers_and_readmes(folder, tmp_path, small_run):
+    out = folder(*small_run)
+    assert "| mfvi |" in run("export", out, "--format", "markdown").stdout
+    assert run("export", out, "--format", "latex", "--metric", "nmll,rmse", "--to", tmp_path / "t.tex").exit_code == 0
+    assert (tmp_path / "t.tex").read_text(encoding="utf-8").count(r"\begin{table}") == 2
+
+
+BASE = [{"split": s, "nmll": 1.0 + 0.1 * (s % 3)} for s in range(8)]
+LATER = {"code_revision": "later"}
+
+
+@pytest.mark.parametrize(
+    ("new", "options", "code", "said"),
+    [
+        (BASE, (), 0, "the same to the last bit"),
+        ([r | LATER | {"nmll": r["nmll"] + 1 + r["split"] / 100} for r in BASE], (), 1, "worse"),
+        ([r | LATER | {"nmll": r["nmll"] - 1 - r["split"] / 100} for r in BASE], (), 1, "better"),
+        ([r | LATER | {"nmll": r["nmll"] + (-1) ** r["split"] / 100} for r in BASE], (), 0, "1 within noise"),
+        ([r | LATER | {"nmll": r["nmll"] + (-1) ** r["split"] / 100} for r in BASE], ("--exact",), 1, "1 within noise"),
+        ([*BASE[1:], {"status": "failed"}], (), 1, "Ended otherwise"),
+        ([r | {"nmll": r["nmll"] + 1e-9 * (-1) ** r["split"]} for r in BASE], (), 1, "a bug"),
+        ([r | {"dataset": "wine"} for r in BASE], (), 2, "nothing in common"),
+    ],
+)
+def test_compare_ends_with_what_became_of_the_numbers(two, new, options, code, said):
+    old, new = two(BASE, new)
+    result = run("compare", old, new, *options)
+    assert said in " ".join((result.stdout + result.stderr).split())
+    assert result.exit_code == code
+
+
+def test_compare_speaks_json(two):
+    old, new = two(BASE, [r | LATER | {"nmll": 9.0 + r["split"]} for r in BASE])
+    result = run("compare", old, new, "--format", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["moves"][0]["verdict"] == "worse"
+
+
 def test_mistakes_are_told_in_one_sentence(folder, tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
-    out = folder()
+    (tmp_path / "begun" / "cells").mkdir(parents=True)
+    out, begun = folder({"nmll": 1.0}), tmp_path / "begun"
     for words, said in (
         (("build", tmp_path / "nowhere", "--html", tmp_path), "does not exist"),
         (("build", tmp_path / "file", "--html", tmp_path), "is a file"),
-        (("build", tmp_path / "empty", "--html", tmp_path), "is no results folder"),
+        (("build", out, tmp_path / "empty", "--html", tmp_path), "is no results folder"),
         (("build", out, "--html", tmp_path / "file"), "cannot be written"),
         (("export", tmp_path / "nowhere"), "does not exist"),
-        (("export", out), "no finished cells yet"),
+        (("export", begun), "no finished cells yet"),
+        (("export", out, "--methods", "viifa"), "did you mean 'vifa'?"),
+        (("export", out, "--metric", "rmse"), "metric 'rmse' has no results here"),
+        (("compare", out, begun), "no finished cells yet"),
+        (("compare", out, tmp_path / "nowhere"), "does not exist"),
+        (("compare", out, out, "--metric", "nml"), "did you mean 'nmll'?"),
     ):
         result = run(*words)
-        assert result.exit_code == 2
+        assert result.exit_code == 2, words
         assert said in result.stderr
         assert len(result.stderr.splitlines()) == 1
 

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
-from leaderboards.published import difference, read_published
+from bench.suites import SUITES
+from leaderboards.published import FOLLOWED, THESIS, VIFA, apart, beside_published, difference, read_published
+from leaderboards.summary import summarise
 
 
 def test_all_numbers_are_there_with_sources_to_cite():
@@ -36,3 +38,39 @@ def test_difference_in_joint_standard_errors():
     assert difference(2.6, 0.03, 2.5, 0.04) == pytest.approx(2.0)
     assert math.isnan(difference(2.6, math.nan, 2.5, 0.04))
     assert math.isnan(difference(2.6, 0.0, 2.5, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("source", "suite", "preset", "n", "their_n", "words"),
+    [
+        (VIFA, "uci", "paper", 20, 20, ""),
+        (VIFA, "uci", "paper@aaaaaaaa", 20, math.nan, ""),
+        (VIFA, "uci", "paper", 5, 20, "5 splits here, 20 there"),
+        (VIFA, "uci", "quick", 20, 20, "preset quick follows no paper"),
+        (VIFA, "uci", "paper-modified", 20, 20, "preset paper-modified follows no paper"),
+        (THESIS, "uci", "paper", 10, 10, "another protocol"),
+        (VIFA, "images", "paper", 1, math.nan, "another protocol"),
+    ],
+)
+def test_what_keeps_two_numbers_apart(source, suite, preset, n, their_n, words):
+    assert apart(source, suite, preset, n, their_n) == words
+
+
+def test_sources_that_are_followed_have_numbers_of_suites_that_exist():
+    pairs = set(read_published()[["suite", "source"]].itertuples(index=False, name=None))
+    for suite, sources in FOLLOWED.items():
+        assert suite in SUITES
+        assert {(suite, source) for source in sources} <= pairs
+
+
+def test_published_beside_measured_has_the_difference_and_what_keeps_them_apart(cells):
+    rows = cells(
+        *({"dataset": "energy", "method": "vifa", "split": s, "nmll": 2.5 + 0.1 * (s % 2)} for s in range(20)),
+        {"dataset": "energy", "method": "my-own", "nmll": 1.0},
+    )
+    found = beside_published(summarise(rows), read_published())
+    (one,) = found[found["source"] == VIFA].itertuples()
+    assert (one.method, one.mean, one.their_mean, one.their_stderr, one.apart) == ("vifa", 2.55, 2.53, 0.02, "")
+    # sd of twenty values that are 0.05 off either way: 0.05 sqrt(20 / 19)
+    assert one.difference == pytest.approx(0.02 / math.hypot(0.05 / math.sqrt(19), 0.02))
+    assert set(found["method"]) == {"vifa"}

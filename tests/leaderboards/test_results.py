@@ -1,6 +1,7 @@
 """Reading a results folder that others may have written to."""
 
 import json
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ def test_every_file_is_one_cell_more(folder):
 def test_a_folder_without_anything_is_empty_not_an_error(tmp_path):
     results = read_results(tmp_path)
     assert results.cells.empty
-    assert list(results.cells.columns) == CELLS.names
+    assert list(results.cells.columns) == [*CELLS.names, "folder"]
 
 
 def foreign(path, row):
@@ -92,7 +93,7 @@ def test_what_is_no_result_is_named_and_left_out(folder, row, spoil, reason):
 
 def test_columns_of_a_later_minor_change_do_no_harm(folder, row):
     out = folder({"nmll": 1.0})
-    table = pa.Table.from_pylist([row(nmll=2.0)], schema=CELLS).drop_columns(["crps"])
+    table = pa.Table.from_pylist([row(split=1, nmll=2.0)], schema=CELLS).drop_columns(["crps"])
     pq.write_table(table.append_column("brand_new", pa.array([1.0])), out / "cells" / "other.parquet")
     cells = read_results(out).cells
     assert sorted(cells["nmll"]) == [1.0, 2.0]
@@ -125,3 +126,30 @@ def test_a_broken_list_of_unavailable_sets_is_said(folder, content):
     results = read_results(out)
     assert results.unavailable == []
     assert results.skipped[0].path == "unavailable.json"
+
+
+def test_several_folders_are_read_as_one(tmp_path, row):
+    for name, split in (("a", 0), ("b", 1)):
+        (tmp_path / name / "cells").mkdir(parents=True)
+        table = pa.Table.from_pylist([row(split=split, nmll=1.0)], schema=CELLS)
+        pq.write_table(table, tmp_path / name / "cells" / "one.parquet")
+    results = read_results(tmp_path / "a", tmp_path / "b")
+    assert results.cells["split"].tolist() == [0, 1]
+    assert results.cells["folder"].tolist() == [str(tmp_path / "a"), str(tmp_path / "b")]
+
+
+def test_of_several_folders_it_is_said_which_one_a_bad_file_is_in_and_sets_that_lack_are_named_once(tmp_path):
+    entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "fetch it"}
+    for name in ("a", "b"):
+        (tmp_path / name / "cells").mkdir(parents=True)
+        (tmp_path / name / "cells" / "odd.parquet").touch()
+        (tmp_path / name / "unavailable.json").write_text(json.dumps([entry]))
+    results = read_results(tmp_path / "a", tmp_path / "b")
+    assert [one.path for one in results.skipped] == [f"{tmp_path / name}/cells/odd.parquet" for name in ("a", "b")]
+    assert [one.dataset for one in results.unavailable] == ["wine"]
+
+
+def test_rows_that_several_runs_disagree_about_are_decided(folder):
+    results = read_results(folder({"nmll": 1.0}, {"nmll": 2.0, "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}))
+    assert results.cells["nmll"].tolist() == [2.0]
+    assert [choice.n_left_out for choice in results.choices] == [1]

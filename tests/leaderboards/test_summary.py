@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from leaderboards.summary import mixtures, per_split, summarise, with_labelled_presets
+from leaderboards.summary import per_split, summarise, with_labelled_presets
 
 
 def line(summary: pd.DataFrame, metric: str = "nmll", **where):
@@ -83,29 +83,3 @@ def test_protocols_of_one_preset_are_kept_apart_under_their_hash(cells):
         {"nmll": 1.0}, {"split": 1, "nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick", "nmll": 3.0}
     )
     assert sorted(set(with_labelled_presets(table)["preset"])) == ["paper@aaaaaaaa", "paper@bbbbbbbb", "quick"]
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "words"),
-    [
-        ("seed", 1, "seeds"),
-        ("code_revision", "fedcba", "code revisions"),
-        ("data_sha256", "d2", "versions of the data"),
-    ],
-)
-def test_mixed_fingerprints_are_said(cells, column, value, words):
-    (sentence,) = mixtures(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
-    assert words in sentence
-    assert "energy (paper)" in sentence
-
-
-def test_data_sets_differ_in_their_data_without_a_word(cells):
-    assert mixtures(cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2"})) == []
-
-
-def test_methods_have_their_own_search_spaces_and_each_no_more_than_one(cells):
-    vifa, other = {"search_space": '{"lr": 1}'}, {"search_space": '{"lr": 2}'}
-    assert mixtures(cells(vifa, other | {"method": "map"}, {"split": 1})) == []
-    (sentence,) = mixtures(cells(vifa, other | {"split": 1}))
-    assert "search spaces of one method" in sentence
-    assert "energy (paper)" in sentence

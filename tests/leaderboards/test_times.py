@@ -10,7 +10,7 @@ import leaderboards
 from bench.schema import CELLS, TIMES, TIMINGS, timing_key
 from leaderboards.results import read_results
 from leaderboards.summary import summarise
-from leaderboards.times import about_times, with_exclusive_times
+from leaderboards.times import about_times, latest_timings, with_exclusive_times
 
 SHARED = dict.fromkeys(TIMES, 9.0) | {"nmll": 1.0}
 
@@ -86,8 +86,14 @@ def test_a_page_says_whose_times_it_has(cells, timings, folder, tmp_path):
     assert told(alone) == "Times are those of one cell alone on a device that did nothing else."
     assert "No times of map: " in told(alone, beside)
     assert told(beside).startswith("No times: ")
-    page = leaderboards.build(folder(alone, beside), tmp_path / "html").read_text()
-    assert "No times of map: " in page
+    index = leaderboards.build(folder(alone, beside), html=tmp_path / "html")
+    assert "No times of map: " in index.with_name("dataset-energy.html").read_text()
+
+
+def test_of_several_timings_the_latest_counts(timings):
+    early, late = (pd.Timestamp(f"2026-01-0{day}", tz="UTC") for day in (1, 2))
+    rows = [{"fit_seconds": 2.0, "finished_at": late}, {"fit_seconds": 1.0, "finished_at": early, "split": 1}]
+    assert latest_timings(timings(*rows).to_pandas())["fit_seconds"].tolist() == [2.0]
 
 
 def test_every_time_is_a_column_of_both_tables():

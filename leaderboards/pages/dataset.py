@@ -1,0 +1,108 @@
+"""The page of one data set: a table and figures per suite and preset, and what is behind every number."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from leaderboards.boards import Board
+from leaderboards.dots import DotRow, dot_plot
+from leaderboards.formats import visible
+from leaderboards.illustrations import illustrations
+from leaderboards.metrics import metric
+from leaderboards.opened import Opened, opened
+from leaderboards.pages.suite import families
+from leaderboards.plots import Plot
+from leaderboards.site import Key, Site
+
+
+class Section(NamedTuple):
+    """One suite and preset."""
+
+    suite: str
+    preset: str
+    board: Board
+    plots: list[Plot]
+    unseen: list[str]  # figures that are not there, and why
+    opened: list[Opened]
+
+
+class Facts(NamedTuple):
+    """A data set's registry entry, for people."""
+
+    title: str
+    size: str
+    origin: str
+    licence: str
+    notes: tuple[str, ...]
+
+
+def context(site: Site, dataset: str) -> dict:
+    """What the template `dataset.html` shows."""
+    sections = [section(site, key, made) for key, made in site.boards.items() if key[1] == dataset]
+    return {
+        "dataset": dataset,
+        "facts": facts(dataset),
+        "sections": sections,
+        "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
+        "metric_options": list({name: of.title for one in sections for name, of in one.board.headline.items()}.items()),
+        "families": families(site, {one.method for section in sections for one in section.opened}),
+        "sources": site.sources.entries,
+    }
+
+
+def section(site: Site, key: Key, made: Board) -> Section:
+    """The section of one board."""
+    suite, _, preset = key
+    cells = site.cells_of[key]
+    order = [row.method for row in made.rows if not row.published]
+    plots, unseen = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
+    return Section(
+        suite,
+        preset,
+        made,
+        [dots(site, key, made), *plots] if key in site.splits_of else plots,
+        unseen,
+        [opened(site.rows_of[key][method], list(made.headline), site.original(suite, preset)) for method in order],
+    )
+
+
+def dots(site: Site, key: Key, made: Board) -> Plot:
+    """The leading metric of the board's methods, in its order."""
+    lead = made.lead
+    summary, splits = site.summary_of[key], site.splits_of[key]
+    of_lead = summary[summary["metric"] == lead]
+    means = dict(zip(of_lead["method"], zip(of_lead["mean"], of_lead["stderr"], strict=True), strict=True))
+    values = splits[splits["metric"] == lead].groupby("method")["value"].agg(list)
+    theirs = site.published_of(key)
+    theirs = theirs[(theirs["metric"] == lead) & (theirs["statistic"] == "mean")]
+    rows = []
+    for method in dict.fromkeys(row.method for row in made.rows):
+        reported = theirs.loc[theirs["method"] == method, ["value", "stderr"]].to_numpy().tolist()
+        if method in values.index or reported:
+            mean, stderr = means.get(method, (np.nan, np.nan))
+            rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, list(map(tuple, reported))))
+    spoken = [
+        f"{visible(row.method)} {cell.value} ± {cell.stderr or 'unknown'}"
+        for row in made.rows
+        if not row.published and (cell := row.cells[lead]).value
+    ]
+    title = metric(lead).title
+    axis = f"{title}, nats (low is good)" if lead == "nmll" else f"{title} (low is good)"
+    return Plot(dot_plot(rows, axis), f"{title} by method: " + ", ".join(spoken), "")
+
+
+def facts(dataset: str) -> Facts:
+    """What the registry says of a data set; its bare name where it does not know it."""
+    try:
+        import datasets
+
+        entry = datasets.entry(dataset)
+        size = [f"{entry.n_rows} rows", f"{entry.n_features} features"]
+        if entry.n_classes:
+            size.append(f"{entry.n_classes} classes")
+        if entry.n_ood:
+            size.append(f"{entry.n_ood} out-of-distribution rows")
+        origin, licence = str(getattr(entry, "origin", "")), str(getattr(entry, "licence", ""))
+        return Facts(str(entry.title), ", ".join(size), origin, licence, tuple(map(str, entry.notes)))
+    except Exception:  # a stranger's plug-in may raise anything, and a page of numbers must not depend on it
+        return Facts(dataset, "", "", "", ())

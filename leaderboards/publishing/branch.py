@@ -1,0 +1,103 @@
+"""Publishing to a branch of the current git repository, past its working tree and index."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
+from leaderboards.publishing.refusal import Refused
+
+
+class Commit(NamedTuple):
+    """What a branch points to."""
+
+    id: str
+    made: bool  # False where the branch held just this before
+    push: str  # the command that shows it to others
+
+
+def publishable(branch: str) -> str | None:
+    """The commit that the next one on `branch` follows: the branch's, else that of the only remote's branch, else None.
+
+    Raises:
+        Refused: No repository here, no name of a branch, one that is checked out, or one that publish did not make.
+    """
+    _git("rev-parse", "--git-dir")
+    if not branch or branch.startswith("-") or _git("check-ref-format", "--branch", branch, fails=True) != branch:
+        raise Refused(f"'{branch}' is no name for a branch; say, for example, --to branch:gh-pages")
+    if f"branch refs/heads/{branch}" in _git("worktree", "list", "--porcelain").splitlines():
+        raise Refused(f"branch '{branch}' is checked out, and its working tree would no longer match; name another one")
+    parent = _parent(branch)
+    if parent and MARKER not in _names(parent):
+        raise Refused(f"branch '{branch}' holds files, and publish did not make it; name another one")
+    return parent
+
+
+def commit_folder(folder: Path, branch: str, message: str) -> Commit:
+    """Make the files of `folder` those of `branch`, as a new commit unless they are that already; nothing is pushed.
+
+    Files on the branch that publish did not put there (a CNAME, for example) stay.
+
+    Raises:
+        Refused: As `publishable`.
+    """
+    parent = publishable(branch)
+    ours = files(folder)
+    paths = "".join(f"{folder / name}\n" for name in ours)
+    ids = _git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=paths).split()
+    entries = [f"100644 {id}\t{name}" for id, name in zip(ids, ours, strict=True)]
+    if parent:
+        entries = _others(parent, ours) + entries
+    with tempfile.TemporaryDirectory() as private:
+        index = {"GIT_INDEX_FILE": str(Path(private) / "index")}
+        _git("update-index", "-z", "--index-info", stdin="".join(f"{entry}\0" for entry in entries), env=index)
+        tree = _git("write-tree", env=index)
+    made = not parent or _git("rev-parse", f"{parent}^{{tree}}") != tree
+    new = _git("commit-tree", tree, *(["-p", parent] if parent else []), "-m", message) if made else parent
+    # git refuses if the branch has moved since it was looked at.
+    _git("update-ref", f"refs/heads/{branch}", new, _commit(f"refs/heads/{branch}") or "")
+    return Commit(new, made, f"git push {_remote()} {branch}")
+
+
+def _parent(branch: str) -> str | None:
+    remotes = _git("for-each-ref", "--format=%(refname)", f"refs/remotes/*/{branch}").split()
+    return _commit(f"refs/heads/{branch}") or (_commit(remotes[0]) if len(remotes) == 1 else None)
+
+
+def _commit(ref: str) -> str | None:
+    return _git("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", fails=True) or None
+
+
+def _names(commit: str) -> list[str]:
+    return _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split("\0")
+
+
+def _others(parent: str, ours: list[str]) -> list[str]:
+    """Entries of the commit `parent` that publish did not make and that are not in the way now."""
+    names = _names(parent)
+    sums = _git("cat-file", "blob", f"{parent}:{SUMS}") if SUMS in names else ""
+    kept = set(foreign(filter(None, names), sums)) - set(ours)
+    entries = (line.partition("\t") for line in _git("ls-tree", "-r", "-z", "--full-tree", parent).split("\0") if line)
+    # An entry of a tree is "mode type id", one of the index "mode id".
+    return [f"{mode} {id}\t{name}" for head, _, name in entries if name in kept for mode, _, id in [head.split()]]
+
+
+def _remote() -> str:
+    remotes = _git("remote").split()
+    return remotes[0] if len(remotes) == 1 else "origin"
+
+
+def _git(*words: str, stdin: str = "", env: dict[str, str] | None = None, fails: bool = False) -> str:
+    """What a git command prints, without the last line end; "" where it fails and that is an answer (`fails`)."""
+    try:
+        # Names on a branch of others are bytes, which need not be UTF-8.
+        text = {"encoding": "utf-8", "errors": "surrogateescape"}
+        done = subprocess.run(["git", *words], input=stdin, capture_output=True, env=os.environ | (env or {}), **text)
+    except FileNotFoundError:
+        raise Refused("git was not found; publish to a folder instead: --to DIR") from None
+    if done.returncode and not fails:
+        said = done.stderr.strip() or f"exit status {done.returncode}"
+        raise Refused(f"`git {words[0]}` failed: {said.splitlines()[-1]}")
+    return "" if done.returncode else done.stdout.rstrip("\n")

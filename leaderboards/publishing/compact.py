@@ -1,0 +1,44 @@
+"""Results made small: the rows of all cells of a suite in one Parquet file.
+
+    FOLDER/cells/SUITE.parquet
+    FOLDER/timings/SUITE.parquet
+    FOLDER/unavailable.json
+
+Such a folder is a results folder like that of a run, without what is kept beside a cell (predictions, curves, studies):
+`leaderboards.results.read_results` reads both, so that published results can be put beside one's own.
+"""
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.schema import CELLS, TIMINGS
+from leaderboards.results import Unavailable
+
+ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed", "finished_at"]
+
+
+def write_compact(
+    cells: pd.DataFrame, timings: pd.DataFrame, unavailable: list[Unavailable], folder: Path
+) -> list[Path]:
+    """Write rows of `bench.schema.CELLS` and of `TIMINGS` below the new `folder`; the files, one per suite and schema.
+
+    A row that is there several times is written once. The same rows in whatever order give the same bytes.
+    """
+    written = []
+    for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS)):
+        for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
+            path = folder / part / f"{quote(suite, safe='')}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
+            # Without the metadata, in which pandas names its own version.
+            pq.write_table(whole.replace_schema_metadata(None), path, compression="zstd", compression_level=19)
+            written.append(path)
+    if unavailable:
+        entries = [one._asdict() for one in unavailable]
+        (folder / "unavailable.json").write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
+    return written

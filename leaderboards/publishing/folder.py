@@ -1,0 +1,59 @@
+"""Publishing to a folder: there and whole, or as it was before."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
+from leaderboards.publishing.refusal import Refused
+
+T = TypeVar("T")
+
+
+def replace_folder(folder: Path, fill: Callable[[Path], T]) -> T:
+    """Let `fill` write into an empty folder beside `folder`, then put that in its place; returns what `fill` does.
+
+    Raises:
+        Refused: What is there was not made by publishing, in whole or in part; it is left alone.
+        OSError: Something cannot be written; what was there is still there.
+    """
+    folder = folder.resolve()
+    _require_replaceable(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{word}") for word in ("new", "old"))
+    fresh.mkdir()
+    try:
+        filled = fill(fresh)
+        if folder.exists():
+            folder.rename(old)
+        try:
+            fresh.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+    return filled
+
+
+def _require_replaceable(folder: Path) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise Refused(f"'{folder}' is a file; name a folder that publish may make")
+    present = files(folder)
+    if not present and not any(folder.iterdir()):
+        return
+    if MARKER not in present:
+        raise Refused(f"'{folder}' is not empty, and publish did not make it; name another folder, or empty this one")
+    sums = folder / SUMS
+    others = foreign(present, sums.read_text(encoding="utf-8") if sums.exists() else "")
+    if others:
+        raise Refused(
+            f"'{folder}' would be replaced, but it also holds {len(others)} files that publish did not put there, "
+            f"such as '{others[0]}'; move them elsewhere, or name another folder"
+        )

@@ -1,0 +1,60 @@
+"""How often each method wins against each other."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from leaderboards.metrics import badness
+from leaderboards.stats.paired import Paired
+
+
+class Wins(NamedTuple):
+    """Attributes:
+    rates: methods x methods, the fraction that the row wins against the column; NaN on the diagonal, and where the two
+        share no data set.
+    n_datasets: methods x methods: data sets that both were tried on, on a common split.
+    overall: by method, the mean of its row's rates: the chance to win against a rival drawn at random.
+    """
+
+    rates: pd.DataFrame
+    n_datasets: pd.DataFrame
+    overall: pd.Series
+
+
+def win_rates(table: Paired) -> Wins:
+    """Over the splits that row and column were both tried on: 1 if the row's loss is lower, 1/2 if equal, else 0.
+
+    A split without a value loses against every value, and draws with another such. The mean over splits is taken first,
+    then that over data sets, so that each data set counts once. A data set that either was never tried on says nothing
+    of the pair: look at `n_datasets` before comparing two rows.
+    """
+    values = table.observed.to_numpy(float)
+    losses = np.where(np.isnan(values), np.inf, badness(values, table.goal))
+    tried = table.tried.to_numpy(bool)
+    failed = np.isnan(values)
+    lower = losses[:, :, None] < losses[:, None, :]
+    equal = losses[:, :, None] == losses[:, None, :]
+    measured_wins = equal & ~failed[:, :, None] & failed[:, None, :]  # an infinite value still beats none
+    measured_loses = equal & failed[:, :, None] & ~failed[:, None, :]
+    scores = np.where(measured_wins, 1.0, np.where(measured_loses, 0.0, lower + 0.5 * equal))
+    scores[~(tried[:, :, None] & tried[:, None, :])] = np.nan
+
+    names = table.observed.index.get_level_values("dataset")
+    by_dataset = [_mean(scores[names == dataset]) for dataset in table.datasets]
+    shape = (len(table.methods), len(table.methods))
+    stacked = np.stack(by_dataset) if by_dataset else np.empty((0, *shape))
+    counts, rates = (~np.isnan(stacked)).sum(axis=0), _mean(stacked)
+    np.fill_diagonal(rates, np.nan)
+    return Wins(
+        pd.DataFrame(rates, table.methods, table.methods),
+        pd.DataFrame(counts, table.methods, table.methods),
+        pd.Series(_mean(rates.T), table.methods),
+    )
+
+
+def _mean(scores: np.ndarray) -> np.ndarray:
+    """The mean over the first axis of what is not NaN; NaN where all is."""
+    said = ~np.isnan(scores)
+    with np.errstate(invalid="ignore"):
+        return np.where(said, scores, 0.0).sum(axis=0) / said.sum(axis=0)

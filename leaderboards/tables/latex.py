@@ -1,0 +1,82 @@
+"""Tables as LaTeX, with booktabs."""
+
+import re
+from math import isinf, isnan
+
+from leaderboards.formats import MOST_DIGITS, visible
+from leaderboards.tables.layout import Entry, Table
+
+SPECIAL = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "–": "--",
+        "±": r"$\pm$",
+        "×": r"$\times$",
+        "₂": r"$_2$",
+    }
+)
+
+
+def latex(tables: list[Table]) -> str:
+    """A `table` environment for each of `tables`, ready to be input; names are escaped."""
+    return "\n".join(["% \\usepackage{booktabs}", *map(_table, tables)])
+
+
+def escaped(text: str) -> str:
+    """`text` as LaTeX prints it."""
+    return visible(text).translate(SPECIAL)
+
+
+def _table(table: Table) -> str:
+    head, body, foot = table.lines(escaped, _entry, "--")
+    caption = escaped(table.caption("±", "Bold", "underlined"))
+    parts = (table.suite, table.preset, table.metric)
+    label = "-".join(re.sub(r"[^a-zA-Z0-9]+", "-", part).strip("-") for part in parts)
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{caption}}}",
+            rf"\label{{tab:{label}}}",
+            rf"\begin{{tabular}}{{l{'c' * (len(head) - 1)}}}",
+            r"\toprule",
+            _line(head),
+            r"\midrule",
+            *map(_line, body),
+            *([r"\midrule", _line(foot)] if foot else []),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _entry(entry: Entry, remark: str) -> str:
+    shown = _number(entry.mean, entry.decimals)
+    if not isnan(entry.stderr):
+        shown += rf" \pm {_number(entry.stderr, entry.decimals)}"
+    style = {"best": r"\mathbf", "tied": r"\underline"}.get(entry.standing)
+    shown = f"${style}{{{shown}}}$" if style else f"${shown}$"
+    return f"{shown} ({remark})" if remark else shown
+
+
+def _number(value: float, decimals: int) -> str:
+    if isinf(value):
+        return r"\infty" if value > 0 else r"-\infty"
+    if abs(value) >= MOST_DIGITS:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return rf"{mantissa} \times 10^{{{int(exponent)}}}"
+    text = f"{value:.{decimals}f}"
+    return text.lstrip("-") if float(text) == 0 else text

@@ -1,0 +1,130 @@
+"""A real browser, and a site made of results that are as hostile as results can be.
+
+Each test opens pages of its own, and at its end none of them may have logged an error, opened a dialog or asked for
+anything but files of the site. Without a browser the tests are skipped, or fail if REQUIRE_BROWSER is 1.
+"""
+
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Error, sync_playwright
+
+from bench.schema import CELLS
+from leaderboards.publishing import publish_to_folder
+from leaderboards.results import read_results
+from leaderboards.serving import server
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+EVIL_METHOD = "<script>window.hacked=1</script>\"'\N{RIGHT-TO-LEFT OVERRIDE}evil"
+EVIL_ERROR = "</pre><img src=x onerror='window.hacked=1'>\n<script>window.hacked=1</script>\N{RIGHT-TO-LEFT OVERRIDE}"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for the tests of a file: while Playwright is open, this thread can run no other event loop."""
+    installed = next(filter(None, map(shutil.which, NAMES)), None)
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=installed, args=FLAGS)
+        except Error as error:
+            reason = f"no browser: {error.message.splitlines()[0]}"
+            if os.environ.get("REQUIRE_BROWSER") == "1":
+                pytest.fail(reason)
+            pytest.skip(reason)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, row):
+    """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third."""
+    rows, random = [], np.random.default_rng(1)
+    for split in range(8):
+        for dataset, hard in (("energy", random.normal()), ("wine", random.normal())):
+            for method, level in (("vifa", 2.5), ("mfvi", 9.5), ("map", 13.0), (EVIL_METHOD, 30.0)):
+                value = level + 0.1 * hard + 0.01 * random.normal()
+                cell = {"dataset": dataset, "method": method, "split": split, "task": "regression"}
+                cell |= {"nmll": value, "rmse": 40 - value, "coverage_90": 0.9, "fit_seconds": 1.5}
+                cell |= {"hparams": json.dumps({"lr": 0.01 * (1 + split), "prior_precision": 2.0})}
+                if method == EVIL_METHOD and split in (2, 5):
+                    cell |= {"status": "failed", "error": EVIL_ERROR, "log": EVIL_ERROR}
+                    cell |= dict.fromkeys(("nmll", "rmse", "coverage_90", "hparams"))
+                rows.append(cell)
+        for method, nmll in (("vifa", 0.3), ("map", 0.4)):
+            cell = {"suite": "classification", "dataset": "digits-ood", "task": "multiclass", "method": method}
+            cell |= {"split": split, "preset": "quick", "protocol_hash": "bbbbbbbb", "nmll": nmll + 0.01 * split}
+            rows.append(cell | {"accuracy": 0.9, "brier": 0.2, "ece": 0.05, "ood_auroc": 0.8, "entropy": 0.5})
+    out = tmp_path_factory.mktemp("run")
+    (out / "cells").mkdir()
+    pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")
+    publish_to_folder(read_results(out), out / "site")
+    return out / "site"
+
+
+@pytest.fixture(params=["file", "serve"])
+def base(request, site):
+    """URL of the site's folder, with the last slash: once as files, once as `serve` shows it."""
+    if request.param == "file":
+        yield f"{site.as_uri()}/"
+        return
+    with server(site, 0) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{running.server_port}/"
+        finally:
+            running.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def visit(browser, base):
+    """Open the page `name` of the site in a context of its own, with the options of `Browser.new_context`."""
+    contexts, wrong = [], []
+
+    def open_page(name="index.html", **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.on("console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None)
+        context.on("weberror", lambda error: wrong.append(str(error.error)))
+        context.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        context.on("request", lambda request: None if inside(request.url, base) else wrong.append(request.url))
+        page = context.new_page()
+        page.goto(base + name)
+        return page
+
+    yield open_page
+    for context in contexts:
+        for page in context.pages:
+            assert page.evaluate("window.hacked") is None
+        context.close()
+    assert wrong == []
+
+
+def inside(url, base):
+    """Whether the address is that of a file of the site."""
+    return unquote(url).startswith(unquote(base)) and ".." not in Path(url).parts
+
+
+@pytest.fixture(params=["index", "suite", "dataset", "method"])
+def kind(request, site):
+    """The name of one page of each kind."""
+    return {
+        "index": "index.html",
+        "suite": "suite-uci.html",
+        "dataset": "dataset-energy.html",
+        "method": next(path.name for path in site.glob("method-*.html") if path.name.startswith("method-vifa")),
+    }[request.param]

@@ -1,0 +1,215 @@
+"""What a reader does: sort, filter, open, follow, reload, choose a theme; with a mouse, with keys, without scripts."""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ENERGY, SUITE = "dataset-energy.html", "suite-uci.html"
+EVIL = "<script>window.hacked=1</script>"
+RUN = ["vifa", "mfvi", "map", "evil"]
+
+
+def methods(page):
+    """The methods that were run and show in the first table, from top to bottom; the hostile one goes by "evil"."""
+    shown = page.eval_on_selector_all(
+        "table[data-board] >> nth=0 >> tbody tr[data-method]",
+        "rows => [...new Set(rows.filter(row => row.offsetParent).map(row => row.dataset.method))]",
+    )
+    return [name for name in ("evil" if EVIL in name else name for name in shown) if name in RUN]
+
+
+def table(page):
+    return page.locator("table[data-board]").first
+
+
+def heading(page, metric):
+    return table(page).locator(f"th[data-metric={metric}]")
+
+
+def test_a_heading_sorts_by_number_and_the_address_keeps_it(visit):
+    page = visit(ENERGY)
+    heading(page, "nmll").get_by_role("button").click()
+    assert methods(page) == RUN  # 2.5, 9.5, 13, 30: as text 13 would come first
+    assert heading(page, "nmll").get_attribute("aria-sort") == "ascending"
+    heading(page, "nmll").get_by_role("button").click()
+    assert methods(page) == RUN[::-1]
+    assert heading(page, "nmll").get_attribute("aria-sort") == "descending"
+    heading(page, "rmse").get_by_role("button").click()
+    assert methods(page) == RUN[::-1]  # theirs is 40 - NMLL
+    heading(page, "rmse").get_by_role("button").click()
+    assert methods(page) == RUN
+    assert heading(page, "nmll").get_attribute("aria-sort") is None
+    address = page.url
+    page.reload()
+    assert methods(page) == RUN
+    assert heading(page, "rmse").get_attribute("aria-sort") == "descending"
+    other = visit(address.rsplit("/", 1)[1])
+    assert methods(other) == RUN
+
+
+def test_filters_hide_what_was_not_asked_for_and_the_address_keeps_them(visit):
+    page = visit(ENERGY)
+    everything = methods(page)
+    assert sorted(everything) == sorted(RUN)
+    page.locator("[data-filter=method]").fill("mfv")
+    assert methods(page) == ["mfvi"]
+    assert page.get_by_role("status").first.inner_text().startswith("1 of ")
+    page.locator("[data-filter=metric]").select_option("rmse")
+    assert heading(page, "rmse").is_visible()
+    assert not heading(page, "nmll").is_visible()
+    page.reload()
+    assert page.locator("[data-filter=method]").input_value() == "mfv"
+    assert methods(page) == ["mfvi"]
+    assert not heading(page, "nmll").is_visible()
+    page.locator("[data-filter=method]").fill("")
+    page.locator("[data-filter=metric]").select_option("")
+    assert methods(page) == everything
+    assert "?" not in page.url
+
+
+def test_a_cell_opens_to_its_splits_settings_and_command(visit):
+    page = visit(SUITE)
+    page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()
+    page.wait_for_url(f"**/{ENERGY}#*")
+    behind = page.locator("details.cell[data-method=vifa]").first
+    assert behind.get_attribute("open") is not None
+    assert behind.locator("pre").first.is_visible()
+    assert "python run_all.py --suite uci --datasets energy --methods vifa" in behind.locator("pre").first.inner_text()
+    assert behind.locator("table tbody tr").count() == 8
+    text = behind.inner_text()
+    for fact in ("prior_precision", "0.08", "0123456789ab", "bench-1"):  # of the last split: lr 0.08
+        assert fact in text
+
+
+def test_a_method_leads_to_its_page_and_back(visit):
+    page = visit(ENERGY)
+    table(page).get_by_role("link", name="vifa", exact=True).click()
+    page.wait_for_url("**/method-*.html")
+    assert "vifa" in page.locator("main").inner_text()
+    page.locator("main").get_by_role("link", name="energy").first.click()
+    page.wait_for_url(f"**/{ENERGY}*")
+    page.locator("nav").get_by_role("link", name="uci").click()
+    page.wait_for_url(f"**/{SUITE}")
+    page.go_back()
+    assert ENERGY in page.url
+
+
+def brightness(page):
+    """Of the page's background, 0 to 1."""
+    return page.evaluate(
+        """() => {
+            const canvas = document.createElement("canvas").getContext("2d");
+            canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
+            canvas.fillRect(0, 0, 1, 1);
+            return canvas.getImageData(0, 0, 1, 1).data.slice(0, 3).reduce((a, b) => a + b) / 765;
+        }"""
+    )
+
+
+@pytest.mark.parametrize(("system", "other"), [("dark", "light"), ("light", "dark")])
+def test_the_theme_is_the_systems_until_the_reader_chooses_another(visit, system, other):
+    page = visit(color_scheme=system)
+    assert (brightness(page) < 0.5) == (system == "dark")
+    for _ in range(3):
+        if (brightness(page) < 0.5) != (system == "dark"):
+            break
+        page.locator("#theme").click()
+    assert (brightness(page) < 0.5) == (other == "dark")
+    assert other in page.locator("#theme").inner_text().lower()
+    page.reload()
+    assert (brightness(page) < 0.5) == (other == "dark")
+    page.locator("nav").get_by_role("link", name="uci").click()
+    page.wait_for_url(f"**/{SUITE}")
+    assert (brightness(page) < 0.5) == (other == "dark")
+
+
+def test_hostile_names_and_errors_show_as_text(visit):
+    page = visit(ENERGY)
+    assert EVIL in table(page).inner_text()
+    for details in page.locator("details").all():
+        details.evaluate("one => { one.open = true }")
+    text = page.locator("main").inner_text()
+    assert "onerror='window.hacked=1'" in text
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in text
+    assert "\\u202eevil" in text
+    table(page).get_by_role("link").filter(has_text=EVIL).first.click()
+    page.wait_for_url("**/method-*.html")
+    assert EVIL in page.locator("h1").inner_text()
+    assert page.locator("img, main script").count() == 0
+    page.goto(page.url.rsplit("/", 1)[0] + f"/{ENERGY}?sort.{EVIL}=x&method={EVIL}&metric={EVIL}#{EVIL}")
+    assert len(methods(page)) <= 1
+
+
+def test_without_scripts_everything_can_be_read(visit):
+    page, scripted = visit(ENERGY, java_script_enabled=False), visit(ENERGY)
+    assert page.locator("table[data-board] tbody tr").count() == scripted.locator("table[data-board] tbody tr").count()
+    assert table(page).locator("tbody tr").first.is_visible()
+    assert not page.locator("#theme").is_visible()
+    for control in page.locator("[data-filter]").all():
+        assert not control.is_visible()
+    assert table(page).get_by_role("button").count() == 0
+    behind = page.locator("details.cell[data-method=mfvi]").first
+    behind.locator("summary").first.click()
+    assert "python run_all.py" in behind.locator("pre").first.inner_text()
+    assert behind.locator("table").first.is_visible()
+
+
+def test_keys_reach_sorting_and_filters(visit):
+    page = visit(ENERGY)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("(document.activeElement.closest('[data-filter], th') || {}).dataset"))
+        if (reached[-1] or {}).get("metric") == "nmll":
+            break
+    assert {"method", "metric"} <= {one.get("filter") for one in filter(None, reached)}
+    assert reached[-1]["metric"] == "nmll"
+    page.keyboard.press("Enter")
+    assert heading(page, "nmll").get_attribute("aria-sort") == "ascending"
+    assert methods(page) == RUN
+    assert page.evaluate("document.activeElement.closest('th').dataset.metric") == "nmll"  # the focus stays
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_nothing_moves_for_those_who_asked_for_that(visit, kind):
+    page = visit(kind, reduced_motion="reduce")
+    moving = """all => all.filter(one => {
+        const style = getComputedStyle(one);
+        const runs = time => time.split(",").some(part => parseFloat(part) > 0);
+        return runs(style.transitionDuration) || runs(style.animationDuration) || style.scrollBehavior === "smooth";
+    }).map(one => one.outerHTML.slice(0, 80))"""
+    assert page.eval_on_selector_all("*", moving) == []
+
+
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_on_a_phone_only_tables_and_figures_scroll_sideways(visit, kind):
+    page = visit(kind, viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_every_page_opens_and_every_link_leads_somewhere(visit, site):
+    page = visit()
+    ids, links = {}, []
+    for path in sorted(site.glob("*.html")):
+        page.goto(page.url.rsplit("/", 1)[0] + f"/{path.name}")
+        ids[path.name] = set(page.eval_on_selector_all("[id]", "all => all.map(one => one.id)"))
+        hrefs = page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
+        links += [(path.name, href) for href in hrefs if "://" not in href]
+    assert len(ids) >= 10
+    broken = set()
+    for source, href in links:
+        name, _, fragment = href.partition("#")
+        target = name.partition("?")[0] or source
+        if not (site / unquote(target)).is_file() or (fragment and fragment not in ids[target]):
+            broken.add((source, href))
+    assert broken == set()
+
+
+def test_the_results_beside_the_site_can_be_downloaded(visit, site):
+    page = visit()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="results/cells/uci.parquet").click()
+    assert Path(waiting.value.path()).read_bytes() == (site / "results" / "cells" / "uci.parquet").read_bytes()

@@ -1,0 +1,69 @@
+"""Many cells in one file: nothing is lost, and readers of results need not know."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bench.schema import TIMINGS
+from leaderboards.publishing.compact import ORDER, write_compact
+from leaderboards.results import Unavailable, read_results
+
+NO_TIMINGS = TIMINGS.empty_table().to_pandas()
+
+
+def ordered(table):
+    return table.sort_values(ORDER, ignore_index=True)
+
+
+def test_every_value_of_every_row_is_read_back(cells, tmp_path, small_run, classification_run):
+    extremes = [
+        {"nmll": np.inf, "rmse": -np.inf, "crps": 1e-300, "split": 90},
+        {"status": "failed", "error": "<script>\n'\"\u202e\N{SNOWMAN}", "split": 91, "n_trials": 3, "seed": 2**62},
+    ]
+    table = cells(*small_run, *classification_run, *extremes)
+    write_compact(table, NO_TIMINGS, [], tmp_path / "compact")
+    results = read_results(tmp_path / "compact")
+    assert results.skipped == []
+    pd.testing.assert_frame_equal(ordered(results.rows).drop(columns="folder"), ordered(table))
+
+
+def test_the_rows_order_makes_no_difference_to_the_bytes(cells, tmp_path, small_run):
+    table = cells(*small_run)
+    for name, rows in (("one", table), ("other", table.sample(frac=1, random_state=1))):
+        write_compact(rows, NO_TIMINGS, [], tmp_path / name)
+    one, other = (tmp_path / name / "cells" / "uci.parquet" for name in ("one", "other"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_suite_is_one_file_and_the_folder_one_table(cells, tmp_path, small_run, classification_run):
+    table = cells(*small_run, *classification_run)
+    names = [path.name for path in write_compact(table, NO_TIMINGS, [], tmp_path / "compact")]
+    assert names == ["classification.parquet", "uci.parquet"]
+    assert len(pd.read_parquet(tmp_path / "compact" / "cells")) == len(table)
+
+
+@pytest.mark.parametrize("suite", ["../../up", "/tmp/x", "a/b", ".."])
+def test_a_suites_name_stays_inside_the_folder(cells, tmp_path, suite):
+    (path,) = write_compact(cells({"suite": suite}), NO_TIMINGS, [], tmp_path / "compact")
+    assert path.resolve().parent == tmp_path / "compact" / "cells"
+    assert read_results(tmp_path / "compact").cells["suite"].tolist() == [suite]
+
+
+def test_times_of_cells_that_were_repeated_alone_are_read_back(cells, tmp_path):
+    timings = cells({"fit_seconds": 2.0, "split": 1})[TIMINGS.names]
+    (_, path) = write_compact(cells({}, {"split": 1}), timings, [], tmp_path / "compact")
+    assert path == tmp_path / "compact" / "timings" / "uci.parquet"
+    results = read_results(tmp_path / "compact")
+    pd.testing.assert_frame_equal(results.timings, timings)
+    assert results.cells["fit_seconds"].dropna().tolist() == [2.0]
+
+
+def test_data_sets_that_could_not_be_had_are_kept(cells, tmp_path):
+    missing = Unavailable("wine", "not downloaded", "python -m datasets fetch wine")
+    write_compact(cells({}), NO_TIMINGS, [missing], tmp_path / "compact")
+    assert read_results(tmp_path / "compact").unavailable == [missing]
+
+
+def test_copies_are_one_row_and_contradictions_are_kept(cells, tmp_path):
+    write_compact(cells({"nmll": 1.0}, {"nmll": 1.0}, {"nmll": 2.0}), NO_TIMINGS, [], tmp_path / "compact")
+    assert sorted(pd.read_parquet(tmp_path / "compact" / "cells")["nmll"]) == [1.0, 2.0]

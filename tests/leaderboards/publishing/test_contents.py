@@ -1,0 +1,83 @@
+"""What is published, from the command line as a user types it."""
+
+import subprocess
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import leaderboards
+from bench.schema import CELLS
+from leaderboards.__main__ import app
+
+
+def publish(*words):
+    return CliRunner().invoke(app, ["publish", *(str(word) for word in words)])
+
+
+def git(*words):
+    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """An empty repository, the current folder."""
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Test")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "test@example.org")
+    git("init", "--quiet")
+
+
+def test_a_folder_gets_pages_results_and_what_they_are_and_a_branch_the_same_from_them(
+    folder, row, tmp_path, repository, small_run
+):
+    out, other, site = folder(*small_run), tmp_path / "other", tmp_path / "site"
+    again = row(method="vifa", split=0, nmll=9.0, code_revision="fedcba9876543210")  # contradicts a row of `out`
+    (other / "cells").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([again], schema=CELLS), other / "cells" / "again.parquet")
+    said = publish(out, other, "--to", site)
+    assert said.exit_code == 0, said.output
+    assert said.stdout.splitlines()[0].startswith("32 cells: 3 methods on 2 data sets; results ")
+    assert "bench-1" in said.output
+    assert {path.name for path in site.iterdir()} >= {
+        *("index.html", "results", "README.md", "SHA256SUMS", ".nojekyll", ".lockstep-bench")
+    }
+    readme = (site / "README.md").read_text()
+    assert "32 cells" in readme
+    assert "python -m leaderboards build results other --html page" in readme
+    assert leaderboards.export(site / "results").equals(leaderboards.export([out, other]))
+    assert len(pd.read_parquet(site / "results" / "cells")) == 33
+
+    said = publish(site / "results", "--to", "branch:gh-pages")
+    assert said.exit_code == 0, said.output
+    assert said.output.splitlines()[-1] == "to publish it: git push origin gh-pages"
+    assert git("show", "gh-pages:SHA256SUMS") == (site / "SHA256SUMS").read_text()
+    assert git("log", "--format=%s", "gh-pages") == "Leaderboard of 32 cells: 3 methods on 2 data sets\n"
+
+
+def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tmp_path, repository):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    (tmp_path / "file").touch()
+    out = folder({"nmll": 1.0})
+    for target, said in (
+        (tmp_path / "mine", "publish did not make it"),
+        (tmp_path / "file", "is a file"),
+        (tmp_path / "file" / "site", "cannot be written"),
+        ("branch:", "no name for a branch"),
+    ):
+        result = publish(out, "--to", target)
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+    (out / "cells" / "cell0000.parquet").unlink()
+    for target in (tmp_path / "site", "branch:gh-pages"):
+        result = publish(out, "--to", target)
+        assert result.exit_code == 2
+        assert "no finished cells" in result.stderr
+    assert git("for-each-ref") == ""
+    assert not (tmp_path / "site").exists()

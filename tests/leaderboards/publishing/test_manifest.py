@@ -1,0 +1,33 @@
+"""Checksums, as others check them."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from leaderboards.publishing.manifest import SUMS, foreign, seal
+
+
+def test_a_file_has_the_checksum_of_its_bytes(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"abc")
+    seal(tmp_path)
+    abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2, appendix B.1
+    assert (tmp_path / SUMS).read_text() == f"{abc}  a.txt\n"
+
+
+@pytest.mark.skipif(not shutil.which("sha256sum"), reason="needs sha256sum")
+def test_sha256sum_reads_them_and_finds_a_change(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "uci.parquet").write_text("numbers")
+    seal(tmp_path)
+    check = ["sha256sum", "--check", "--strict", "--quiet", SUMS]
+    assert subprocess.run(check, cwd=tmp_path).returncode == 0
+    (tmp_path / "results" / "uci.parquet").write_text("better numbers")
+    assert subprocess.run(check, cwd=tmp_path, capture_output=True).returncode == 1
+
+
+def test_what_is_listed_nowhere_is_foreign(tmp_path):
+    (tmp_path / "a  b.txt").touch()
+    seal(tmp_path)
+    present = [path.name for path in tmp_path.iterdir()]
+    assert foreign([*present, "CNAME", "a"], (tmp_path / SUMS).read_text()) == ["CNAME", "a"]

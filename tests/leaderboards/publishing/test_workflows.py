@@ -1,0 +1,109 @@
+"""The workflows of continuous integration: their commands exist and do what the next step needs."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bench.schema import CELLS
+from leaderboards.publishing import publish_to_folder
+from leaderboards.results import read_results
+
+ROOT = Path(__file__).parents[3]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+OURS = {"bench", "datasets", "leaderboards", "methods", "run_all"}
+PINNED = re.compile(r"actions/[a-z-]+@v\d+")
+
+
+def read(name):
+    return yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
+
+
+def steps(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_only_github_own_actions_run_each_at_a_pinned_version(path):
+    for step in steps(yaml.safe_load(path.read_text())):
+        assert "run" in step or PINNED.fullmatch(step["uses"])
+
+
+def test_nothing_may_write_but_the_deployment_to_pages():
+    assert read("tests.yml")["permissions"] == {"contents": "read"}
+    leaderboard = read("leaderboard.yml")
+    assert leaderboard["permissions"] == {}
+    assert leaderboard["jobs"]["build"]["permissions"] == {"contents": "read"}
+    assert leaderboard["jobs"]["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
+
+
+def test_the_tests_are_those_of_the_readme():
+    assert [step["run"] for step in steps(read("tests.yml")) if "run" in step] == [".ci/run"]
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    for script in ("run", "browser"):
+        assert (ROOT / ".ci" / script).stat().st_mode & 0o111
+        subprocess.run(["bash", "-n", str(ROOT / ".ci" / script)], check=True)
+
+
+def test_the_workflow_builds_what_it_deploys_with_the_packages_it_installs(tmp_path, row):
+    commands = [step["run"] for step in steps(read("leaderboard.yml")) if "run" in step]
+    install, publish = (next(c for c in commands if part in c) for part in ("--group", "leaderboards publish"))
+    group = PROJECT["dependency-groups"][shlex.split(install)[-1]]
+    assert set(group) <= set(PROJECT["project"]["dependencies"])
+    results = tmp_path / "leaderboards" / "results"
+    (results / "cells").mkdir(parents=True)
+    rows = [row(split=split, method=method, nmll=1.0 + split) for split in range(2) for method in ("vifa", "map")]
+    pq.write_table(pa.Table.from_pylist(rows, schema=CELLS), results / "cells" / "uci.parquet")
+
+    python, dash_m, module, *words = shlex.split(publish)
+    assert (python, dash_m) == ("python", "-m")
+    run_with_only(with_dependencies(group), module, words, tmp_path)
+
+    (deployed,) = (step["with"]["path"] for step in steps(read("leaderboard.yml")) if "path" in step.get("with", {}))
+    publish_to_folder(read_results(results), tmp_path / "wanted")
+    assert (tmp_path / deployed / "SHA256SUMS").read_text() == (tmp_path / "wanted" / "SHA256SUMS").read_text()
+
+
+def run_with_only(names, module, words, folder):
+    """Run `python -m module words` in `folder` as if of all distributions installed here only `names` were."""
+    there = {name for name, sources in packages_distributions().items() if names & set(map(canonicalize_name, sources))}
+    elsewhere = sorted(packages_distributions().keys() - there - OURS)
+    code = f"""
+import importlib.abc, runpy, sys
+
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in {elsewhere}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+sys.argv[1:] = {words}
+runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def with_dependencies(requirements):
+    """Names of the distributions that `pip install` would install for `requirements`."""
+    found, left = set(), [Requirement(one) for one in requirements]
+    while left:
+        one = left.pop()
+        name = canonicalize_name(one.name)
+        if name not in found and (one.marker is None or one.marker.evaluate({"extra": ""})):
+            found.add(name)
+            left += [Requirement(other) for other in requires(name) or []]
+    return found

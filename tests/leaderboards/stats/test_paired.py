@@ -1,0 +1,52 @@
+"""Rows laid out as splits x methods."""
+
+import numpy as np
+import pytest
+
+from leaderboards.stats import paired
+
+
+def test_values_are_means_over_seeds_and_failures_stay_visible(cells):
+    rows = cells(
+        {"method": "a", "seed": 0, "nmll": 1.0},
+        {"method": "a", "seed": 1, "nmll": 2.0},
+        {"method": "b", "status": "failed"},
+        {"method": "a", "split": 1, "nmll": 4.0},
+        {"method": "c", "preset": "quick", "nmll": 9.0},
+    )
+    table = paired(rows, "uci", "paper", "nmll")
+    assert table.observed.to_numpy() == pytest.approx(np.array([[1.5, np.nan], [4.0, np.nan]]), nan_ok=True)
+    assert table.tried.to_numpy().tolist() == [[True, True], [True, False]]
+    assert (table.methods, table.datasets) == (["a", "b"], ["energy"])
+
+
+def test_a_data_set_that_the_metric_is_not_for_is_left_out_but_not_one_where_all_failed(cells):
+    rows = cells(
+        {"dataset": "digits", "accuracy": 0.9},
+        {"dataset": "energy", "rmse": 3.0},
+        {"dataset": "wdbc", "status": "failed"},
+    )
+    assert paired(rows, "uci", "paper", "accuracy").datasets == ["digits", "wdbc"]
+
+
+def test_data_sets_and_methods_can_be_chosen(cells):
+    rows = cells(*({"dataset": d, "method": m, "nmll": 1.0} for d in "xyz" for m in "abc"))
+    table = paired(rows, "uci", "paper", "nmll", datasets=["x", "z"], methods=["b"])
+    assert (table.datasets, table.methods) == (["x", "z"], ["b"])
+
+
+def test_nothing_found_is_an_empty_table(cells):
+    table = paired(cells({"nmll": 1.0}), "uci", "quick", "nmll")
+    assert (table.methods, table.datasets, len(table.considered)) == ([], [], 0)
+
+
+def test_a_metric_without_a_better_is_refused(cells):
+    with pytest.raises(ValueError, match="n_weights"):
+        paired(cells({"nmll": 1.0}), "uci", "paper", "n_weights")
+
+
+def test_splits_that_all_were_tried_on_are_considered(table):
+    found = table({"d": {"a": [1, 1, 1, None], "b": [2, None, ..., None]}, "e": {"a": [1]}})
+    # split 1: b failed there and is not spared; split 2: b was not run; split 3: nobody has a value
+    assert found.considered.tolist() == [True, True, False, False, True]
+    assert found.present.to_numpy().tolist() == [[True, True], [True, False]]

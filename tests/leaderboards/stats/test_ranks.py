@@ -1,0 +1,113 @@
+"""Ranks, tie groups, and what a failure costs."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from leaderboards.stats import mean_ranks, ranks
+
+INF = float("inf")
+RNG = np.random.default_rng(0)
+BASE = RNG.normal(size=20)
+NOISE = 0.01 * RNG.normal(size=20)
+
+
+def column(frame, name: str) -> dict:
+    return frame.set_index("method")[name].to_dict()
+
+
+def test_ranks_are_scipys_of_the_means(table):
+    values = RNG.normal(size=(4, 5))
+    told = ranks(table({"d": dict(zip("abcde", values.T, strict=True))}))
+    assert list(column(told, "rank").values()) == stats.rankdata(values.mean(axis=0)).tolist()
+
+
+def test_equal_means_share_their_places(table):
+    told = ranks(table({"d": {"a": [1, 2], "b": [2, 1], "c": [5, 5]}}))
+    assert column(told, "rank") == {"a": 1.5, "b": 1.5, "c": 3}
+    assert column(told, "group") == {"a": 1, "b": 1, "c": 2}
+
+
+def test_methods_that_tests_cannot_tell_apart_share_their_places(table):
+    rival, third, fourth = BASE + 0.001 + NOISE, BASE + 1, BASE + 1.001 + NOISE
+    told = ranks(table({"d": {"a": BASE, "b": rival, "c": third, "d": fourth}}))
+    assert column(told, "rank") == {"a": 1, "b": 2, "c": 3, "d": 4}
+    assert column(told, "group") == {"a": 1, "b": 1, "c": 2, "d": 2}
+    assert column(told, "shared_rank") == {"a": 1.5, "b": 1.5, "c": 3.5, "d": 3.5}
+    assert column(told, "standing") == {"a": "best", "b": "tied", "c": "worse", "d": "worse"}
+
+
+def test_two_splits_order_by_means_and_say_that_nothing_was_tested(table):
+    told = ranks(table({"d": {"a": [1, 1], "b": [9, 9]}}))
+    assert column(told, "shared_rank") == {"a": 1, "b": 2}
+    assert column(told, "standing") == {"a": "best", "b": "undecided"}
+
+
+def test_failures_and_absences_share_the_last_places_below_infinity(table):
+    there = {"a": [2, 2], "b": [INF, 1], "c": [0, None]}
+    told = ranks(table({"x": there, "y": {"d": [1, 1]}}))
+    first = told[told["dataset"] == "x"]
+    assert column(first, "rank") == {"a": 1, "b": 2, "c": 3.5, "d": 3.5}
+    assert column(first, "standing") == {"a": "best", "b": "undecided", "c": "lacking", "d": "absent"}
+    assert column(first, "n_lacking") == {"a": 0, "b": 0, "c": 1, "d": 0}
+    assert column(told[told["dataset"] == "y"], "standing")["d"] == "alone"
+
+
+def test_a_method_that_skips_its_bad_data_set_does_not_gain(table):
+    whole = {"good": {"a": [1, 1], "b": [2, 2]}, "bad": {"a": [2, 2], "b": [1, 1]}}
+    skipped = {"good": whole["good"], "bad": {"b": [1, 1]}}
+    honest, sly = (column(mean_ranks(table(tables)), "mean_rank")["a"] for tables in (whole, skipped))
+    assert sly >= honest
+    assert column(mean_ranks(table(skipped)), "n_absent") == {"a": 1, "b": 0}
+
+
+def test_the_higher_accuracy_and_the_coverage_nearer_to_nominal_rank_first(table):
+    assert column(ranks(table({"d": {"a": [0.8], "b": [0.9]}}, "accuracy")), "rank") == {"a": 2, "b": 1}
+    # a is 0.05 off on each split but right on average, which is what the mean shows
+    coverage = table({"d": {"a": [0.85, 0.95], "b": [0.92, 0.92]}}, "coverage_90")
+    assert column(ranks(coverage), "rank") == {"a": 1, "b": 2}
+
+
+def test_mean_rank_is_that_over_data_sets(table):
+    found = mean_ranks(table({"x": {"a": [1], "b": [2], "c": [3]}, "y": {"a": [2], "b": [1], "c": [3]}}))
+    assert column(found, "mean_rank") == {"a": 1.5, "b": 1.5, "c": 3}
+    # of two data sets drawn with replacement a is first on both or neither a quarter of the time each
+    assert (column(found, "low"), column(found, "high")) == ({"a": 1, "b": 1, "c": 3}, {"a": 2, "b": 2, "c": 3})
+    assert column(found, "n_datasets") == {"a": 2, "b": 2, "c": 2}
+
+
+def test_the_interval_of_one_data_set_comes_from_its_splits(table):
+    # b beats a only where split 0 is not drawn: (2/3)^3 = 0.30 of resamples
+    found = mean_ranks(table({"d": {"a": [0, 1, 1], "b": [9, 0, 0]}}))
+    assert (column(found, "low")["a"], column(found, "high")["a"]) == (1, 2)
+    # of 8 splits it is (7/8)^8 = 0.34; of one split there is nothing to resample
+    single = mean_ranks(table({"d": {"a": [0], "b": [1]}}))
+    assert single[["low", "high"]].isna().all(axis=None)
+
+
+def test_resamples_have_the_frequencies_of_the_bootstrap():
+    from leaderboards.stats.resampling import resampled_means
+
+    draws = resampled_means(np.array([[9.0], [0.0], [0.0]]), np.random.default_rng(0), 20_000)
+    assert (draws == 0).mean() == pytest.approx((2 / 3) ** 3, abs=0.01)
+    assert draws.mean() == pytest.approx(3.0, abs=0.05)
+    infinite = resampled_means(np.array([[INF], [0.0], [0.0]]), np.random.default_rng(0), 20_000)
+    assert np.isfinite(infinite).mean() == pytest.approx((2 / 3) ** 3, abs=0.01)
+
+
+def test_one_method_is_first_and_nothing_gives_nothing(table):
+    one = table({"d": {"a": [1, 2]}})
+    assert column(mean_ranks(one), "mean_rank") == {"a": 1}
+    assert ranks(one.part([False, False])).empty
+    assert mean_ranks(one.part([False, False])).empty
+
+
+def test_all_infinite_is_undecided(table):
+    told = ranks(table({"d": {"a": [INF] * 4, "b": [INF] * 4}}))
+    assert column(told, "standing") == {"a": "undecided", "b": "undecided"}
+    assert column(told, "rank") == {"a": 1.5, "b": 1.5}
+
+
+def test_infinite_differences_of_few_splits_are_undecided(table):
+    told = ranks(table({"d": {"a": [1, 2, 3], "b": [INF, 2, 3], "c": [2, 3, 4]}}))
+    assert column(told, "standing") == {"a": "best", "b": "undecided", "c": "worse"}

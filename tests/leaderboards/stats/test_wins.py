@@ -1,0 +1,50 @@
+"""The win-rate matrix, by hand."""
+
+import numpy as np
+import pytest
+
+from leaderboards.stats import win_rates
+
+INF = float("inf")
+
+
+def test_each_data_set_counts_once_and_draws_half(table):
+    found = win_rates(table({"x": {"a": [1, 1, 1, 1], "b": [2, 2, 2, 1]}, "y": {"a": [5], "b": [4]}}))
+    assert found.rates.at["a", "b"] == (3.5 / 4 + 0) / 2
+    assert found.rates.at["b", "a"] == 1 - found.rates.at["a", "b"]
+    assert np.isnan(found.rates.at["a", "a"])
+    assert found.n_datasets.at["a", "b"] == 2
+
+
+def test_a_failure_loses_to_every_value_even_infinity_and_draws_with_another(table):
+    rates = win_rates(table({"d": {"a": [INF], "b": [None], "c": [None]}})).rates
+    assert rates.loc["a", ["b", "c"]].tolist() == [1, 1]
+    assert rates.loc["b", ["a", "c"]].tolist() == [0, 0.5]
+
+
+def test_equal_infinities_draw(table):
+    assert win_rates(table({"d": {"a": [INF], "b": [INF]}})).rates.at["a", "b"] == 0.5
+
+
+def test_pairs_meet_only_where_both_were_tried(table):
+    found = win_rates(table({"x": {"a": [1, 1], "b": [2, ...]}, "y": {"b": [1], "c": [2]}}))
+    assert found.rates.at["a", "b"] == 1
+    assert np.isnan(found.rates.at["a", "c"])
+    assert found.n_datasets.at["a", "c"] == 0
+
+
+def test_overall_is_the_mean_over_rivals(table):
+    found = win_rates(table({"d": {"a": [1], "b": [2], "c": [3]}}))
+    assert found.overall.to_dict() == {"a": 1.0, "b": 0.5, "c": 0.0}
+
+
+def test_high_accuracy_wins_and_coverage_by_its_distance(table):
+    assert win_rates(table({"d": {"a": [0.8], "b": [0.9]}}, "accuracy")).rates.at["b", "a"] == 1
+    assert win_rates(table({"d": {"a": [0.89], "b": [0.95]}}, "coverage_90")).rates.at["a", "b"] == 1
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_one_method_has_no_rates(table, keep):
+    found = win_rates(table({"d": {"a": [1.0]}}).part([keep]))
+    assert found.rates.shape == (1, 1)
+    assert found.overall.isna().all()

@@ -1,0 +1,135 @@
+"""Tables for papers: what they say, and that they survive any name."""
+
+import re
+
+import numpy as np
+import pytest
+
+from leaderboards.tables import latex, markdown, tables
+
+INF = float("inf")
+
+
+@pytest.fixture
+def small(cells, small_run):
+    """See the fixture `small_run`: mfvi lost 2 of 8 splits of energy; vifa alone is on wine, infinitely bad once."""
+    return cells(*small_run)
+
+
+def body(text: str) -> dict[str, list[str]]:
+    """The cells of each line of a Markdown table, by its first."""
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    return {first: rest for first, *rest in lines}
+
+
+def test_a_table_for_each_suite_preset_and_metric(cells):
+    rows = cells({"nmll": 1.0, "rmse": 2.0}, {"preset": "quick", "nmll": 3.0})
+    made = tables(rows, ["nmll", "rmse"])
+    assert [(t.preset, t.metric) for t in made] == [("paper", "nmll"), ("paper", "rmse"), ("quick", "nmll")]
+    assert [t.metric for t in tables(rows)] == ["nmll", "nmll"]
+
+
+def test_means_errors_marks_and_what_is_missing(small):
+    found = body(markdown(tables(small)))
+    means = small[small["method"] == "vifa"].groupby("dataset")["nmll"].agg(["mean", "sem"])
+    energy, wine = found["vifa"]
+    assert energy == f"**{means.loc['energy', 'mean']:.3f} ± {means.loc['energy', 'sem']:.3f}**"
+    assert wine == "∞"
+    assert re.fullmatch(r"\d\.\d{3} ± 0\.\d{3} \(n = 6, 2 failed\)", found["mfvi"][0])
+    assert found["map"][1] == "–"
+
+
+def test_ties_are_marked(cells):
+    rng = np.random.default_rng(0)
+    rows = []
+    for split in range(10):
+        hard = rng.normal()
+        for method, level in (("a", 0.0), ("b", 0.001), ("c", 9.0)):
+            rows.append({"method": method, "split": split, "nmll": hard + level + 0.1 * rng.normal()})
+    shown = [found[0] for found in list(body(markdown(tables(cells(*rows)))).values())[2:]]
+    assert sorted("≈" in text for text in shown) == [False, False, True]
+    assert sum(text.startswith("**") for text in shown) == 1
+    text = latex(tables(cells(*rows)))
+    assert text.count(r"\mathbf{") == text.count(r"\underline{") == 1
+    assert "underlined: not told from it at 0.05 by the paired Wilcoxon signed-rank test with Holm's correction" in text
+
+
+def test_the_caption_says_metric_n_protocol_seed_and_code(small):
+    caption = markdown(tables(small)).splitlines()[0]
+    for words in (
+        "NMLL (low is better): mean ± standard error over n = 8 test splits (n where fewer).",
+        "Suite uci, preset paper: 30 trials, drawn by random search, 5-fold cross-validation, 120 epochs",
+        "seed 0; code 0123456789.",
+        "Failed: splits without a result, which no mean includes.",
+    ):
+        assert words in caption
+    assert "Mean rank" not in caption
+
+
+def test_one_split_has_no_error_and_no_test(cells):
+    text = markdown(tables(cells({"method": "a", "nmll": 1.0}, {"method": "b", "nmll": 2.0})))
+    assert "the value over n = 1 test split." in text
+    assert "too few splits to tell ties" in text
+    assert body(text)["a"] == ["**1.00**"]
+
+
+def test_mean_ranks_are_over_what_every_method_finished(cells):
+    rows = [
+        {"dataset": d, "method": m, "split": s, "nmll": v}
+        for d in ("x", "y")
+        for m, v in (("a", 2.0), ("b", 1.0))
+        for s in range(2)
+    ]
+    text = markdown(tables(cells(*rows, {"dataset": "z", "method": "a", "nmll": 0.0})))
+    assert "Mean rank: over the 2 data sets that every method finished." in text
+    assert body(text)["Mean rank"] == ["1.0", "2.0"]  # three data sets go downwards; b is first
+    assert body(text)["Data set"] == ["b", "a"]
+
+
+def test_metrics_without_a_better_have_no_marks(cells):
+    text = markdown(tables(cells({"method": "a", "n_weights": 3.0}, {"method": "b", "n_weights": 4.0}), ["n_weights"]))
+    assert text.startswith("Weights: ")
+    assert "**" not in text
+
+
+def test_several_seeds_and_revisions_are_named(cells):
+    rows = cells({"nmll": 1.0}, {"seed": 3, "nmll": 2.0, "code_revision": "fedcba"})
+    assert "seeds 0, 3, averaged per split; code 0123456789, fedcba." in markdown(tables(rows))
+
+
+def test_latex_is_a_float_with_booktabs(small):
+    text = latex(tables(small))
+    assert text.startswith("% \\usepackage{booktabs}\n\\begin{table}\n")
+    assert r"\label{tab:uci-paper-nmll}" in text
+    assert r"\begin{tabular}{lcc}" in text
+    assert r"Method & energy & wine \\" in text
+    assert r"$\infty$" in text
+    assert re.search(r"mfvi & \$[^$]+\$ \(n = 6, 2 failed\) & -- \\\\", text)
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        assert rule in text
+
+
+def test_large_and_negative_numbers(cells):
+    rows = cells({"dataset": "x", "nmll": 21_300_000.0}, {"dataset": "y", "nmll": -0.5}, {"dataset": "z", "nmll": -INF})
+    text = latex(tables(rows))
+    for shown in (r"$2.13e+07$".replace("2.13e+07", r"2.13 \times 10^{7}"), "$-0.500$", r"$-\infty$"):
+        assert shown in text
+    assert body(markdown(tables(rows)))["x"] == ["2.13 × 10⁷"]
+
+
+ODD = r"a_b&50%$#{}~^\<|>*`[x]"
+
+
+def test_odd_names_are_escaped_for_latex(cells):
+    text = latex(tables(cells({"method": ODD, "nmll": 1.0})))
+    shown = (
+        r"a\_b\&50\%\$\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}\textless{}\textbar{}\textgreater{}*`[x]"
+    )
+    assert f"{shown} & $1.00$" in text
+
+
+def test_odd_names_stay_in_their_cell_of_a_markdown_table(cells):
+    text = markdown(tables(cells({"method": ODD + "\nnew line", "nmll": 1.0})))
+    (line,) = [line for line in text.splitlines() if "50%" in line]
+    assert re.sub(r"\\(.)", r"\1", line) == f"| {ODD} new line | 1.00 |"
+    assert len(re.findall(r"(?<!\\)\|", line)) == 3

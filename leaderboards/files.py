@@ -32,9 +32,17 @@ def read_files(paths: Sequence[Path]) -> Read:
     """The rows of all files, in their order; optional columns that a file lacks are null, unknown ones are dropped."""
     found: list[pa.Table | None] = []
     refused = {}
+    seen = None
     for place, path in enumerate(paths):
         try:
-            found.append(_checked(pq.ParquetFile(path).read(use_threads=False)))
+            table = pq.ParquetFile(path).read(use_threads=False)
+            if seen is None or not table.schema.equals(
+                seen
+            ):  # most files of a folder have the columns of the one before
+                _check_columns(table)
+                seen = table.schema
+            _check_version(table)
+            found.append(table)
         except NotAResult as reason:
             refused[place] = str(reason)
             found.append(None)
@@ -49,19 +57,21 @@ def read_files(paths: Sequence[Path]) -> Read:
     return Read(pa.concat_tables([CELLS.empty_table(), *runs]), lengths, refused)
 
 
-def _checked(table: pa.Table) -> pa.Table:
-    """`table`, if its schema version and columns are those of a result."""
+def _check_columns(table: pa.Table) -> None:
     names = set(table.column_names)
     if "schema_version" not in names:
         raise NotAResult("not a result file: it has no column schema_version")
+    _check_version(table)  # of another version it may well lack columns
+    missing = [name for name in REQUIRED if name not in names]
+    if missing:
+        raise NotAResult(f"it lacks the columns {', '.join(missing)}")
+
+
+def _check_version(table: pa.Table) -> None:
     versions = set(table["schema_version"].to_pylist())
     if not versions or not versions <= set(READABLE_VERSIONS):
         got, wanted = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
         raise NotAResult(f"its schema version is {got or 'none'}; this program reads {wanted}")
-    missing = [name for name in REQUIRED if name not in names]
-    if missing:
-        raise NotAResult(f"it lacks the columns {', '.join(missing)}")
-    return table
 
 
 def _as_cells(tables: list[pa.Table | None]) -> tuple[list[pa.Table], dict[int, str]]:
@@ -77,7 +87,7 @@ def _as_cells(tables: list[pa.Table | None]) -> tuple[list[pa.Table], dict[int, 
     found, refused = [], {}
     for run in runs:
         try:
-            found.append(_cast(pa.concat_tables([tables[place] for place in run])))
+            found.append(_cast(pa.concat_tables([tables[place] for place in run]).combine_chunks()))
         except (NotAResult, pa.ArrowException):  # find out which
             for place in run:
                 try:
@@ -93,13 +103,13 @@ def _cast(table: pa.Table) -> pa.Table:
     empty = [name for name in REQUIRED if table[name].null_count]
     if empty:
         raise NotAResult(f"it has no value for {', '.join(empty)}")
-    columns = []
+    columns, there = [], set(table.column_names)
     for field in CELLS:
-        if field.name not in table.column_names:
+        if field.name not in there:
             columns.append(pa.nulls(len(table), field.type))
             continue
         column = table[field.name]
         if pa.types.is_string(column.type) != pa.types.is_string(field.type):
             raise pa.ArrowTypeError(f"{field.name} is {column.type}")
-        columns.append(column.cast(field.type))
+        columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.table(columns, schema=CELLS)

@@ -27,8 +27,9 @@ def build(results: Folders, html: Path | str) -> Path:
     they disagree. A folder in which nothing has finished yet gives a page that says so.
     """
     from leaderboards.pages import write_site
+    from leaderboards.results import read_results
 
-    return write_site(_paths(results), Path(html))
+    return write_site(read_results(*_paths(results)), Path(html))
 
 
 def export(results: Folders) -> pd.DataFrame:

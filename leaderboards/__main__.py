@@ -28,9 +28,6 @@ Folders = Annotated[
 ]
 
 
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The results folder that `run_all.py --out OUT` wrote.")]
-
-
 def _names(option: str, what: str) -> typer.models.OptionInfo:
     return typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
 
@@ -111,7 +108,7 @@ def export(
 
 @app.command()
 def publish(
-    out: Out,
+    results: Folders,
     to: Annotated[
         str,
         typer.Option("--to", metavar="DIR|branch:NAME", help="A folder, or a branch of the current git repository."),
@@ -122,20 +119,18 @@ def publish(
     A folder is replaced as a whole if publish made it, and left alone otherwise. A branch gets a new commit if anything
     has changed; working tree and index stay as they are. The same results give the same bytes.
     """
-    _require_results(out)
     from leaderboards.publishing import Refused, publish_to_branch, publish_to_folder
 
+    read = _read(results)
     try:
         if to.startswith("branch:"):
-            contents, commit = publish_to_branch(out, to.removeprefix("branch:"))
+            contents, commit = publish_to_branch(read, to.removeprefix("branch:"))
         else:
-            contents, commit = publish_to_folder(out, Path(to)), None
+            contents, commit = publish_to_folder(read, Path(to)), None
     except Refused as refusal:
         _leave(str(refusal))
     except OSError as error:
         _leave(f"the site cannot be written to '{to}': {error.strerror or error}")
-    for path, reason in contents.skipped:
-        typer.echo(f"left out: {path}: {reason}", err=True)
     typer.echo(f"{contents.title}; results {_kib(contents.results_bytes)}, whole site {_kib(contents.site_bytes)}")
     typer.echo(f"it names the machines that ran them: {contents.hosts}")
     if commit:
@@ -147,7 +142,9 @@ def publish(
 
 @app.command()
 def serve(
-    site: Annotated[Path, typer.Argument(metavar="RESULTS|SITE", help="A results folder, or a site that was built.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...|SITE", help="Results folders, or a site that was built.")
+    ],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8000,
 ) -> None:
     """Show a leaderboard in this machine's browsers, and nobody else's, until Ctrl-C."""
@@ -156,10 +153,12 @@ def serve(
     from leaderboards.serving import server
 
     with tempfile.TemporaryDirectory() as built:
-        if not (site / "index.html").is_file():
-            _require_results(site)
-            leaderboards.build(site, built)
-            site = Path(built)
+        if len(folders) == 1 and (folders[0] / "index.html").is_file():
+            (site,) = folders
+        else:
+            for folder in folders:
+                _require_results(folder)
+            site = leaderboards.build(folders, built).parent
         try:
             running = server(site, port)
         except OSError as error:

@@ -13,7 +13,20 @@ Row = dict[str, Any]  # columns of `bench.schema.CELLS`
 
 # Columns that are read of rows, besides metrics.
 COLUMNS = (
-    *("suite", "dataset", "method", "split", "seed", "preset", "protocol", "protocol_hash", "status", "error", "log"),
+    *(
+        "folder",
+        "suite",
+        "dataset",
+        "method",
+        "split",
+        "seed",
+        "preset",
+        "protocol",
+        "protocol_hash",
+        "status",
+        "error",
+        "log",
+    ),
     *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "code_revision", "code_dirty"),
     *("data_sha256", "versions", "device", "host", "finished_at"),
 )

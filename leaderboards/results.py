@@ -33,6 +33,7 @@ class Results(NamedTuple):
         folders: as given.
         cells: one row per cell, columns of bench.schema.CELLS and `folder`, the results folder that it lies in.
         choices: rows that stand in no board because they contradict others; see `fingerprints.decide`.
+        rows: `cells` and those that stand in no board, copies included.
         skipped, unavailable: see there.
     """
 
@@ -41,6 +42,7 @@ class Results(NamedTuple):
     choices: list[Choice]
     skipped: list[Skipped]
     unavailable: list[Unavailable]
+    rows: pd.DataFrame
 
 
 def read_results(*folders: Path) -> Results:
@@ -57,8 +59,9 @@ def read_results(*folders: Path) -> Results:
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
         skipped += [one._replace(path=above + one.path) for one in problem]
     # Many small chunks would make every selection of rows slow.
-    cells, choices = decide(pa.concat_tables(tables).combine_chunks().to_pandas())
-    return Results(folders, cells, choices, skipped, list(unavailable.values()))
+    rows = pa.concat_tables(tables).combine_chunks().to_pandas()
+    cells, choices = decide(rows)
+    return Results(folders, cells, choices, skipped, list(unavailable.values()), rows)
 
 
 def cell_files(folder: Path) -> list[Path]:

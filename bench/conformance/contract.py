@@ -5,14 +5,16 @@ import io
 import torch
 from optuna.distributions import BaseDistribution
 
+import methods
 from bench.conformance.examined import N_SAMPLES, SEEDS, UPDATES, Examined, data_of, middle, on_every_task, require
 from bench.conformance.placement import stray
 from methods.base import Paper
 from methods.problem import Task
+from methods.registry import BUILT_IN
 
 
 def declares_itself(examined: Examined) -> str:
-    """Name, title, paper and search spaces are there and of the right kind."""
+    """Name, title, paper and search spaces are there and of the right kind, and a method of ours has a card."""
     method = examined.method
     for attribute in ("name", "title"):
         value = getattr(method, attribute, None)
@@ -27,7 +29,16 @@ def declares_itself(examined: Examined) -> str:
         for space in (method.search_space, method.wide_space):
             wrong = [name for name, one in space(task).items() if not isinstance(one, BaseDistribution)]
             require(not wrong, f"{space.__name__} gives no Optuna distribution for {', '.join(wrong)}")
+    _has_a_card(method.name)
     return f"tunes {', '.join(method.search_space(examined.tasks[0]))}; for {', '.join(t.name for t in examined.tasks)}"
+
+
+def _has_a_card(name: str) -> None:
+    """A method of this project can be shown to people: its family is in `methods/cards.toml`; a stranger's need not."""
+    if name in BUILT_IN:
+        card = methods.card(name)
+        lacking = [part for part in ("family", "idea", "objective", "paper") if not getattr(card, part)]
+        require(not lacking, f"its card has no {', '.join(lacking)}; methods/cards.toml has a table per module")
 
 
 @on_every_task

@@ -12,20 +12,20 @@ from markupsafe import Markup
 from leaderboards import places
 from leaderboards.formats import counted, prose, visible
 from leaderboards.pages import dataset, index, method, suite
-from leaderboards.results import read_results
+from leaderboards.results import Results
 from leaderboards.site import Site
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build knows its own pages
 
 
-def write_site(results: Sequence[Path], html: Path) -> Path:
+def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> Path:
     """Write index.html and the pages it leads to into the folder `html`, each at once or not at all; returns the index.
 
-    `results` are one or more results folders. Pages of an earlier build that this one does not have are removed; no
-    other file is touched.
+    Pages of an earlier build that this one does not have are removed; no other file is touched. The index links to the
+    files `downloads` of `html`, which hold the rows that the site is made of.
     """
-    pages = render(Site(read_results(*results)))
+    pages = render(Site(results), downloads)
     html.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         temporary = html / f".{name}.{os.getpid()}.tmp"
@@ -37,10 +37,10 @@ def write_site(results: Sequence[Path], html: Path) -> Path:
     return html / "index.html"
 
 
-def render(site: Site) -> dict[str, str]:
+def render(site: Site, downloads: Sequence[str] = ()) -> dict[str, str]:
     """File name and HTML of every page; the same results give the same bytes."""
     environment = _environment(site)
-    pages = {places.INDEX: ("index.html", index.context(site))}
+    pages = {places.INDEX: ("index.html", index.context(site) | {"downloads": downloads})}
     pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
     pages |= {places.dataset_page(name): ("dataset.html", dataset.context(site, name)) for name in site.datasets}
     pages |= {places.method_page(name): ("method.html", method.context(site, name)) for name in site.methods}
@@ -55,6 +55,7 @@ def _environment(site: Site) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_printed,
     )
     environment.filters |= {"visible": visible, "prose": prose, "counted": counted}
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
@@ -71,6 +72,11 @@ def _environment(site: Site) -> Environment:
         "card": site.card,
     }
     return environment
+
+
+def _printed(value: object) -> object:
+    """Whatever a template prints: text of data and plug-ins cannot pose as another; markup stays what it is."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _digest(text: str) -> str:

@@ -17,8 +17,11 @@ from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.pages.suite import leading
 from leaderboards.plots import Plot
 from leaderboards.site import Site
+from leaderboards.sparks import Panel, grid
 from leaderboards.standings import Standings, change_in_words
+from leaderboards.studies import Tuning, tuning
 
+MOST_STUDIES = 150  # that a site reads of one suite and preset: each takes a hundredth of a second
 SIGNS = {"low": 1.0, "high": -1.0}  # of the reference's value less the method's, where that is an improvement
 
 
@@ -29,9 +32,10 @@ class Section(NamedTuple):
     preset: str
     columns: dict[str, Metric]
     rows: list[tuple[str, Row]]  # (data set, its row)
-    hparams: dict[str, list[tuple[str, str, str]]]  # name -> (data set, chosen values in words, range)
+    hparams: dict[str, list[tuple[str, str, str, str]]]  # name -> (data set, chosen values, range, importance)
     measured: Measured
     plot: Plot | None
+    tuned: Plot | None
 
 
 def context(site: Site, method: str) -> dict:
@@ -62,13 +66,14 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
     having = {name for _, row in rows for name, cell in row.cells.items() if cell.value}
     cells = {dataset: site.rows_of[suite, dataset, preset][method] for dataset, _ in rows}
     lead = leading([made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)])
+    studies = tunings(cells, MOST_STUDIES // len(site.methods))
     by_metric = {name: site.standings(suite, preset, name) for name in (lead, RUNTIME)}
     return Section(
         suite,
         preset,
         {name: metric(name) for name in HEADLINE if name in having},
         rows,
-        chosen(cells),
+        chosen(cells, studies),
         measured(
             method,
             lead,
@@ -77,6 +82,36 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
             [row["status"] for some in cells.values() for row in some],
         ),
         differences(site, suite, preset, method, by_metric[lead]),
+        curves(studies),
+    )
+
+
+def tunings(cells: dict[str, list[opened.Row]], most: int) -> dict[str, Tuning]:
+    """The study of the first split of each data set, of `most` data sets (one at least) that have one."""
+    found: dict[str, Tuning] = {}
+    for dataset, rows in cells.items():
+        if len(found) < max(most, 1) and (one := tuning(rows[0])):
+            found[dataset] = one
+    return found
+
+
+def curves(studies: dict[str, Tuning]) -> Plot | None:
+    """How the best objective so far fell with the trials; None without a study."""
+    if not studies:
+        return None
+    panels, spoken = [], []
+    for dataset, study in studies.items():
+        first, last = study.best[0], study.best[-1]
+        span = (first - last) or 1.0
+        steps = len(study.best) - 1
+        line = [(place / steps, (value - last) / span) for place, value in enumerate(study.best)]
+        panels.append(Panel(visible(dataset), f"{opened.printed(first)} to {opened.printed(last)}", line, []))
+        spoken.append(f"{visible(dataset)} from {opened.printed(first)} to {opened.printed(last)}")
+    return Plot(
+        grid(panels, [(0.0, 0.0), (1.0, 0.0)]),
+        "Best validation objective over the trials: " + ", ".join(spoken),
+        "Tuning, first split: the best validation objective so far against the number of trials, from the first "
+        "trial's (top) to the last's (bottom). A line that still falls at its right end wanted more trials.",
     )
 
 
@@ -106,16 +141,20 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     )
 
 
-def chosen(cells: dict[str, list[opened.Row]]) -> dict[str, list[tuple[str, str, str]]]:
-    """What tuning chose, by hyper-parameter and data set: median (lowest to highest), and the range it had."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+def chosen(
+    cells: dict[str, list[opened.Row]], studies: dict[str, Tuning]
+) -> dict[str, list[tuple[str, str, str, str]]]:
+    """What tuning chose, by hyper-parameter and data set: median (lowest to highest), its range, its importance."""
+    found: dict[str, list[tuple[str, str, str, str]]] = {}
     for dataset, rows in cells.items():
         settings = [opened.as_object(row["hparams"]) for row in rows]
         spaces = [opened.as_object(text) for text in dict.fromkeys(row["search_space"] for row in rows)]
         for name in dict.fromkeys(name for one in settings for name in one):
             values = [one[name] for one in settings if name in one]
             ranges = dict.fromkeys(_range(space[name]) for space in spaces if name in space)
-            found.setdefault(name, []).append((dataset, _in_words(values), "; ".join(ranges)))
+            importance = studies[dataset].importances.get(name) if dataset in studies else None
+            share = "" if importance is None else f"{100 * importance:.0f} %"
+            found.setdefault(name, []).append((dataset, _in_words(values), "; ".join(ranges), share))
     return found
 
 

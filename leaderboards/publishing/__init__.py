@@ -10,27 +10,28 @@ from leaderboards.publishing.branch import Commit, commit_folder, publishable
 from leaderboards.publishing.contents import Contents, write_contents
 from leaderboards.publishing.folder import replace_folder
 from leaderboards.publishing.refusal import Refused
+from leaderboards.results import Results
 
 __all__ = ["Commit", "Contents", "Refused", "publish_to_branch", "publish_to_folder"]
 
 
-def publish_to_folder(out: Path, folder: Path) -> Contents:
-    """Publish the results folder `out` to `folder`, which is new, empty, or was published before.
+def publish_to_folder(results: Results, folder: Path) -> Contents:
+    """Publish `results` to `folder`, which is new, empty, or was published before.
 
     Raises:
         Refused: Nothing is finished, or `folder` holds something else.
         OSError: Something cannot be written; `folder` is as it was.
     """
-    return replace_folder(folder, lambda fresh: write_contents(out, fresh))
+    return replace_folder(folder, lambda fresh: write_contents(results, fresh))
 
 
-def publish_to_branch(out: Path, branch: str) -> tuple[Contents, Commit]:
-    """Publish the results folder `out` to a branch of the current git repository, without pushing it.
+def publish_to_branch(results: Results, branch: str) -> tuple[Contents, Commit]:
+    """Publish `results` to a branch of the current git repository, without pushing it.
 
     Raises:
         Refused: Nothing is finished, or the branch is not one to publish to.
     """
     publishable(branch)  # before the work
     with tempfile.TemporaryDirectory() as fresh:
-        contents = write_contents(out, Path(fresh))
+        contents = write_contents(results, Path(fresh))
         return contents, commit_folder(Path(fresh), branch, f"Leaderboard of {contents.title}")

@@ -24,11 +24,11 @@ ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed
 def write_compact(cells: pd.DataFrame, unavailable: list[Unavailable], folder: Path) -> list[Path]:
     """Write `cells` (columns of `bench.schema.CELLS`) below the new `folder`; the files of cells, one per suite.
 
-    The same rows in whatever order give the same bytes.
+    A row that is there several times is written once. The same rows in whatever order give the same bytes.
     """
     (folder / "cells").mkdir(parents=True)
     written = []
-    for suite, rows in cells.sort_values(ORDER, kind="stable").groupby("suite"):
+    for suite, rows in cells.drop_duplicates(CELLS.names).sort_values(ORDER, kind="stable").groupby("suite"):
         table = pa.Table.from_pandas(rows, schema=CELLS, preserve_index=False)
         path = folder / "cells" / f"{quote(suite, safe='')}.parquet"
         # Without the metadata, in which pandas names its own version.

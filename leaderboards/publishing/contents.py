@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
-import leaderboards
+from leaderboards.pages import write_site
 from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
 from leaderboards.publishing.refusal import Refused
 from leaderboards.ran import cells_in_words, provenance
-from leaderboards.results import Skipped, read_results
+from leaderboards.results import Results
 
 README = """\
 # A leaderboard of approximate Bayesian inference
@@ -41,31 +41,28 @@ Samples of each test point, tuning journals and the tables behind some figures a
 class Contents(NamedTuple):
     """What was written."""
 
-    cells: int
     title: str  # what it is, in one line
     results_bytes: int
     site_bytes: int  # with the results
     hosts: str  # names of machines that everyone will read
-    skipped: list[Skipped]
 
 
-def write_contents(out: Path, folder: Path) -> Contents:
-    """Fill the empty `folder` from the results folder `out`.
+def write_contents(results: Results, folder: Path) -> Contents:
+    """Fill the empty `folder`.
 
     Raises:
         Refused: There is no finished cell.
     """
-    results = read_results(out)
     if results.cells.empty:
-        raise Refused(f"'{out}' holds no finished cells yet, so there is nothing to publish")
-    leaderboards.build(out, folder)
-    written = write_compact(results.cells, results.unavailable, folder / "results")
-    source = provenance(results.cells)
-    contents = cells_in_words(results.cells)
-    parts = "\n".join(f"- `{path.relative_to(folder).as_posix()}`" for path in written)
-    readme = README.format(contents=contents, code=source.code, dates=source.dates, parts=parts)
+        raise Refused("there are no finished cells yet, so there is nothing to publish")
+    written = write_compact(results.rows, results.unavailable, folder / "results")
+    names = [path.relative_to(folder).as_posix() for path in written]
+    write_site(results, folder, names)
+    source, title = provenance(results.cells), cells_in_words(results.cells)
+    parts = "\n".join(f"- `{name}`" for name in names)
+    readme = README.format(contents=title, code=source.code, dates=source.dates, parts=parts)
     (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
     seal(folder)
     sizes = {name: (folder / name).stat().st_size for name in files(folder)}
     inside = sum(size for name, size in sizes.items() if name.startswith("results/"))
-    return Contents(len(results.cells), contents, inside, sum(sizes.values()), source.hosts, results.skipped)
+    return Contents(title, inside, sum(sizes.values()), source.hosts)

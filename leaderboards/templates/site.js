@@ -23,8 +23,8 @@
 
   /* What the reader chose is in the address, so that it can be reloaded, gone back to and sent to others. */
   let state = new URLSearchParams(location.search);
-  function remember(name, value) {
-    if (value) state.set(name, value); else state.delete(name);
+  function remember(name, value, usual = "") {
+    if (value === usual) state.delete(name); else state.set(name, value);
     const query = state.toString();
     history.replaceState(null, "", location.pathname + (query ? `?${query}` : "") + location.hash);
   }
@@ -61,9 +61,9 @@
   function setUpFilters() {
     for (const control of controls()) {
       const name = control.dataset.filter;
-      const wanted = state.get(name);
-      if (wanted !== null) control.value = wanted;
-      control.addEventListener("input", () => { remember(name, control.value); filter(); });
+      const usual = control.dataset.first || "";
+      control.value = state.get(name) ?? usual;
+      control.addEventListener("input", () => { remember(name, control.value, usual); filter(); });
     }
     for (const bar of document.querySelectorAll(".filters")) bar.hidden = false;
     filter();

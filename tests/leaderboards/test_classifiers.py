@@ -166,7 +166,7 @@ def test_a_board_shows_what_its_classifiers_have_kept(tmp_path, keep, row, cells
     for one in rows:
         for table, content in tables.items():
             keep(table, content, one)
-    plots = illustrations(tmp_path, cells(*rows), ["b", "a"], "plot0")
+    plots, _ = illustrations(cells(*rows).assign(folder=str(tmp_path)), ["b", "a"], "plot0")
     starts = [
         "Reliability",
         "Count-confidence",
@@ -184,5 +184,5 @@ def test_a_board_shows_what_its_classifiers_have_kept(tmp_path, keep, row, cells
 def test_a_method_that_kept_nothing_has_no_panel(tmp_path, keep, row, cells):
     rows = [row(suite="images", method=method) for method in ("a", "b")]
     keep("selective", kept(), rows[1])
-    (plot,) = illustrations(tmp_path, cells(*rows), ["a", "b"], "plot0")
+    (plot,), _ = illustrations(cells(*rows).assign(folder=str(tmp_path)), ["a", "b"], "plot0")
     assert re.findall(r">(a|b)<", plot.svg) == ["b"]

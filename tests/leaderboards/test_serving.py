@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from urllib.request import urlopen
 
 import pytest
 
@@ -78,10 +79,12 @@ def serve(*words):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_ctrl_c_ends_it_well(site):
-    with serve(site, "--port", "0") as process:
-        address = process.stdout.readline()
+def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
+    (tmp_path / "results" / "cells").mkdir(parents=True)
+    with serve(tmp_path / "results", "--port", "0") as process:
+        address = process.stdout.readline().split()[0]
         assert address.startswith("http://127.0.0.1:")
+        assert "Nothing has been finished yet" in urlopen(address, timeout=10).read().decode()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0
         assert process.stderr.read() == ""

@@ -121,17 +121,17 @@ def test_a_board_shows_what_its_cells_have_kept(tmp_path, kept, row, cells):
     for one in rows:
         for table, content in kinds.items():
             kept(table, content, one)
-    plots = illustrations(tmp_path, cells(*rows), ["b", "a"], "plot0")
+    plots, _ = illustrations(cells(*rows).assign(folder=str(tmp_path)), ["b", "a"], "plot0")
     assert [plot.description.split(" ")[0] for plot in plots] == ["Posterior", "Function", "Covariance,"]
     assert all("b, a" in plot.description for plot in plots)
     assert all(plot.caption for plot in plots)
 
 
 def test_a_board_whose_cells_kept_nothing_or_failed_shows_nothing(tmp_path, kept, row, cells):
-    assert illustrations(tmp_path, cells(row()), ["vifa"], "plot0") == []
+    assert illustrations(cells(row()).assign(folder=str(tmp_path)), ["vifa"], "plot0") == ([], [])
     failed = row(suite="toy", status="failed")
     kept("bands", band(), failed)
-    assert illustrations(tmp_path, cells(failed), ["vifa"], "plot0") == []
+    assert illustrations(cells(failed).assign(folder=str(tmp_path)), ["vifa"], "plot0") == ([], [])
 
 
 def test_a_spoilt_file_costs_its_panel_only(tmp_path, kept, row, cells):
@@ -139,6 +139,6 @@ def test_a_spoilt_file_costs_its_panel_only(tmp_path, kept, row, cells):
     for one in rows:
         kept("bands", band(), one)
     next(tmp_path.glob("bands/toy/*/a/**/*.parquet")).write_bytes(b"spoilt")
-    (plot,) = illustrations(tmp_path, cells(*rows), ["a", "b"], "plot0")
+    (plot,), _ = illustrations(cells(*rows).assign(folder=str(tmp_path)), ["a", "b"], "plot0")
     assert ">b<" in plot.svg
     assert ">a<" not in plot.svg

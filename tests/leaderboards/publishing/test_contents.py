@@ -2,22 +2,46 @@
 
 import subprocess
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from typer.testing import CliRunner
 
 import leaderboards
+from bench.schema import CELLS
 from leaderboards.__main__ import app
-from leaderboards.publishing import publish_to_folder
 
 
 def publish(*words):
     return CliRunner().invoke(app, ["publish", *(str(word) for word in words)])
 
 
-def test_a_published_folder_has_pages_results_and_what_they_are_and_gives_itself_again(folder, tmp_path, small_run):
-    out, site, again = folder(*small_run), tmp_path / "site", tmp_path / "again"
-    said = publish(out, "--to", site)
+def git(*words):
+    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """An empty repository, the current folder."""
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Test")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "test@example.org")
+    git("init", "--quiet")
+
+
+def test_a_folder_gets_pages_results_and_what_they_are_and_a_branch_the_same_from_them(
+    folder, row, tmp_path, repository, small_run
+):
+    out, other, site = folder(*small_run), tmp_path / "other", tmp_path / "site"
+    again = row(method="vifa", split=0, nmll=9.0, code_revision="fedcba9876543210")  # contradicts a row of `out`
+    (other / "cells").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([again], schema=CELLS), other / "cells" / "again.parquet")
+    said = publish(out, other, "--to", site)
     assert said.exit_code == 0, said.output
-    assert said.output.splitlines()[0].startswith("32 cells: 3 methods on 2 data sets; results ")
+    assert said.stdout.splitlines()[0].startswith("32 cells: 3 methods on 2 data sets; results ")
     assert "bench-1" in said.output
     assert {path.name for path in site.iterdir()} >= {
         *("index.html", "results", "README.md", "SHA256SUMS", ".nojekyll", ".lockstep-bench")
@@ -25,23 +49,22 @@ def test_a_published_folder_has_pages_results_and_what_they_are_and_gives_itself
     readme = (site / "README.md").read_text()
     assert "32 cells" in readme
     assert "python -m leaderboards build results other --html page" in readme
+    assert leaderboards.export(site / "results").equals(leaderboards.export([out, other]))
+    assert len(pd.read_parquet(site / "results" / "cells")) == 33
 
-    assert leaderboards.export(site / "results").equals(leaderboards.export(out))
-    publish_to_folder(site / "results", again)
-    for path in (path for path in site.rglob("*") if path.is_file()):
-        assert path.read_bytes() == (again / path.relative_to(site)).read_bytes(), path
+    said = publish(site / "results", "--to", "branch:gh-pages")
+    assert said.exit_code == 0, said.output
+    assert said.output.splitlines()[-1] == "to publish it: git push origin gh-pages"
+    assert git("show", "gh-pages:SHA256SUMS") == (site / "SHA256SUMS").read_text()
+    assert git("log", "--format=%s", "gh-pages") == "Leaderboard of 32 cells: 3 methods on 2 data sets\n"
 
 
-def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tmp_path, monkeypatch):
+def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tmp_path, repository):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
     (tmp_path / "file").touch()
-    out = folder()
-    monkeypatch.chdir(tmp_path)
-    subprocess.run(["git", "init", "--quiet"], check=True)
+    out = folder({"nmll": 1.0})
     for target, said in (
-        (tmp_path / "site", "no finished cells"),
-        ("branch:gh-pages", "no finished cells"),
         (tmp_path / "mine", "publish did not make it"),
         (tmp_path / "file", "is a file"),
         (tmp_path / "file" / "site", "cannot be written"),
@@ -51,4 +74,10 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tm
         assert result.exit_code == 2
         assert said in result.stderr
         assert len(result.stderr.splitlines()) == 1
+    (out / "cells" / "cell0000.parquet").unlink()
+    for target in (tmp_path / "site", "branch:gh-pages"):
+        result = publish(out, "--to", target)
+        assert result.exit_code == 2
+        assert "no finished cells" in result.stderr
+    assert git("for-each-ref") == ""
     assert not (tmp_path / "site").exists()

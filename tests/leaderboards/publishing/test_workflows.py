@@ -18,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 from bench.schema import CELLS
 from leaderboards.publishing import publish_to_folder
+from leaderboards.results import read_results
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -71,7 +72,7 @@ def test_the_workflow_builds_what_it_deploys_with_the_packages_it_installs(tmp_p
     run_with_only(with_dependencies(group), module, words, tmp_path)
 
     (deployed,) = (step["with"]["path"] for step in steps(read("leaderboard.yml")) if "path" in step.get("with", {}))
-    publish_to_folder(results, tmp_path / "wanted")
+    publish_to_folder(read_results(results), tmp_path / "wanted")
     assert (tmp_path / deployed / "SHA256SUMS").read_text() == (tmp_path / "wanted" / "SHA256SUMS").read_text()
 
 

@@ -27,12 +27,21 @@ class Read(NamedTuple):
 
 
 def read_files(paths: Sequence[Path], schema: pa.Schema = CELLS) -> Read:
-    """The rows of all files, in their order, as of `schema`; optional columns that a file lacks are null, unknown ones are dropped."""
+    """The rows of all files, in their order; optional columns that a file lacks are null, unknown ones are dropped.
+
+    `schema` is that of the rows: of cells, or `bench.schema.TIMINGS`.
+    """
     found: list[pa.Table | None] = []
     refused = {}
+    seen = None
     for place, path in enumerate(paths):
         try:
-            found.append(_checked(pq.ParquetFile(path).read(use_threads=False), schema))
+            table = pq.ParquetFile(path).read(use_threads=False)
+            if seen is None or not table.schema.equals(seen):  # most files have the columns of the one before
+                _check_columns(table, schema)
+                seen = table.schema
+            _check_version(table)
+            found.append(table)
         except NotAResult as reason:
             refused[place] = str(reason)
             found.append(None)
@@ -51,19 +60,21 @@ def _required(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if not field.nullable]
 
 
-def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """`table`, if its schema version and columns are those of a result."""
+def _check_columns(table: pa.Table, schema: pa.Schema) -> None:
     names = set(table.column_names)
     if "schema_version" not in names:
         raise NotAResult("not a result file: it has no column schema_version")
+    _check_version(table)  # of another version it may well lack columns
+    missing = [name for name in _required(schema) if name not in names]
+    if missing:
+        raise NotAResult(f"it lacks the columns {', '.join(missing)}")
+
+
+def _check_version(table: pa.Table) -> None:
     versions = set(table["schema_version"].to_pylist())
     if not versions or not versions <= set(READABLE_VERSIONS):
         got, wanted = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
         raise NotAResult(f"its schema version is {got or 'none'}; this program reads {wanted}")
-    missing = [name for name in _required(schema) if name not in names]
-    if missing:
-        raise NotAResult(f"it lacks the columns {', '.join(missing)}")
-    return table
 
 
 def _as_rows(tables: list[pa.Table | None], schema: pa.Schema) -> tuple[list[pa.Table], dict[int, str]]:
@@ -79,7 +90,7 @@ def _as_rows(tables: list[pa.Table | None], schema: pa.Schema) -> tuple[list[pa.
     found, refused = [], {}
     for run in runs:
         try:
-            found.append(_cast(pa.concat_tables([tables[place] for place in run]), schema))
+            found.append(_cast(pa.concat_tables([tables[place] for place in run]).combine_chunks(), schema))
         except (NotAResult, pa.ArrowException):  # find out which
             for place in run:
                 try:
@@ -95,13 +106,13 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     empty = [name for name in _required(schema) if table[name].null_count]
     if empty:
         raise NotAResult(f"it has no value for {', '.join(empty)}")
-    columns = []
+    columns, there = [], set(table.column_names)
     for field in schema:
-        if field.name not in table.column_names:
+        if field.name not in there:
             columns.append(pa.nulls(len(table), field.type))
             continue
         column = table[field.name]
         if pa.types.is_string(column.type) != pa.types.is_string(field.type):
             raise pa.ArrowTypeError(f"{field.name} is {column.type}")
-        columns.append(column.cast(field.type))
+        columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.table(columns, schema=schema)

@@ -6,6 +6,8 @@
 The measurement itself is `bench.probe`, made in a process of its own.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -17,6 +19,7 @@ from dataclasses import asdict, dataclass
 from math import ceil, inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 import datasets
 from bench.cells import Cell
@@ -24,6 +27,9 @@ from bench.packing import Need
 from bench.provenance import code_revision, host
 from bench.slots import Slot
 from datasets.streams import StreamSource
+
+if TYPE_CHECKING:
+    from bench.attempt import Crew
 
 VARIABLE = "BENCH_CALIBRATION_DIR"
 LIMIT_SECONDS = 60  # of one probe; what is slower is planned without
@@ -133,7 +139,9 @@ class Calibrations:
             done: called after each measurement, from several threads.
             seconds: after which no other measurement begins.
         """
-        waiting, end = SimpleQueue(), time.monotonic() + seconds
+        from bench.attempt import Crew
+
+        waiting, end, crew = SimpleQueue(), time.monotonic() + seconds, Crew()
         for cell in cells:
             waiting.put(cell)
 
@@ -143,26 +151,28 @@ class Calibrations:
             return None
 
         with ThreadPoolExecutor(len(slots)) as pool:
-            for ended in [pool.submit(self._measure_on, slot, next_one, data_dir, done) for slot in slots]:
-                ended.result()
+            ended = [pool.submit(self._measure_on, slot, crew, next_one, data_dir, done) for slot in slots]
+            try:
+                for one in ended:
+                    one.result()
+            finally:
+                crew.end()  # at Ctrl-C too, so that the threads end
 
     def _measure_on(
-        self, slot: Slot, next_one: Callable[[], Cell | None], data_dir: Path | None, done: Callable[[], None]
+        self,
+        slot: Slot,
+        crew: Crew,
+        next_one: Callable[[], Cell | None],
+        data_dir: Path | None,
+        done: Callable[[], None],
     ) -> None:
         from bench.probe import probe
-        from bench.supervisor import Supervised
 
-        child = None
-        try:
-            while (cell := next_one()) is not None:
-                if child is None or not child.alive:
-                    child = Supervised(slot.environment)
-                with suppress(Exception):  # whatever is wrong will be told when the cell itself runs
-                    self._keep(cell, child.call(probe, cell, data_dir, slot.device, slot.threads, limit=LIMIT_SECONDS))
-                done()
-        finally:
-            if child is not None:
-                child.end()
+        while (cell := next_one()) is not None:
+            with suppress(Exception):  # whatever is wrong will be told when the cell itself runs
+                process, _ = crew.of(slot)
+                self._keep(cell, process.call(probe, cell, data_dir, slot.device, limit=LIMIT_SECONDS))
+            done()
 
     def _keep(self, cell: Cell, cost: Cost) -> None:
         path = self._path(cell)

@@ -23,7 +23,6 @@ EARLIER, PROBED, SCALED, RELATED, GUESSED = BASES = (
     "other methods",  # their typical speed
 )
 MEASURED = ("setup", "setup_row", "update", "update_row", "predict", "base_bytes", "row_bytes")  # of a `Cost`
-PREDICTED = ("tune_seconds", "fit_seconds")
 
 
 class Estimate(NamedTuple):
@@ -79,14 +78,15 @@ class Estimates:
         cost = self._cost(cell) or self._nearby(cell)
         return cost.need if cost else ASSUMED
 
-    def worth_probing(self) -> list[Cell]:
-        """Cells that have not been probed, of whose method on their data there are no rows.
+    def worth_probing(self, memory: bool = False) -> list[Cell]:
+        """Cells that have not been probed: each method's with the most features, then each one's with the fewest.
 
-        Each method's with the most features, then each one's with the fewest: what lies between follows from those.
+        What lies between follows from those. For their seconds, data of which the method has rows do not count; for
+        their `memory`, of which rows know the peak alone, all do.
         """
         most, fewest = [], []
         for peers in self._peers.values():
-            unknown = [cell for cell in peers.values() if self._of([cell], 1).basis not in (EARLIER, SCALED)]
+            unknown = [one for one in peers.values() if memory or self._of([one], 1).basis not in (EARLIER, SCALED)]
             if unknown:
                 most.append(max(unknown, key=_features))
                 fewest.append(min(unknown, key=_features))

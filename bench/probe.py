@@ -22,7 +22,7 @@ from bench.calibration import Cost
 from bench.cells import Cell
 from bench.memory import peak_during
 from bench.pack import Job, Pack
-from bench.process import settle
+from bench.progress import Tell
 from bench.suites import SUITES
 from bench.tuner import Centred
 from datasets.streams import StreamSource
@@ -51,9 +51,8 @@ class Clock:
         return median(repeated or seconds)
 
 
-def probe(cell: Cell, data_dir: Path | None, device: str, threads: int, *, tell: Callable = lambda told: None) -> Cost:
+def probe(cell: Cell, data_dir: Path | None, device: str, *, tell: Tell = lambda told: None) -> Cost:
     """The cost of a cell's method, task and protocol on a torch device, measured in this process."""
-    settle(threads)
     where = torch.device(device)
     with TemporaryDirectory() as folder:
         job = Job((cell,), (Path(folder) / "none.jsonl",), data_dir)
@@ -62,7 +61,7 @@ def probe(cell: Cell, data_dir: Path | None, device: str, threads: int, *, tell:
         return _of_pack(SUITES[cell.suite].kind.pack(job, where, [{}], tell))
 
 
-def survey(device: str, *, tell: Callable = lambda told: None) -> tuple[str, int]:
+def survey(device: str, *, tell: Tell = lambda told: None) -> tuple[str, int]:
     """A device's name, as rows have it, and its free memory in bytes beside this process, which has begun to use it."""
     where = torch.device(device)
     torch.zeros(1, device=where)

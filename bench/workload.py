@@ -119,8 +119,9 @@ def workload(
     kind = around.kind
     calibrations = calibrations or Calibrations(slots_on(around.devices, 1)[0])
     estimates = Estimates(todo, rows, calibrations, host(), around.name)
-    if measure and (unknown := estimates.worth_probing()):
-        measure(calibrations, unknown, slots_on(around.devices, around.cores if kind == "cpu" else 1))
+    if measure and (unknown := estimates.worth_probing(memory=kind == "cuda")):
+        at_once = slots_per_device(kind, around.free_bytes, around.cores, []) if kind == "cpu" else 1
+        measure(calibrations, unknown, slots_on(around.devices, at_once))
         estimates.forget()
     one_of_each = {(cell.dataset, cell.method, cell.protocol.hash): cell for cell in todo}.values()
     needs = [(estimates.need(cell), max(1, rows_of(cell))) for cell in one_of_each]

@@ -119,6 +119,8 @@ def test_each_method_is_probed_at_both_ends_of_what_is_not_known(known, calibrat
     estimates = known(cells, row(elapsed_seconds=4.0))
     found = {(cell.method, cell.dataset) for cell in estimates.worth_probing()}
     assert found == {("map", "boston"), ("map", "a1a"), ("vifa", "yacht"), ("vifa", "a1a")}
+    for_memory = {(cell.method, cell.dataset) for cell in estimates.worth_probing(memory=True)}
+    assert for_memory == found - {("map", "boston")} | {("map", "yacht")}
     for cell in estimates.worth_probing():
         calibrations._keep(cell, COST)
     estimates.forget()

@@ -54,7 +54,7 @@ def test_updates_that_are_recorded_first_do_not_count():
 def test_a_method_whose_update_takes_a_known_time(monkeypatch):
     monkeypatch.setattr("bench.tasks.methods.get", lambda name: Busy())
     monkeypatch.setattr("bench.kinds.methods.get", lambda name: Busy())
-    found = probe(CELL, None, "cpu", 1)
+    found = probe(CELL, None, "cpu")
     assert not found.stacked
     assert found.update == 0
     assert found.update_row >= BUSY_SECONDS
@@ -63,7 +63,7 @@ def test_a_method_whose_update_takes_a_known_time(monkeypatch):
 
 
 def test_a_stack_holds_at_least_its_weights_and_their_two_averages():
-    found = probe(CELL, None, "cpu", 1)
+    found = probe(CELL, None, "cpu")
     dim = 10 * 50 + 50 + 50 + 1
     assert found.stacked
     assert found.row_bytes >= 3 * 4 * dim
@@ -74,11 +74,11 @@ def test_a_stack_holds_at_least_its_weights_and_their_two_averages():
 
 def test_the_search_is_not_counted_where_nothing_is_searched():
     centred = Cell("uci", "diabetes", "map", 0, "p", QUICK.changed(sampler="centre"), 0)
-    assert probe(centred, None, "cpu", 1).trials == 0
+    assert probe(centred, None, "cpu").trials == 0
 
 
 def test_streams_are_probed_by_shorter_ones():
     stream = Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "batch-svd", 0, "p", Protocol(), 0)
-    found = probe(stream, None, "cpu", 1)
+    found = probe(stream, None, "cpu")
     assert found.update > 0
     assert found.trials == 0

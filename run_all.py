@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bench import console
+from bench.cluster.connection import Tls, check, connected
 from bench.plan import (
     Refused,
     Request,
@@ -79,7 +80,9 @@ def main(
     ] = None,
     network: Annotated[str | None, typer.Option(help="Of images: lenet5, resnet18, ...", rich_help_panel=HOW)] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
-    devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
+    devices: Annotated[
+        str | None, typer.Option(help="cpu, cuda, or cuda:0,1; by default cpu.", rich_help_panel=WHERE)
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes; by default one per core or GPU.", min=1, rich_help_panel=WHERE)
     ] = None,
@@ -87,6 +90,19 @@ def main(
         float | None,
         typer.Option(help="Seconds that a cell may take at each of its two tries.", min=1, rich_help_panel=WHERE),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT, whose workers do the work.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    tls_ca_file: Annotated[
+        Path | None, typer.Option(help="Of a tls:// cluster; by default as Dask is configured.", rich_help_panel=WHERE)
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Likewise: this side's.", rich_help_panel=WHERE)] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Likewise: its key.", rich_help_panel=WHERE)] = None,
     out: Annotated[
         Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
     ] = Path("results"),
@@ -129,7 +145,8 @@ def main(
         request = Request(suite, preset, *named, numbers, changes, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
-        places = parse_devices(devices)
+        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers)
+        places = parse_devices(devices or "cpu")
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
@@ -155,14 +172,14 @@ def main(
         if not dry_run:
             console.show_strange(results.mend())
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
-        n_workers = workers or console.default_workers(places)
-        console.show_plan(protocol_of(request), wanted, todo, places, n_workers)
-        console.show_excluded(without)
-        if dry_run:
-            return
-        results.note_missing(missing)
-
-        interrupted = _run(results, todo, data_dir, places, n_workers, timeout) if todo else False
+        with _team(elsewhere if todo else None, todo, places, workers, fetch=not dry_run) as where:
+            slots = where if isinstance(where, list) else where.slots
+            console.show_plan(protocol_of(request), wanted, todo, slots)
+            console.show_excluded(without)
+            if dry_run:
+                return
+            results.note_missing(missing)
+            interrupted = _run(results, todo, data_dir, where, slots, timeout) if todo else False
         import leaderboards
 
         page = leaderboards.build(out, html or out / "html")
@@ -181,7 +198,7 @@ def _stops(out: Path) -> Iterator[None]:
 
     try:
         yield
-    except InUse as refusal:
+    except (InUse, Refused) as refusal:
         console.show_refusal(str(refusal))
         raise typer.Exit(REFUSED) from None
     except NotStored as problem:
@@ -195,16 +212,49 @@ def _stops(out: Path) -> Iterator[None]:
     raise typer.Exit(NOT_STORED)
 
 
-def _run(results, todo, data_dir: Path | None, places: list[str], workers: int, timeout: float | None) -> bool:
+def _cluster_of(address: str | None, tls: Tls, devices: str | None, workers: int | None) -> tuple[str, Tls] | None:
+    """Where `--cluster` says that the work is to be done, checked against the options that say otherwise."""
+    if address is None:
+        if tls.given:
+            raise Refused(f"{', '.join(tls.given)} are for a cluster; name one with --cluster tls://HOST:PORT")
+        return None
+    for option, value in (("--devices", devices), ("--workers", workers)):
+        if value is not None:
+            raise Refused(
+                f"{option} {value} is for this machine, and --cluster {address} has its own workers, each with its "
+                f"device and threads; leave one of the two out"
+            )
+    check(address, tls)
+    return address, tls
+
+
+@contextmanager
+def _team(
+    elsewhere: tuple[str, Tls] | None, todo: list, places: list[str], workers: int | None, fetch: bool
+) -> Iterator:
+    """Slots of this machine, or the team of a cluster, whose machines download the data that they lack if `fetch`."""
+    if elsewhere is None:
+        from bench.slots import slots_on
+
+        yield slots_on(places, max(1, (workers or console.default_workers(places)) // len(places)))
+        return
+    with connected(*elsewhere) as client:
+        from bench.cluster.team import Cluster, needs_of
+
+        team = Cluster(client, needs_of(todo, fetch), console.warn)
+        try:
+            yield team
+        finally:
+            team.end()
+
+
+def _run(results, todo, data_dir: Path | None, where, slots: list, timeout: float | None) -> bool:
     """Whether Ctrl-C ended it."""
     from bench.attempt import NoProcess
     from bench.runner import run
-    from bench.slots import slots_on
 
-    jobs = console.jobs_of(results, todo, data_dir, places, workers)
-    slots = slots_on(places, max(1, workers // len(places)))
     try:
-        return run(results, jobs, slots, timeout)
+        return run(results, console.jobs_of(results, todo, data_dir, slots), where, timeout)
     except NoProcess as problem:
         console.show_no_process(problem)
         raise typer.Exit(NO_PROCESS) from None

@@ -22,6 +22,7 @@ from bench.suites import SUITES
 if TYPE_CHECKING:
     from bench.pack import Job
     from bench.results import Results
+    from bench.slots import Slot
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
@@ -32,6 +33,11 @@ err = Console(stderr=True, highlight=False)
 def say(text: str) -> None:
     """A plain line."""
     out.print(escape(text))
+
+
+def warn(text: str) -> None:
+    """A line about something that may be wrong, while the run goes on."""
+    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
 
 
 def show_refusal(text: str) -> None:
@@ -87,9 +93,7 @@ def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
         say(f"  {method} is not for {', '.join(names)}: {reason}")
 
 
-def show_plan(
-    named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[str], workers: int
-) -> None:
+def show_plan(named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[Slot]) -> None:
     """What is about to run."""
     preset, protocol = named
     if wanted:
@@ -101,7 +105,11 @@ def show_plan(
         say(f"  {name}: {own} methods x {max(per_method)} splits")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
-    say(f"{len(wanted)} cells{finished}; {workers} worker(s) on {', '.join(slots)}")
+    say(f"{len(wanted)} cells{finished}; {len(slots)} worker(s) on {', '.join(dict.fromkeys(map(_place, slots)))}")
+
+
+def _place(slot: Slot) -> str:
+    return slot.name.rpartition(" ")[0]
 
 
 def show_strange(renamed: Sequence[tuple[Path, str]]) -> None:
@@ -136,16 +144,12 @@ def default_workers(slots: Sequence[str]) -> int:
     return joblib.cpu_count() if slots == ["cpu"] else len(slots)
 
 
-def jobs_of(
-    results: Results, todo: Sequence[Cell], data_dir: Path | None, devices: Sequence[str], workers: int
-) -> list[Job]:
-    """The cells in jobs for so many workers on these devices."""
-    import torch
-
+def jobs_of(results: Results, todo: Sequence[Cell], data_dir: Path | None, slots: Sequence[Slot]) -> list[Job]:
+    """The cells in jobs for these slots."""
     from bench.pack import MAX_PACK, Job
 
-    largest = min(MAX_PACK[torch.device(one).type] for one in devices)
-    return [Job(pack, tuple(map(results.journal, pack)), data_dir) for pack in packs(todo, largest, workers)]
+    largest = min(MAX_PACK[slot.device] for slot in slots)
+    return [Job(pack, tuple(map(results.journal, pack)), data_dir) for pack in packs(todo, largest, len(slots))]
 
 
 def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:

@@ -14,7 +14,7 @@ from bench.console import err
 from bench.pack import Job
 from bench.progress import Told
 from bench.results import Results
-from bench.scheduler import run_jobs
+from bench.scheduler import Team, run_jobs
 from bench.slots import Slot
 from bench.storage import NotStored
 from bench.suites import SUITES
@@ -23,8 +23,8 @@ from bench.worker import Outcome
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
 
 
-def run(results: Results, jobs: Sequence[Job], slots: Sequence[Slot], timeout: float | None = None) -> bool:
-    """Run jobs on slots and store their cells; True if Ctrl-C ended it.
+def run(results: Results, jobs: Sequence[Job], where: Sequence[Slot] | Team, timeout: float | None = None) -> bool:
+    """Run jobs on slots of this machine, or by a team, and store their cells; True if Ctrl-C ended it.
 
     The first Ctrl-C lets the jobs that run come to their end, the second drops them. `timeout` is in seconds per cell.
 
@@ -41,7 +41,7 @@ def run(results: Results, jobs: Sequence[Job], slots: Sequence[Slot], timeout: f
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         board = Board(progress, jobs)
-        outcomes = run_jobs(jobs, slots, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
+        outcomes = run_jobs(jobs, where, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
         try:
             with _first_ctrl_c(stop, board.interrupted), closing(outcomes):
                 for outcome in outcomes:

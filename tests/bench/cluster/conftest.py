@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 START_SECONDS = 120  # on a busy machine
 TINY = (
-    *("--datasets", "diabetes", "--methods", "map,vifa,kill-once", "--splits", "0-1"),
+    *("--datasets", "diabetes", "--methods", "map,vifa,kill-once", "--splits", "0"),
     *("--trials", "2", "--folds", "2", "--epochs", "1"),
 )
 
@@ -36,11 +36,13 @@ class Machines:
         log = self._start("scheduler", "--host", host, "--port", "0", *options)
         return self._said(log, "Scheduler at:")
 
-    def worker(self, address: str, *options: str | Path, python_path: Path | None = None) -> psutil.Popen:
+    def worker(
+        self, address: str, *options: str | Path, host: str = "tcp://127.0.0.1", python_path: Path | None = None
+    ) -> psutil.Popen:
         """A worker with one thread, and without the nanny that would start it again."""
         path = {} if python_path is None else {"PYTHONPATH": str(python_path)}
         own = ("--nthreads", "1", "--no-nanny", "--local-directory", self.folder, *options)
-        log = self._start("worker", address, "--host", "127.0.0.1", *own, **path)
+        log = self._start("worker", address, "--host", host, *own, **path)
         self._said(log, "Registered to:")
         return self.processes[-1]
 
@@ -62,7 +64,12 @@ class Machines:
     @staticmethod
     def fits(process: psutil.Process) -> list[psutil.Process]:
         """The processes in which a worker runs its jobs."""
-        return [one for one in process.children() if "bench.child" in one.cmdline()]
+        found = []
+        for one in process.children():
+            with suppress(psutil.NoSuchProcess):
+                if "bench.child" in one.cmdline():
+                    found.append(one)
+        return found
 
     @staticmethod
     def eventually(condition: Callable[[], object]) -> None:

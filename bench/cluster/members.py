@@ -1,5 +1,6 @@
 """The workers of a cluster that may be given jobs, each with as many slots as it has threads."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from bench.cluster.identity import Identity, asking, identity
 from bench.cluster.remote import Needs, lacking
 from bench.slots import Slot
 
+POLL_SECONDS = 0.2
 NO_GPU = ("", "-1", "NoDevFiles")
 
 
@@ -82,8 +84,21 @@ def _equipped(client: Any, members: list[Member], needs: Needs, refusals: list[s
     ]
     equipped = []
     for member, future in zip(members, asked, strict=True):
-        problems = future.result()
+        problems = _answer(client, member, future)
+        if problems is None:
+            continue
         refusals += [f"worker {member.address} on {member.host} lacks {problem}" for problem in problems]
         if not problems:
             equipped.append(member)
     return equipped
+
+
+def _answer(client: Any, member: Member, future: Any) -> list[str] | None:
+    """What it lacks, or None if it is lost before it says so: nobody else may answer, so the future would wait."""
+    while not future.done():
+        time.sleep(POLL_SECONDS)
+        there = client.scheduler_info(n_workers=-1)["workers"]
+        if there.get(member.address, {}).get("id") != member.id:
+            future.cancel()
+            return None
+    return future.result()

@@ -59,8 +59,8 @@ class Cluster:
         self._lock, self._ended = Lock(), Event()
         client.subscribe_topic(self._session, self._told)
         self._wait_for_the_first()
-        self._monitor = Thread(target=self._watch, daemon=True)
-        self._monitor.start()
+        for look in (self._let_go, self._let_in):  # apart, because one that comes may have to download its data first
+            Thread(target=self._watch, args=[look], daemon=True).start()
 
     @property
     def slots(self) -> list[Slot]:
@@ -153,34 +153,41 @@ class Cluster:
             tell(Told(*message["told"]))
 
     def _wait_for_the_first(self) -> None:
-        waiting = False
+        if not self._there():
+            self._say("The cluster has no worker yet; waiting for the first. Ctrl-C ends the run.")
         while not self._members:
-            if refusals := self._update():
+            if refusals := self._let_in():
                 self.end()
                 raise Refused(f"{'; '.join(refusals)}. To go on, {REMEDY}")
             if not self._members:
-                if not waiting:
-                    self._say("The cluster has no worker yet; waiting for the first. Ctrl-C ends the run.")
-                waiting = True
                 time.sleep(POLL_SECONDS)
 
-    def _watch(self) -> None:
+    def _watch(self, look: Callable[[], list[str]]) -> None:
         while not self._ended.wait(POLL_SECONDS):
             try:
-                for refusal in self._update():
+                for refusal in look():
                     self._say(f"Not used: {refusal}")
             except Exception:  # the scheduler is gone, or a worker went while it was asked
                 if self._client.status != "running":
                     return
 
-    def _update(self) -> list[str]:
-        """Take note of workers that have gone or come; why some of the latter are refused."""
-        there = self._client.scheduler_info(n_workers=-1)["workers"]
+    def _there(self) -> dict[str, dict[str, Any]]:
+        return self._client.scheduler_info(n_workers=-1)["workers"]
+
+    def _let_go(self) -> list[str]:
+        """Take note of workers that have gone."""
+        there = self._there()
         with self._lock:
             gone = {own for own in self._members.values() if there.get(own.address, {}).get("id") != own.id}
             for member in gone:
                 del self._members[member.address]
             self._places = {name: own for name, own in self._places.items() if own not in gone}
+        return []
+
+    def _let_in(self) -> list[str]:
+        """Take note of workers that have come; why some of them are refused."""
+        there = self._there()
+        with self._lock:
             known = {member.id for member in self._members.values()} | self._refused
         new = {address: one for address, one in there.items() if one["id"] not in known}
         if not new:

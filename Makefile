@@ -15,7 +15,7 @@ run: $(VENV)/.run
 test: $(VENV)/.test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/python -m pytest -n auto
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
 
 environment: $(VENV)/.test
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bench import console
+from bench.cluster.connection import Tls, check, connected
 from bench.plan import (
     Refused,
     Request,
@@ -85,7 +86,9 @@ def main(
         typer.Option("--set", help="Any other part of the protocol: NAME=VALUE, again and again.", rich_help_panel=HOW),
     ] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
-    devices: Annotated[str, typer.Option(help="cpu, cuda, or cuda:0,1.", rich_help_panel=WHERE)] = "cpu",
+    devices: Annotated[
+        str | None, typer.Option(help="cpu, cuda, or cuda:0,1; by default cpu.", rich_help_panel=WHERE)
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -98,6 +101,19 @@ def main(
         float | None,
         typer.Option(help="Seconds that a cell may take at each of its two tries.", min=1, rich_help_panel=WHERE),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT, whose workers do the work.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    tls_ca_file: Annotated[
+        Path | None, typer.Option(help="Of a tls:// cluster; by default as Dask is configured.", rich_help_panel=WHERE)
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Likewise: this side's.", rich_help_panel=WHERE)] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Likewise: its key.", rich_help_panel=WHERE)] = None,
     out: Annotated[
         Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
     ] = Path("results"),
@@ -153,7 +169,8 @@ def main(
         request = Request(suite, preset, *named, numbers, changes | others, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
-        places = parse_devices(devices)
+        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing)
+        places = parse_devices(devices or "cpu")
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
@@ -173,7 +190,7 @@ def main(
     from bench.earlier import beside
     from bench.lock import locked
     from bench.results import Results
-    from bench.workload import surroundings, workload
+    from bench.workload import surroundings, workload, workload_elsewhere
 
     with _stops(out), nullcontext() if dry_run else locked(out):
         results = Results(out)
@@ -184,20 +201,25 @@ def main(
         if not fresh:
             console.show_beside(beside(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
-        around, measure = surroundings(places), None  # a CPU's work begins at once
-        if dry_run:
-            measure = outlook.measuring(console.err, data_dir, outlook.PATIENCE_SECONDS)
-        elif around.kind == "cuda":
-            measure = outlook.measuring(console.err, data_dir)  # a GPU's memory does not stretch
-        load = workload(todo, around, results.rows(), each=workers, measure=measure)
-        console.show_plan(protocol_of(request), wanted, todo, load.slots)
-        console.show_excluded(without)
-        if dry_run:
-            outlook.show(console.out, load)
-            return
-        results.note_missing(missing)
+        with _team(elsewhere if todo else None, todo, fetch=not dry_run) as team:
+            if team:
+                load = workload_elsewhere(todo, team.slots)
+            else:
+                around, measure = surroundings(places), None  # a CPU's work begins at once
+                if dry_run:
+                    measure = outlook.measuring(console.err, data_dir, outlook.PATIENCE_SECONDS)
+                elif around.kind == "cuda":
+                    measure = outlook.measuring(console.err, data_dir)  # a GPU's memory does not stretch
+                load = workload(todo, around, results.rows(), each=workers, measure=measure)
+            console.show_plan(protocol_of(request), wanted, todo, load.slots)
+            console.show_excluded(without)
+            if dry_run:
+                outlook.show(console.out, load)
+                return
+            results.note_missing(missing)
 
-        interrupted = _run(results, load, results.journal, data_dir, timeout) if todo else False
+            where = team or load.slots
+            interrupted = _run(results, load, where, results.journal, data_dir, timeout) if todo else False
         same = True
         if timing and not interrupted:
             interrupted, same = _time(results, wanted, around, data_dir, timeout)
@@ -233,13 +255,49 @@ def _stops(out: Path) -> Iterator[None]:
     raise typer.Exit(NOT_STORED)
 
 
-def _run(store, load, journal, data_dir: Path | None, timeout: float | None) -> bool:
+def _cluster_of(
+    address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool
+) -> tuple[str, Tls] | None:
+    """Where `--cluster` says that the work is to be done, checked against the options that say otherwise."""
+    if address is None:
+        if tls.given:
+            raise Refused(f"{', '.join(tls.given)} are for a cluster; name one with --cluster tls://HOST:PORT")
+        return None
+    for option, value in (("--devices", devices), ("--workers", workers)):
+        if value is not None:
+            raise Refused(
+                f"{option} {value} is for this machine, and --cluster {address} has its own workers, each with its "
+                f"device and threads; leave one of the two out"
+            )
+    if timing:
+        raise Refused("--timing is for this machine; run it without --cluster on the same results folder")
+    check(address, tls)
+    return address, tls
+
+
+@contextmanager
+def _team(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iterator:
+    """The team of a cluster, whose machines download the data that they lack if `fetch`; None for this machine."""
+    if elsewhere is None:
+        yield None
+        return
+    with connected(*elsewhere) as client:
+        from bench.cluster.team import Cluster, needs_of
+
+        team = Cluster(client, needs_of(todo, fetch), console.warn)
+        try:
+            yield team
+        finally:
+            team.end()
+
+
+def _run(store, load, where, journal, data_dir: Path | None, timeout: float | None) -> bool:
     """Whether Ctrl-C ended it."""
     from bench.attempt import NoProcess
     from bench.runner import run
 
     try:
-        return run(store, load.jobs(journal, data_dir), load.slots, timeout, load.weights)
+        return run(store, load.jobs(journal, data_dir), where, timeout, load.weights)
     except NoProcess as problem:
         console.show_no_process(problem)
         raise typer.Exit(NO_PROCESS) from None
@@ -257,7 +315,9 @@ def _time(results, wanted, around, data_dir: Path | None, timeout: float | None)
     timings = Timings(results)
     with TemporaryDirectory() as folder:  # for studies that know nothing yet, so that all of the search is timed
         load = workload(cells, around, results.rows(), each=1)
-        interrupted = _run(timings, load, lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, timeout)
+        interrupted = _run(
+            timings, load, load.slots, lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, timeout
+        )
     console.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed
 

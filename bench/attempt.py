@@ -34,6 +34,11 @@ class Crew:
             process = self._start(slot)
         return process, self._devices[slot]
 
+    def dismiss(self, slot: Slot) -> None:
+        """End the slot's process, which stops its call; the slot's next job gets a new one."""
+        if process := self._processes.get(slot):
+            process.end()
+
     def end(self) -> None:
         """End all processes, which stops their calls, and start no other."""
         with self._lock:
@@ -55,18 +60,15 @@ class Crew:
         raise NoProcess(f"{STARTS} processes for the slot {slot.name!r} ended before they could begin: {why}")
 
 
-HERE = Crew()  # for calls that come from another machine
-
-
 def attempt(
-    job: Job, slot: Slot, timeout: float | None = None, tell: Tell = lambda told: None, crew: Crew = HERE
+    job: Job, slot: Slot, crew: Crew, timeout: float | None = None, tell: Tell = lambda told: None
 ) -> list[Outcome]:
     """An outcome of each of the job's cells; the next job gets a new process unless all are "ok".
 
     Args:
+        crew: has the slot's process.
         timeout: wall-clock seconds for each cell; cells side by side have the sum of theirs.
         tell: is called now and then with how far the job is.
-        crew: has the slot's process.
 
     Raises `NoProcess`, `Stopped` or `bench.storage.NotStored`.
     """

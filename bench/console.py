@@ -33,6 +33,11 @@ def say(text: str) -> None:
     out.print(escape(text))
 
 
+def warn(text: str) -> None:
+    """A line about something that may be wrong, while the run goes on."""
+    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
+
+
 def show_refusal(text: str) -> None:
     """Why nothing was done."""
     err.print(f"[red]Refused:[/] {escape(text)}", soft_wrap=True)

@@ -42,12 +42,11 @@ def show(console: Console, load: Workload) -> None:
         table.add_row(*map(escape, row))
     console.print(table)
     slots, seconds = load.slots, [one.seconds for one in load.estimates]
-    share = f"{load.free_bytes / len(slots) * _devices(slots) / MIB:,.0f} MiB"
-    console.print(
-        f"{len(slots)} slot(s): {escape(', '.join(slot.name for slot in slots))}; a thread and {share} of free memory "
-        "for each",
-        soft_wrap=True,
-    )
+    each = ""
+    if load.free_bytes is not None:
+        share = f"{load.free_bytes / len(slots) * _devices(slots) / MIB:,.0f} MiB"
+        each = f"; a thread and {share} of free memory for each"
+    console.print(f"{len(slots)} slot(s): {escape(', '.join(slot.name for slot in slots))}{each}", soft_wrap=True)
     if None in seconds:
         console.print("How long it takes is not known: nothing like it has run here, and no probe succeeded.")
     if None in seconds or not seconds:

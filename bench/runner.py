@@ -15,7 +15,7 @@ from bench.cells import Cell
 from bench.console import err
 from bench.pack import Job
 from bench.progress import Told
-from bench.scheduler import run_jobs
+from bench.scheduler import Team, run_jobs
 from bench.slots import Slot
 from bench.storage import NotStored
 from bench.suites import SUITES
@@ -34,11 +34,11 @@ class Store(Protocol):
 def run(
     store: Store,
     jobs: Sequence[Job],
-    slots: Sequence[Slot],
+    where: Sequence[Slot] | Team,
     timeout: float | None = None,
     weights: Mapping[Cell, float] | None = None,
 ) -> bool:
-    """Run jobs on slots and store their cells; True if Ctrl-C ended it.
+    """Run jobs on slots of this machine, or by a team, and store their cells; True if Ctrl-C ended it.
 
     The first Ctrl-C lets the jobs that run come to their end, the second drops them. `timeout` is in seconds per cell.
     `weights` are how long cells take, in any unit, from which follows how much is left; by default their work.
@@ -56,7 +56,7 @@ def run(
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         board = Board(progress, jobs, weights)
-        outcomes = run_jobs(jobs, slots, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
+        outcomes = run_jobs(jobs, where, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
         try:
             with _first_ctrl_c(stop, board.interrupted), closing(outcomes):
                 for outcome in outcomes:

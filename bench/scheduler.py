@@ -2,15 +2,17 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
-from threading import Event
+from queue import PriorityQueue
+from threading import Event, Semaphore
+from typing import Protocol
 
 from joblib import Parallel, delayed
 
 from bench.attempt import Crew, attempt
 from bench.pack import Job
-from bench.progress import Told
+from bench.progress import Tell, Told
 from bench.slots import Slot
 from bench.supervisor import Stopped
 from bench.worker import Outcome
@@ -18,9 +20,57 @@ from bench.worker import Outcome
 Done = tuple[Job, list[Outcome]]
 
 
+class Team(Protocol):
+    """Slots, which may come and go, and who runs jobs there.
+
+    Attributes:
+        width: how many jobs may run at a time, at most.
+    """
+
+    width: int
+
+    def take(self, stop: Event) -> Slot:
+        """Wait for a slot that is free, which is taken then. Raises `Stopped` once `stop` is set or all is ended."""
+
+    def release(self, slot: Slot) -> None:
+        """The slot is free again."""
+
+    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[Outcome]:
+        """An outcome of each of the job's cells, as of `bench.attempt.attempt`."""
+
+    def end(self) -> None:
+        """End what runs, which raises `Stopped` there, and begin nothing else."""
+
+
+class Here:
+    """A `Team` of slots of this machine; the first that are free are taken first."""
+
+    def __init__(self, slots: Sequence[Slot]):
+        self.width, self._slots, self._crew = len(slots), slots, Crew()
+        self._free: PriorityQueue[int] = PriorityQueue()
+        for number in range(len(slots)):
+            self._free.put(number)
+
+    def take(self, stop: Event) -> Slot:
+        number = self._free.get()
+        if stop.is_set():
+            self._free.put(number)
+            raise Stopped
+        return self._slots[number]
+
+    def release(self, slot: Slot) -> None:
+        self._free.put(self._slots.index(slot))
+
+    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[Outcome]:
+        return attempt(job, slot, self._crew, timeout, tell)
+
+    def end(self) -> None:
+        self._crew.end()
+
+
 def run_jobs(
     jobs: Sequence[Job],
-    slots: Sequence[Slot],
+    where: Sequence[Slot] | Team,
     *,
     timeout: float | None = None,
     tell: Callable[[Job, Told], None] = lambda job, told: None,
@@ -34,7 +84,7 @@ def run_jobs(
 
     Args:
         jobs: whose cells are to be run.
-        slots: where; each runs one job at a time.
+        where: slots of this machine, or a team; each slot runs one job at a time.
         timeout: wall-clock seconds that each cell is given at each try, cells of a job together; None for no limit.
         tell: is called, from other threads, when a job begins and then at most once a second.
         again: is called with the outcome of the first try of a cell that is to have a second.
@@ -42,58 +92,55 @@ def run_jobs(
 
     Raises `bench.attempt.NoProcess` where processes cannot start, and `bench.storage.NotStored`.
     """
-    crew, stop = Crew(), stop or Event()
-    dispatch = partial(_dispatch, crew=crew, timeout=timeout, tell=tell, stop=stop)
+    team = Here(where) if isinstance(where, Sequence) else where
+    dispatch = partial(_dispatch, team=team, timeout=timeout, tell=tell, stop=stop or Event())
     starved, suspects = [], []
     try:
-        for job, outcomes in dispatch(jobs, slots):
+        for job, outcomes in dispatch(jobs, team.width):
             for alone, outcome in zip(job.alone(), outcomes, strict=True):
                 if outcome.row["status"] == "ok":
                     yield outcome
                 else:
                     again(outcome)
                     (starved if _may_have_lacked_memory(outcome) else suspects).append(_anew(alone, outcome))
-        for second, places in ((suspects, slots), (starved, slots[:1])):
-            for _, outcomes in dispatch(second, places):
+        for second, together in ((suspects, team.width), (starved, 1)):
+            for _, outcomes in dispatch(second, together):
                 yield from outcomes
     finally:
-        crew.end()
+        team.end()
 
 
 def _dispatch(
     jobs: Sequence[Job],
-    slots: Sequence[Slot],
+    at_once: int,
     *,
-    crew: Crew,
+    team: Team,
     timeout: float | None,
     tell: Callable[[Job, Told], None],
     stop: Event,
 ) -> Iterator[Done]:
     """Every job with its outcomes, as they end; a job that was stopped, or never begun, is left out."""
-    waiting, free = deque(jobs), SimpleQueue()
-    for slot in slots:
-        free.put(slot)
+    at_once = min(at_once, max(1, len(jobs)))
+    waiting, room = deque(jobs), Semaphore(at_once)
 
     def next_on_a_free_slot() -> Done | None:
-        slot = free.get()
-        try:
-            if stop.is_set():
-                return None
-            job = waiting.popleft()  # only now, so that jobs begin in their order whichever thread gets the slot
-            tell(job, Told(0.0))
-            return job, attempt(job, slot, timeout, partial(tell, job), crew)
-        except Stopped:
-            return None
-        finally:
-            free.put(slot)
+        with room, suppress(Stopped):
+            slot = team.take(stop)
+            try:
+                job = waiting.popleft()  # only now, so that jobs begin in their order whichever thread gets the slot
+                tell(job, Told(0.0))
+                return job, team.attempt(job, slot, timeout, partial(tell, job))
+            finally:
+                team.release(slot)
+        return None
 
-    # One thread more than slots, which waits for the first that becomes free.
-    pool = Parallel(n_jobs=len(slots) + 1, backend="threading", return_as="generator_unordered")
+    # One thread more than jobs at once, which waits for the first slot that becomes free.
+    pool = Parallel(n_jobs=at_once + 1, backend="threading", return_as="generator_unordered")
     found = pool(delayed(next_on_a_free_slot)() for _ in jobs)
     try:
         yield from filter(None, found)
     except BaseException:
-        crew.end()
+        team.end()
         deque(found, maxlen=0)  # jobs that are left end at once, and so do the threads
         raise
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from bench.calibration import Calibrations
 from bench.cells import Cell
-from bench.estimates import Estimate, Estimates
+from bench.estimates import GUESSED, Estimate, Estimates
 from bench.machine import this_machine
-from bench.packing import packs, rows_of, slots_per_device, stack_rows
+from bench.packing import ROOM, packs, rows_of, slots_per_device, stack_rows
 from bench.provenance import host
 from bench.slots import Slot, slots_on
 
@@ -30,14 +30,14 @@ class Workload(NamedTuple):
     packs: the cells of each job, in the order in which jobs begin.
     rows: the most rows of each job's stacks.
     estimates: of each job.
-    free_bytes: of memory, of the device that has the least.
+    free_bytes: of memory, of the device that has the least; None where that is not known.
     """
 
     slots: list[Slot]
     packs: list[tuple[Cell, ...]]
     rows: list[int]
     estimates: list[Estimate]
-    free_bytes: int
+    free_bytes: int | None
 
     @property
     def weights(self) -> dict[Cell, float] | None:
@@ -141,6 +141,14 @@ def workload(
         [one for _, one in longest],
         around.free_bytes,
     )
+
+
+def workload_elsewhere(todo: Sequence[Cell], slots: Sequence[Slot]) -> Workload:
+    """What is to be done about cells on slots of other machines, of which neither times nor memory are known."""
+    kind = slots[0].device
+    longest = sorted(packs(todo, kind, len(slots)), key=lambda pack: -sum(cell.work for cell in pack))
+    unknown = Estimate(None, None, GUESSED)
+    return Workload(list(slots), longest, [ROOM[kind].rows] * len(longest), [unknown] * len(longest), None)
 
 
 def _length(packed: tuple[Sequence[Cell], int], estimate: Estimate) -> float:

@@ -49,6 +49,17 @@ class Hang(MAP):
         time.sleep(600)
 
 
+class HangOnce(Hang):
+    name = "hang-once"
+
+    def init(self, problem, hparams, noise):
+        mark = Path(__file__).with_name("hung")
+        if not mark.exists():
+            mark.touch()
+            return super().init(problem, hparams, noise)
+        return MAP.init(self, problem, hparams, noise)
+
+
 class Raise(MAP):
     name = "raise"
 

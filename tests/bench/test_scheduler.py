@@ -32,7 +32,7 @@ class Attempts:
     def __init__(self, ends: dict[int, list[dict]]):
         self.ends, self.seen, self.lock = ends, [], threading.Lock()
 
-    def __call__(self, job, slot, timeout, tell, crew):
+    def __call__(self, job, slot, crew, timeout, tell):
         with self.lock:
             self.seen.append((tuple(cell.split for cell in job.cells), slot.name, timeout))
             ends = [self.ends.get(cell.split, []) for cell in job.cells]
@@ -148,7 +148,7 @@ def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
 def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
     both_run, begun = threading.Barrier(2), []
 
-    def attempt(job, slot, timeout, tell, crew):
+    def attempt(job, slot, crew, timeout, tell):
         if crew._ended:
             raise Stopped
         begun.append(job.cells[0].split)

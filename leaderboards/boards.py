@@ -208,7 +208,7 @@ def _what_keeps_apart(published: pd.DataFrame, means: dict, sources: Sources) ->
             found.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))
     found.pop("", None)
     parts = [f"{reason} (source {', '.join(map(str, sorted(numbers)))})" for reason, numbers in found.items()]
-    return f"Δ is not of like with like: {'; '.join(parts)}." if parts else ""
+    return f"Differences to published numbers are not of like with like: {'; '.join(parts)}." if parts else ""
 
 
 def _how_ties_were_told(standings: pd.DataFrame) -> str:

@@ -20,17 +20,19 @@ from bench.storage import NotStored
 from bench.suites import SUITES
 from bench.worker import Outcome
 
+POLL_SECONDS = 0.1
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
 
 
 def run(results: Results, jobs: Sequence[Job], slots: Sequence[Slot], timeout: float | None = None) -> bool:
     """Run jobs on slots and store their cells; True if Ctrl-C ended it.
 
-    The first Ctrl-C lets the jobs that run come to their end, the second drops them. `timeout` is in seconds per cell.
+    The first Ctrl-C lets the jobs that run come to their end; the second drops them, and raises KeyboardInterrupt.
+    `timeout` is in seconds per cell.
 
     Raises `bench.storage.NotStored` and `bench.attempt.NoProcess`; what was finished before is stored.
     """
-    stop, dropped = Event(), False
+    stop = Event()
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -48,11 +50,11 @@ def run(results: Results, jobs: Sequence[Job], slots: Sequence[Slot], timeout: f
                     _store(results, outcome)
                     board.finished(outcome)
         except KeyboardInterrupt:
-            dropped = True
-        if dropped or stop.is_set():
-            board.ended(dropped)
-            return True
-    return False
+            board.ended(dropped=True)
+            raise
+        if stop.is_set():
+            board.ended(dropped=False)
+    return stop.is_set()
 
 
 def _store(results: Results, outcome: Outcome) -> None:
@@ -76,13 +78,13 @@ def _first_ctrl_c(stop: Event, announce: Callable[[], None]) -> Iterator[None]:
 
     def wait_and_announce() -> None:
         # In a thread: a handler may interrupt the very printing that it would have to wait for.
-        stop.wait()
-        if not over.is_set():
-            announce()
+        while not over.wait(POLL_SECONDS):
+            if stop.is_set():
+                announce()
+                return
 
     over = Event()
-    announcer = Thread(target=wait_and_announce, daemon=True)
-    announcer.start()
+    Thread(target=wait_and_announce, daemon=True).start()
     signal.signal(signal.SIGINT, handler)
     try:
         yield

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 
 # Attributes that the first results did not have.
 LATER = {
@@ -115,7 +116,7 @@ class Protocol:
         """What `datasets.weights` calls the weights that networks start from; None for random ones."""
         return None if self.start == "random" else f"{self.network}-{self.start}"
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Eight hexadecimal digits that tell one protocol from another."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:8]

@@ -1,0 +1,105 @@
+"""What running cells costs besides the cells: `python -m bench.overhead`.
+
+    python -m bench.overhead --jobs 1000        # how long slots wait, and what the driver computes
+    python -m bench.overhead --scan 10000       # how long a resumed run looks at what is finished
+
+The cells of the first are as small as can be: one trial of MAP, a few minibatches. Of the second they are written here.
+"""
+
+import time
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from bench.cells import Cell
+from bench.protocol import Protocol
+
+TRIVIAL = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
+N_SPLITS = 10
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+def trivial_cells(count: int) -> list[Cell]:
+    """So many different cells."""
+    return [
+        Cell("uci", "diabetes", "map", number % N_SPLITS, "trivial", TRIVIAL, seed=number // N_SPLITS)
+        for number in range(count)
+    ]
+
+
+@app.command()
+def main(
+    jobs: Annotated[int, typer.Option(help="Trivial cells to run, one a job.", min=0)] = 0,
+    scan: Annotated[int, typer.Option(help="Finished cells to look at.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that run the jobs.", min=1)] = 2,
+) -> None:
+    """Measure what running cells costs besides the cells."""
+    if not jobs and not scan:
+        raise typer.BadParameter("say what to measure: --jobs 1000, --scan 10000")
+    with TemporaryDirectory() as folder:
+        if jobs:
+            typer.echo(_of_jobs(Path(folder) / "jobs", jobs, workers))
+        if scan:
+            typer.echo(_of_scan(Path(folder) / "scan", scan))
+
+
+def _of_jobs(folder: Path, count: int, workers: int) -> str:
+    from bench.pack import Job
+    from bench.results import Results
+    from bench.scheduler import run_jobs
+    from bench.slots import slots_on
+
+    results = Results(folder)
+    jobs = [Job((cell,), (results.journal(cell),), None) for cell in trivial_cells(count + workers)]
+    busy, n_measured = 0.0, 0
+    with closing(run_jobs(jobs, slots_on(["cpu"], workers))) as outcomes:
+        for number, outcome in enumerate(outcomes, start=1):
+            results.write(outcome.cell, outcome.row, outcome.tables)
+            if number == workers:  # by now every process has been started
+                started, computing = time.perf_counter(), time.process_time()
+            elif number > workers:
+                busy, n_measured = busy + outcome.row["elapsed_seconds"], n_measured + 1
+    seconds, computed = time.perf_counter() - started, time.process_time() - computing
+    return (
+        f"{n_measured} jobs on {workers} slots: {seconds:.1f} s, {busy / n_measured * 1000:.1f} ms a job; slots waited "
+        f"{1 - busy / workers / seconds:.1%} of it, the driver computed {computed / n_measured * 1000:.1f} ms a job, "
+        f"{computed / workers / seconds:.1%}"
+    )
+
+
+def _of_scan(folder: Path, count: int) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from bench.pack import End
+    from bench.schema import CELLS
+    from bench.worker import row_of_the_lost
+
+    cells = trivial_cells(count)
+    row = row_of_the_lost(cells[0], "cpu", End("failed", "made up"), 0.0)
+    for cell in cells:
+        path = folder / "cells" / f"{cell.key}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = row | {"split": cell.split, "seed": cell.seed}
+        pq.write_table(pa.Table.from_pylist([own], schema=CELLS), path, use_dictionary=False, write_statistics=False)
+    first, then = (_look(folder, cells) for _ in range(2))
+    return f"{count} finished cells: {then} to look at; the first time, without an index, {first}"
+
+
+def _look(folder: Path, cells: list[Cell]) -> str:
+    from bench.results import Results
+
+    started, computing = time.perf_counter(), time.process_time()
+    results = Results(folder)
+    results.mend()
+    if not all(map(results.has, cells)):
+        raise RuntimeError("cells that were written are not found")
+    return f"{time.perf_counter() - started:.2f} s ({time.process_time() - computing:.2f} s of computing)"
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,19 @@
+"""The measurement of overhead measures something; how much is never asserted."""
+
+import re
+
+from typer.testing import CliRunner
+
+from bench.overhead import app
+
+
+def test_a_scan_finds_what_was_written_and_tells_both_times():
+    done = CliRunner().invoke(app, ["--scan", "7"])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^7 finished cells: \d.* to look at; the first time, without an index, \d", done.output)
+
+
+def test_nothing_to_measure_is_refused():
+    done = CliRunner().invoke(app, [])
+    assert done.exit_code == 2
+    assert "--jobs 1000, --scan 10000" in done.output

@@ -182,11 +182,19 @@ def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, 
     assert not (tmp_path / "r").exists()
 
 
-def test_dry_run_shows_the_plan_and_does_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.outlook.measuring", lambda *arguments: None)  # which has tests of its own
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    """Runs the command in this process, which has imported everything already, in an empty folder and without data."""
     monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("BENCH_CALIBRATION_DIR", str(tmp_path / "calibrations"))
-    done = CliRunner().invoke(front_door.app, ["--dry-run", "--preset", "paper", "--out", str(tmp_path / "r")])
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(front_door.app, list(arguments))
+
+
+def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
+    monkeypatch.setattr("bench.outlook.measuring", lambda *arguments: None)  # which has tests of its own
+    done = invoke("--dry-run", "--preset", "paper", "--out", "r")
     assert done.exit_code == 0
     here = [name for name in methods.names() if "uci" in methods.get(name).suites]
     assert f"diabetes: {len(here)} methods x 20 splits" in done.stdout
@@ -197,39 +205,37 @@ def test_dry_run_shows_the_plan_and_does_nothing(tmp_path, monkeypatch):
     assert not (tmp_path / "r").exists()
 
 
-def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(run_all, tmp_path):
-    arguments = ("--methods", "map", "--splits", "0-1", "--out", "r", *TINY)
+def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(invoke, tmp_path):
     for _ in range(2):  # the second time from what was kept
-        done = run_all("--dry-run", *arguments)
-        assert done.returncode == 0, done.stderr
+        done = invoke("--dry-run", "--methods", "map", "--splits", "0-1", "--out", "r", *TINY)
+        assert done.exit_code == 0, done.stderr
         assert re.search(r"diabetes +2 +[12] +[0-9.]+ s +[0-9,]+ MiB +probe", done.stdout)
         assert re.search(r"About .* in all", done.stdout)
+        assert len(list((tmp_path / "calibrations").iterdir())) == 1
     assert not (tmp_path / "r").exists()
-    assert len(list((tmp_path / "calibrations").iterdir())) == 1
-    run_all(*arguments)
-    assert re.search(r"diabetes .* earlier runs", run_all("--dry-run", "--fresh", *arguments).stdout)
 
 
-def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(run_all, tmp_path):
+def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
-    assert run_all(*arguments).returncode == 0
+    assert invoke(*arguments).exit_code == 0
     before = rows(tmp_path / "r")
     assert not before["exclusive"].any()  # side by side in one job
     assert "No times" in (tmp_path / "r/html/index.html").read_text()
-    timed = run_all("--timing", *arguments)
-    assert timed.returncode == 0, timed.stderr
+    timed = invoke("--timing", *arguments)
+    assert timed.exit_code == 0, timed.stderr
     assert "Timing pass: 1 cell(s) again" in timed.stdout
     (timing,) = pd.read_parquet(tmp_path / "r/timings").to_dict("records")
     assert (timing["method"], timing["split"]) == ("map", 0)
     assert timing["fit_seconds"] > 0
     assert "one cell alone" in (tmp_path / "r/html/index.html").read_text()
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), before)
-    assert "every method that has finished has its times already" in run_all("--timing", *arguments).stdout
+    assert "every method that has finished has its times already" in invoke("--timing", *arguments).stdout
+    assert re.search(r"diabetes .* earlier runs", invoke("--dry-run", "--fresh", *arguments).stdout)
 
 
-def test_results_of_other_data_are_refused_and_of_other_code_told(run_all, tmp_path):
+def test_results_of_other_data_are_refused_and_of_other_code_told(invoke, tmp_path):
     arguments = ("--methods", "map", "--splits", "0", "--out", "r", *TINY)
-    assert run_all(*arguments).returncode == 0
+    assert invoke(*arguments).exit_code == 0
     (path,) = (tmp_path / "r/cells").rglob("*.parquet")
     cell = pq.read_table(path)
 
@@ -238,16 +244,16 @@ def test_results_of_other_data_are_refused_and_of_other_code_told(run_all, tmp_p
         pq.write_table(cell.set_column(place, cell.schema.field(name), pa.array([value])), path)
 
     stored_with("code_revision", "0" * 40)
-    told = run_all(*arguments)
-    assert told.returncode == 0
+    told = invoke(*arguments)
+    assert told.exit_code == 0
     assert "another code revision stand beside these: 1 of 000000000000" in told.stderr
     stored_with("data_sha256", "0" * 64)
     for others in ((), ("--dry-run",)):
-        refused = run_all(*arguments, *others)
-        assert refused.returncode == 2
+        refused = invoke(*arguments, *others)
+        assert refused.exit_code == 2
         assert "1 cells of diabetes" in refused.stderr
         assert "--fresh" in refused.stderr
-    assert run_all("--fresh", *arguments).returncode == 0
+    assert invoke("--fresh", *arguments, "--dry-run").exit_code == 0
 
 
 def test_help_and_list_import_no_torch(run_all):

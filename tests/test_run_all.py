@@ -167,6 +167,10 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--sampler", "tep"], "must be one of random, tpe"),
         (["--devices", "gpu"], "write cpu, cuda, or cuda:0,1"),
         (["--methods", ","], "--methods names nothing"),
+        (["--cluster", "tcp://h:1", "--workers", "2"], "--workers 2 is for this machine"),
+        (["--cluster", "tcp://h:1", "--devices", "cuda"], "--devices cuda is for this machine"),
+        (["--cluster", "h"], "write tcp://HOST:PORT or tls://HOST:PORT"),
+        (["--tls-cert", "cert.pem"], "--tls-cert is for a cluster"),
     ],
 )
 def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, complaint):

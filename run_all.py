@@ -151,6 +151,7 @@ def main(
         console.show_lists(data_dir)
         return
     try:
+        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing)
         said = {
             "trials": trials,
             "folds": folds,
@@ -169,7 +170,6 @@ def main(
         request = Request(suite, preset, *named, numbers, changes | others, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
-        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing)
         places = parse_devices(devices or "cpu")
         chosen = chosen_splits(request, chosen_datasets(request))
         here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
@@ -194,9 +194,7 @@ def main(
 
     with _stops(out), nullcontext() if dry_run else locked(out):
         results = Results(out)
-        if fresh and not dry_run and (aside := results.put_aside()):
-            console.say(f"Old results moved to {aside}")
-        if not dry_run:
+        if not (dry_run or fresh):
             console.show_strange(results.mend())
         if not fresh:
             console.show_beside(beside(results.rows(), wanted, data_dir))
@@ -216,6 +214,8 @@ def main(
             if dry_run:
                 outlook.show(console.out, load)
                 return
+            if fresh and (aside := results.put_aside()):  # not before a cluster can be had
+                console.say(f"Old results moved to {aside}")
             results.note_missing(missing)
 
             where = team or load.slots
@@ -261,13 +261,13 @@ def _cluster_of(
     """Where `--cluster` says that the work is to be done, checked against the options that say otherwise."""
     if address is None:
         if tls.given:
-            raise Refused(f"{', '.join(tls.given)} are for a cluster; name one with --cluster tls://HOST:PORT")
+            raise Refused(f"{next(iter(tls.given))} is for a cluster; name one with --cluster tls://HOST:PORT")
         return None
     for option, value in (("--devices", devices), ("--workers", workers)):
         if value is not None:
             raise Refused(
                 f"{option} {value} is for this machine, and --cluster {address} has its own workers, each with its "
-                f"device and threads; leave one of the two out"
+                "device and threads; leave one of the two out"
             )
     if timing:
         raise Refused("--timing is for this machine; run it without --cluster on the same results folder")

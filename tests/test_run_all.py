@@ -172,6 +172,11 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--methods", ","], "--methods names nothing"),
         (["--set", "smaples=3"], "setting 'smaples' is unknown; did you mean 'samples'?"),
         (["--set", "epochs=3", "--epochs", "4"], "--set epochs=... and --epochs say the same thing"),
+        (["--cluster", "tcp://h:1", "--workers", "2"], "--workers 2 is for this machine"),
+        (["--cluster", "tcp://h:1", "--devices", "cuda"], "--devices cuda is for this machine"),
+        (["--cluster", "h"], "write tcp://HOST:PORT or tls://HOST:PORT"),
+        (["--tls-cert", "cert.pem"], "--tls-cert is for a cluster"),
+        (["--cluster", "tcp://h:1", "--timing"], "--timing is for this machine"),
     ],
 )
 def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, complaint):

@@ -10,6 +10,7 @@ import pickle
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -68,7 +69,7 @@ def lacking(needs: Needs) -> list[str]:
     problems = [f"data set {one.dataset}: {one.reason}. To have it: {one.remedy}" for one in missing]
     for suite, dataset, method in needs.wanted:
         kind = SUITES[suite].kind
-        if method not in kind.names() and ":" not in method:
+        if method.rpartition(":")[2] not in kind.names():
             problems.append(f"method {method} is not installed. To have it: install its package there")
         if found := kind.lacks(dataset):
             problems.append(f"{dataset}: {found[0]}. To have it: {found[1]}")
@@ -96,7 +97,7 @@ def execute(order: Order) -> Delivery:
         for journal, content in zip(journals, order.studies, strict=True):
             if content is not None:
                 journal.write_bytes(content)
-        here = type(job)(**(vars(job) | {"journals": journals, "data_dir": None}))
+        here = replace(job, journals=journals, data_dir=None)
         outcomes = attempt(here, order.slot, crew, order.timeout, tell)
         return Delivery(pickle.dumps(outcomes), read(journals))
 

@@ -75,9 +75,12 @@ class Cluster:
             with suppress(Empty):
                 name, member = self._free.get(timeout=POLL_SECONDS)
                 with self._lock:
-                    if self._places.get(name) == member:  # and neither lost nor come again under its old address
+                    if self._places.get(name) != member:  # it is lost, though another may have its name
+                        continue
+                    if not stop.is_set():
                         self._taken[name] = member
                         return member.slot(name, self._members)
+                self._free.put((name, member))
             if not self._places and time.monotonic() - idle > 10 * POLL_SECONDS:
                 idle = float("inf")
                 self._say("No worker is left; waiting for others. Ctrl-C ends the run.")

@@ -147,7 +147,7 @@ def _dispatch(
 
 def _may_have_lacked_memory(outcome: Outcome) -> bool:
     name, error = outcome.row["error_class"] or "", outcome.row["error"] or ""
-    return name in ("SIGKILL", "MemoryError") or name.endswith("OutOfMemoryError") or "can't allocate memory" in error
+    return name == "SIGKILL" or name.endswith("MemoryError") or "can't allocate memory" in error
 
 
 def _anew(job: Job, outcome: Outcome) -> Job:

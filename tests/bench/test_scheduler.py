@@ -103,6 +103,7 @@ def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
     [
         {"error_class": "SIGKILL", "error": "killed"},
         {"error_class": "MemoryError", "error": "no memory"},
+        {"error_class": "numpy._core._exceptions._ArrayMemoryError", "error": "Unable to allocate"},
         {"error_class": "torch.OutOfMemoryError", "error": "CUDA out of memory"},
         {"error_class": "RuntimeError", "error": "DefaultCPUAllocator: can't allocate memory: you tried"},
     ],

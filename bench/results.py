@@ -104,7 +104,7 @@ class Results:
         aside.mkdir(parents=True)
         for path in present:
             path.rename(aside / path.name)
-        self.__dict__.pop("_index", None)
+        vars(self).pop("_index", None)  # what it tells of lies elsewhere now
         return aside
 
     @cached_property

@@ -21,6 +21,7 @@ from bench.storage import NotStored
 from bench.suites import SUITES
 from bench.worker import Outcome
 
+POLL_SECONDS = 0.1
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
 
 
@@ -40,12 +41,13 @@ def run(
 ) -> bool:
     """Run jobs on slots and store their cells; True if Ctrl-C ended it.
 
-    The first Ctrl-C lets the jobs that run come to their end, the second drops them. `timeout` is in seconds per cell.
-    `weights` are how long cells take, in any unit, from which follows how much is left; by default their work.
+    The first Ctrl-C lets the jobs that run come to their end; the second drops them, and raises KeyboardInterrupt.
+    `timeout` is in seconds per cell. `weights` are how long cells take, in any unit, from which follows how much is
+    left; by default their work.
 
     Raises `bench.storage.NotStored` and `bench.attempt.NoProcess`; what was finished before is stored.
     """
-    stop, dropped = Event(), False
+    stop = Event()
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -63,11 +65,11 @@ def run(
                     _store(store, outcome)
                     board.finished(outcome)
         except KeyboardInterrupt:
-            dropped = True
-        if dropped or stop.is_set():
-            board.ended(dropped)
-            return True
-    return False
+            board.ended(dropped=True)
+            raise
+        if stop.is_set():
+            board.ended(dropped=False)
+    return stop.is_set()
 
 
 def _store(store: Store, outcome: Outcome) -> None:
@@ -91,13 +93,13 @@ def _first_ctrl_c(stop: Event, announce: Callable[[], None]) -> Iterator[None]:
 
     def wait_and_announce() -> None:
         # In a thread: a handler may interrupt the very printing that it would have to wait for.
-        stop.wait()
-        if not over.is_set():
-            announce()
+        while not over.wait(POLL_SECONDS):
+            if stop.is_set():
+                announce()
+                return
 
     over = Event()
-    announcer = Thread(target=wait_and_announce, daemon=True)
-    announcer.start()
+    Thread(target=wait_and_announce, daemon=True).start()
     signal.signal(signal.SIGINT, handler)
     try:
         yield

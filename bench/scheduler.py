@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Event
@@ -30,7 +31,7 @@ def run_jobs(
     """Run every job on the next slot that is free, in their order, and yield outcomes as they come.
 
     A cell that does not end "ok" is tried once more when all else is done: alone, in a new process, and if it may have
-    lacked memory while no other slot works. Its outcome is the second try's. Closing the iterator ends all processes.
+    lacked memory while no other slot works, with a quarter of the fits at a time. Its outcome is the second try's. Closing the iterator ends all processes.
 
     Args:
         jobs: whose cells are to be run.
@@ -53,7 +54,7 @@ def run_jobs(
                 else:
                     again(outcome)
                     (starved if _may_have_lacked_memory(outcome) else suspects).append(_anew(alone, outcome))
-        for second, places in ((suspects, slots), (starved, slots[:1])):
+        for second, places in ((suspects, slots), (list(map(_smaller, starved)), slots[:1])):
             for _, outcomes in dispatch(second, places):
                 yield from outcomes
     finally:
@@ -100,7 +101,12 @@ def _dispatch(
 
 def _may_have_lacked_memory(outcome: Outcome) -> bool:
     name, error = outcome.row["error_class"] or "", outcome.row["error"] or ""
-    return name in ("SIGKILL", "MemoryError") or name.endswith("OutOfMemoryError") or "can't allocate memory" in error
+    return name == "SIGKILL" or name.endswith("MemoryError") or "can't allocate memory" in error
+
+
+def _smaller(job: Job) -> Job:
+    """The job with a quarter of the fits at a time, which changes its memory and not its results."""
+    return replace(job, stack_rows=max(1, job.stack_rows // 4))
 
 
 def _anew(job: Job, outcome: Outcome) -> Job:

@@ -22,7 +22,7 @@ class NotStored(Exception):
 def write_atomically(content: bytes, path: Path) -> None:
     """Write a file under another name in the same folder and rename it, each safe from a failure of power."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.tmp")  # the same each time: a kill's leftover is written over
     try:
         with temporary.open("wb") as file:
             file.write(content)

@@ -63,7 +63,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     assert "diabetes" in (tmp_path / "page/index.html").read_text()
     for part, suffix in (("cells", "parquet"), ("predictions", "parquet"), ("studies", "jsonl")):
         assert len(list((tmp_path / "r" / part).rglob(f"*.{suffix}"))) == 4
-    assert not [path for path in (tmp_path / "r").rglob("*") if ".tmp" in path.name or path.suffix == ".running"]
+    assert not [path for path in (tmp_path / "r").rglob("*") if ".tmp" in path.name]
     cells = rows(tmp_path / "r")
     assert (cells["status"] == "ok").all()
     assert cells[["nmll", *REGRESSION]].notna().all().all()

@@ -1,5 +1,8 @@
 """Jobs on real processes: whatever happens to one, each of its cells has a row that says so."""
 
+import pickle
+from functools import partial
+
 import pyarrow as pa
 import pytest
 
@@ -102,3 +105,10 @@ def test_a_crew_that_has_ended_starts_nothing(job, crew):
     crew.end()
     with pytest.raises(Stopped):
         attempt(job("map", 0), ALONE, crew=crew)
+
+
+def test_an_attempt_can_be_sent_to_another_machine(job):
+    """Where joblib's dask backend makes it; it has its processes there."""
+    sent = pickle.loads(pickle.dumps(partial(attempt, job("map", 0, 1), SHARED, 60.0)))
+    assert sent.func is attempt
+    assert sent.args == (job("map", 0, 1), SHARED, 60.0)

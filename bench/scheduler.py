@@ -31,7 +31,8 @@ def run_jobs(
     """Run every job on the next slot that is free, in their order, and yield outcomes as they come.
 
     A cell that does not end "ok" is tried once more when all else is done: alone, in a new process, and if it may have
-    lacked memory while no other slot works, with a quarter of the fits at a time. Its outcome is the second try's. Closing the iterator ends all processes.
+    lacked memory while no other slot works, with a quarter of the fits at a time. Its outcome is the second try's.
+    Closing the iterator ends all processes.
 
     Args:
         jobs: whose cells are to be run.

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from queue import PriorityQueue
 from threading import Event, Semaphore
@@ -80,7 +81,8 @@ def run_jobs(
     """Run every job on the next slot that is free, in their order, and yield outcomes as they come.
 
     A cell that does not end "ok" is tried once more when all else is done: alone, in a new process, and if it may have
-    lacked memory while no other slot works. Its outcome is the second try's. Closing the iterator ends all processes.
+    lacked memory while no other slot works, with a quarter of the fits at a time. Its outcome is the second try's.
+    Closing the iterator ends all processes.
 
     Args:
         jobs: whose cells are to be run.
@@ -103,7 +105,7 @@ def run_jobs(
                 else:
                     again(outcome)
                     (starved if _may_have_lacked_memory(outcome) else suspects).append(_anew(alone, outcome))
-        for second, together in ((suspects, team.width), (starved, 1)):
+        for second, together in ((suspects, team.width), (list(map(_smaller, starved)), 1)):
             for _, outcomes in dispatch(second, together):
                 yield from outcomes
     finally:
@@ -148,6 +150,11 @@ def _dispatch(
 def _may_have_lacked_memory(outcome: Outcome) -> bool:
     name, error = outcome.row["error_class"] or "", outcome.row["error"] or ""
     return name == "SIGKILL" or name.endswith("MemoryError") or "can't allocate memory" in error
+
+
+def _smaller(job: Job) -> Job:
+    """The job with a quarter of the fits at a time, which changes its memory and not its results."""
+    return replace(job, stack_rows=max(1, job.stack_rows // 4))
 
 
 def _anew(job: Job, outcome: Outcome) -> Job:

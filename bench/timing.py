@@ -14,7 +14,8 @@ from bench.results import Results
 from bench.schema import METRICS, TIMINGS
 
 SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a repetition must give again
-TOLERANCE = 1e-6  # relative: a fit alone equals the same fit in a stack but for rounding
+# A fit alone equals the same fit in a stack but for rounding in single precision, which training makes larger.
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
 def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
@@ -73,7 +74,7 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
 
 def _alike(before: Any, now: Any) -> bool:
     if isinstance(before, float) and isinstance(now, float):
-        return isclose(before, now, rel_tol=TOLERANCE) or (before != before and now != now)
+        return isclose(before, now, rel_tol=RELATIVE, abs_tol=ABSOLUTE) or (before != before and now != now)
     return before == now
 
 

@@ -1,6 +1,7 @@
 """Jobs on slots: who is tried again, where and when; with attempts that cost nothing."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -113,6 +114,20 @@ def test_what_may_have_lacked_memory_is_tried_again_while_nothing_else_runs(atte
     assert set(statuses(run_jobs([job(number) for number in range(4)], SLOTS)).values()) == {"ok"}
     assert [splits for splits, _, _ in seen.seen[4:]] == [(2,), (0,), (1,)] or seen.splits[4:] == [(2,), (1,), (0,)]
     assert {slot for _, slot, _ in seen.seen[5:]} == {"one"}
+
+
+def test_and_with_a_quarter_of_the_fits_at_a_time(attempts, monkeypatch):
+    made = attempts(s0=[FAILED | {"error_class": "MemoryError"}], s1=[FAILED])
+    rows = {}
+
+    def recorded(job, *others):
+        rows.setdefault(job.cells[0].split, []).append(job.stack_rows)
+        return made(job, *others)
+
+    monkeypatch.setattr(scheduler, "attempt", recorded)
+    found = statuses(run_jobs([replace(job(0), stack_rows=150), replace(job(1), stack_rows=150)], SLOTS))
+    assert found == {0: "ok", 1: "ok"}
+    assert rows == {0: [150, 37], 1: [150, 150]}
 
 
 def test_what_diverged_is_tuned_anew_and_what_failed_is_resumed(attempts, tmp_path):

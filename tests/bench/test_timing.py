@@ -108,8 +108,8 @@ def test_a_repetition_that_fails_is_told(results):
     [
         ({}, []),
         ({"fit_seconds": 1.0, "exclusive": True}, []),
-        ({"nmll": 1.5 * (1 + 1e-9)}, []),
-        ({"nmll": 1.5 * (1 + 1e-5)}, [f"nmll 1.5, now {1.5 * (1 + 1e-5)}"]),
+        ({"nmll": 1.5001}, []),
+        ({"nmll": 1.5002}, ["nmll 1.5, now 1.5002"]),
         ({"rmse": None}, ["rmse 2.5, now None"]),
         ({"crps": 1.0}, ["crps None, now 1.0"]),
         ({"hparams": "{}"}, ['hparams {"lr": 0.1}, now {}']),
@@ -127,6 +127,11 @@ class Whole(dict):
 
     def __missing__(self, name: str) -> None:
         return None
+
+
+@pytest.mark.parametrize(("before", "now", "alike"), [(0.0, 1e-6, True), (1e-7, -1e-7, True), (0.0, 1e-4, False)])
+def test_near_zero_rounding_is_not_relative(before, now, alike):
+    assert (differences(Whole(row(nmll=before)), row(nmll=now)) == []) == alike
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])

@@ -245,9 +245,9 @@ def _time(results, wanted, around, data_dir: Path | None, timeout: float | None)
     console.show_timing(cells)
     if not cells:
         return False, True
-    timings = Timings(results)
+    timings = Timings(results, cells)
     with TemporaryDirectory() as folder:  # for studies that know nothing yet, so that all of the search is timed
-        load = workload(cells, around, results.rows(), each=1)
+        load = workload(cells, around, results.rows(), each=1).rehearsed()
         interrupted = _run(timings, load, lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, timeout)
     console.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed

@@ -312,12 +312,14 @@ def _time(results, wanted, around, data_dir: Path | None, timeout: float | None)
     console.show_timing(cells)
     if not cells:
         return False, True
-    timings = Timings(results)
+    timings = Timings(results, cells)
     with TemporaryDirectory() as folder:  # for studies that know nothing yet, so that all of the search is timed
-        load = workload(cells, around, results.rows(), each=1)
-        interrupted = _run(
-            timings, load, load.slots, lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, timeout
-        )
+        load = workload(cells, around, results.rows(), each=1).rehearsed()
+
+        def journal(cell) -> Path:
+            return Path(folder) / f"{cell.key}.jsonl"
+
+        interrupted = _run(timings, load, load.slots, journal, data_dir, timeout)
     console.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed
 

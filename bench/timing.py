@@ -37,18 +37,24 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
 class Timings:
     """Takes repeated cells in the place of a results folder, and keeps their times there if they gave the same numbers.
 
+    Args:
+        results: the folder.
+        cells: to be timed; others, which rehearse for them, are passed over.
+
     Attributes:
         differing: the cells that did not, and in what.
         failed: the cells that did not end "ok" this time, and how.
     """
 
-    def __init__(self, results: Results):
-        self._results = results
+    def __init__(self, results: Results, cells: Iterable[Cell]):
+        self._results, self._cells = results, frozenset(cells)
         self.differing: dict[Cell, list[str]] = {}
         self.failed: dict[Cell, str] = {}
 
     def write(self, cell: Cell, row: dict[str, Any], tables: Mapping[str, Any]) -> None:
         """Take a repeated cell's row."""
+        if cell not in self._cells:
+            return
         if row["status"] != "ok":
             self.failed[cell] = row["status"]
         elif found := differences(self._results.row(cell), row):

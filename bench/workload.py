@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,6 +47,19 @@ class Workload(NamedTuple):
             return None
         pairs = zip(self.packs, self.estimates, strict=True)
         return {cell: one.seconds / len(pack) for pack, one in pairs for cell in pack}
+
+    def rehearsed(self) -> Workload:
+        """The same with the shortest job on every slot before all others, under other seeds.
+
+        What a process does once, as importing and compiling, is then no part of the times of those.
+        """
+        last, count = self.packs[-1], len(self.slots)
+        first = [tuple(replace(cell, seed=cell.seed + 1 + number) for cell in last) for number in range(count)]
+        return self._replace(
+            packs=first + self.packs,
+            rows=[self.rows[-1]] * count + self.rows,
+            estimates=[self.estimates[-1]] * count + self.estimates,
+        )
 
     def jobs(self, journal: Callable[[Cell], Path], data_dir: Path | None) -> list[Job]:
         """The jobs; `journal` says where a cell's Optuna study is kept."""

@@ -72,7 +72,7 @@ def test_rows_that_do_not_know_are_due(results):
 
 def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results):
     cells = stored(results, (CELL, {}), (replace(CELL, split=1), {}))
-    timings = Timings(results)
+    timings = Timings(results, [CELL])
     timings.write(CELL, row(fit_seconds=0.25, exclusive=True), {})
     (kept,) = pq.read_table(results.timing(CELL), schema=TIMINGS).to_pylist()
     assert {name: kept[name] for name in ("dataset", "method", "split", "fit_seconds")} == {
@@ -87,9 +87,18 @@ def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results):
     assert Results(results.out).row(CELL)["fit_seconds"] == 9.0  # the stored row stays as it was
 
 
+def test_cells_that_rehearse_leave_nothing(results):
+    stored(results, (CELL, {}))
+    rehearsal = replace(CELL, seed=1)
+    timings = Timings(results, [CELL])
+    timings.write(rehearsal, row(rehearsal, nmll=9.0), {})
+    assert timings.differing == {}
+    assert not results.timing(CELL).exists()
+
+
 def test_other_numbers_are_told_and_their_times_are_not_kept(results):
     stored(results, (CELL, {}))
-    timings = Timings(results)
+    timings = Timings(results, [CELL])
     timings.write(CELL, row(nmll=1.6), {})
     assert timings.differing == {CELL: ["nmll 1.5, now 1.6"]}
     assert not results.timing(CELL).exists()
@@ -97,7 +106,7 @@ def test_other_numbers_are_told_and_their_times_are_not_kept(results):
 
 def test_a_repetition_that_fails_is_told(results):
     stored(results, (CELL, {}))
-    timings = Timings(results)
+    timings = Timings(results, [CELL])
     timings.write(CELL, row(status="timeout"), {})
     assert timings.failed == {CELL: "timeout"}
     assert not results.timing(CELL).exists()

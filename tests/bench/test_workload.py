@@ -108,6 +108,17 @@ def test_what_is_worth_a_probe_is_asked_for_and_then_known(plan):
     assert len(asked) == 1
 
 
+def test_the_shortest_job_rehearses_on_every_slot_as_other_cells(plan):
+    load = plan(cells(splits=1), CPU, {"map": COST, "vifa": replace(COST, setup=5.0)}, each=1)
+    rehearsed = load.rehearsed()
+    (shortest,) = load.packs[-1]
+    assert rehearsed.packs == [(replace(shortest, seed=1),), *load.packs]
+    assert len(rehearsed.jobs(lambda cell: cell.key, None)) == len(load.packs) + 1
+    assert rehearsed.weights[replace(shortest, seed=1)] == load.weights[shortest]
+    two = plan(cells(splits=1), CPU, each=2).rehearsed()
+    assert len({pack[0] for pack in two.packs[:2]}) == 2
+
+
 def test_no_work_is_no_jobs(plan):
     load = plan([], CPU)
     assert (load.packs, load.weights) == ([], {})

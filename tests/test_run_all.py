@@ -225,14 +225,14 @@ def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(
     assert invoke(*arguments).exit_code == 0
     before = rows(tmp_path / "r")
     assert not before["exclusive"].any()  # side by side in one job
-    assert "No times" in (tmp_path / "r/html/index.html").read_text()
+    assert "No times" in (tmp_path / "r/html/dataset-diabetes.html").read_text()
     timed = invoke("--timing", *arguments)
     assert timed.exit_code == 0, timed.stderr
     assert "Timing pass: 1 cell(s) again" in timed.stdout
     (timing,) = pd.read_parquet(tmp_path / "r/timings").to_dict("records")
     assert (timing["method"], timing["split"]) == ("map", 0)
     assert timing["fit_seconds"] > 0
-    assert "one cell alone" in (tmp_path / "r/html/index.html").read_text()
+    assert "one cell alone" in (tmp_path / "r/html/dataset-diabetes.html").read_text()
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), before)
     assert "every method that has finished has its times already" in invoke("--timing", *arguments).stdout
     assert re.search(r"diabetes .* earlier runs", invoke("--dry-run", "--fresh", *arguments).stdout)

@@ -278,7 +278,7 @@ def test_a_method_that_is_behind_is_shown_to_be(built):
 
 
 def test_a_board_has_the_main_metrics_of_its_task_and_the_rest_behind_a_switch(built, classification_run):
-    regression = {"nmll": 2.0, "rmse": 3.0, "coverage_90": 0.9, "fit_seconds": 1.0}
+    regression = {"nmll": 2.0, "rmse": 3.0, "coverage_90": 0.9, "fit_seconds": 1.0, "exclusive": True}
     site = built(regression, *classification_run)
     assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in site["dataset-digits-ood.html"].tables
     assert ["Method", "Brier", "Entropy", "OOD FPR95"] in site["dataset-digits-ood.html"].tables

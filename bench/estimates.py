@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 import datasets
-from bench.calibration import Calibrations, Cost
+from bench.calibration import Calibrations
 from bench.cells import Cell
+from bench.cost import Cost
 from bench.packing import ASSUMED, MIB, Need
 from bench.protocol import Protocol
 

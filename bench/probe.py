@@ -18,8 +18,8 @@ import psutil
 import torch
 
 import datasets
-from bench.calibration import Cost
 from bench.cells import Cell
+from bench.cost import Cost
 from bench.memory import peak_during
 from bench.pack import Job, Pack
 from bench.progress import Tell

@@ -6,8 +6,9 @@ import pytest
 
 import methods
 from bench import calibration
-from bench.calibration import Calibrations, Cost
+from bench.calibration import Calibrations
 from bench.cells import Cell
+from bench.cost import Cost
 from bench.packing import Need
 from bench.protocol import Protocol
 from bench.slots import Slot

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from bench.calibration import Calibrations, Cost
+from bench.calibration import Calibrations
 from bench.cells import Cell
+from bench.cost import Cost
 from bench.estimates import EARLIER, GUESSED, PROBED, RELATED, SCALED, Estimates, seconds_of
 from bench.index import REMEMBERED, TYPES
 from bench.packing import ASSUMED, MIB, Need

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from bench import workload as module
-from bench.calibration import Calibrations, Cost
+from bench.calibration import Calibrations
 from bench.cells import Cell, cells_of
+from bench.cost import Cost
 from bench.machine import Machine
 from bench.pack import Job
 from bench.packing import MIB

@@ -5,7 +5,7 @@
 Standard input brings pickled (function, arguments, limit in seconds or None). What becomes of a call goes out through
 what was standard output, pickled: ("told", x) for each x that the function gives to its `tell`, and then ("returned",
 value) or ("raised", exception). Whatever else is printed, by Python or by a library, goes to standard error, which the
-parent keeps as the log.
+parent keeps as the log; the line `BEGINS` there stands before what a call writes.
 """
 
 import faulthandler
@@ -18,6 +18,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
+
+BEGINS = b"\x1ea call begins\x1e"
 
 
 def main() -> None:
@@ -40,6 +42,7 @@ def main() -> None:
 
 
 def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
+    os.write(2, b"\n" + BEGINS + b"\n")
     function, arguments, limit = pickle.loads(call)
     if limit is not None:
         faulthandler.dump_traceback_later(limit)  # so that the log tells where a call hangs that is about to be killed

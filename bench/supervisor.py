@@ -13,6 +13,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
+from bench.child import BEGINS
+
 LOG_LINES, LINE_LENGTH = 150, 500  # where a call hangs is told in up to 100 lines
 GRACE_SECONDS = 1  # of a call whose time is up, in which the child writes where it is
 POLL_SECONDS = 1  # a process that the child has started may hold its pipe open after the child's death
@@ -84,7 +86,7 @@ class Supervised:
         return self._process.pid
 
     def log(self) -> str:
-        """The last `LOG_LINES` lines that it wrote since the latest call was sent; all of it once it has ended."""
+        """The last `LOG_LINES` lines that it wrote since the latest call began; all of it once it has ended."""
         return "\n".join(line.decode(errors="replace") for line in list(self._lines))
 
     def call(
@@ -105,7 +107,6 @@ class Supervised:
         """
         if self._stopped:
             raise Stopped
-        self._lines.clear()
         with suppress(OSError, ValueError):  # it is dead, or just being ended, which is noticed below
             pickle.dump(pickle.dumps((function, arguments, limit)), self._process.stdin)
             self._process.stdin.flush()
@@ -170,7 +171,13 @@ class Supervised:
         with self._process.stderr as stream:
             while chunk := stream.read1(1 << 16):
                 *lines, partial = (partial + chunk).replace(b"\r", b"\n").split(b"\n")
-                self._lines.extend(line[:LINE_LENGTH] for line in lines if line.strip())
+                for line in lines:
+                    if (
+                        line == BEGINS
+                    ):  # not when the call is sent, as lines of the one before may still be on their way
+                        self._lines.clear()
+                    elif line.strip():
+                        self._lines.append(line[:LINE_LENGTH])
                 partial = partial[:LINE_LENGTH]
         if partial.strip():
             self._lines.append(partial)

@@ -55,20 +55,26 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
 
     results = Results(folder)
     jobs = [Job((cell,), (results.journal(cell),), None) for cell in trivial_cells(count + workers)]
-    busy, n_measured = 0.0, 0
+    busy, storing, n_measured = 0.0, 0.0, 0
     with closing(run_jobs(jobs, slots_on(["cpu"], workers))) as outcomes:
         for number, outcome in enumerate(outcomes, start=1):
+            before = time.thread_time()
             results.write(outcome.cell, outcome.row, outcome.tables)
             if number == workers:  # by now every process has been started
                 started, computing = time.perf_counter(), time.process_time()
             elif number > workers:
+                storing += time.thread_time() - before
                 busy, n_measured = busy + outcome.row["elapsed_seconds"], n_measured + 1
-    seconds, computed = time.perf_counter() - started, time.process_time() - computing
-    return (
-        f"{n_measured} jobs on {workers} slots: {seconds:.1f} s, {busy / n_measured * 1000:.1f} ms a job; slots waited "
-        f"{1 - busy / workers / seconds:.1%} of it, the driver computed {computed / n_measured * 1000:.1f} ms a job, "
-        f"{computed / workers / seconds:.1%}"
-    )
+    seconds = time.perf_counter() - started
+    scheduling = time.process_time() - computing - storing
+    parts = {
+        "slots waited": seconds - busy / workers,
+        "the driver computed to schedule": scheduling / workers,
+        "and to store": storing / workers,
+    }
+    shares = ", ".join(f"{what} {part / seconds:.1%}" for what, part in parts.items())
+    each = f"{busy / n_measured * 1000:.0f} ms"
+    return f"{n_measured} jobs of {each} on {workers} slots in {seconds:.1f} s; of which {shares}"
 
 
 def _of_scan(folder: Path, count: int) -> str:

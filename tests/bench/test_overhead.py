@@ -13,6 +13,15 @@ def test_a_scan_finds_what_was_written_and_tells_both_times():
     assert re.search(r"^7 finished cells: \d.* to look at; the first time, without an index, \d", done.output)
 
 
+def test_jobs_are_run_and_their_cost_told_in_three_parts():
+    done = CliRunner().invoke(app, ["--jobs", "3", "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^3 jobs of \d+ ms on 1 slots in .* slots waited", done.output)
+    shares = [float(share) for share in re.findall(r"(-?[\d.]+)%", done.output)]
+    assert len(shares) == 3
+    assert all(0 <= share < 100 for share in shares)
+
+
 def test_nothing_to_measure_is_refused():
     done = CliRunner().invoke(app, [])
     assert done.exit_code == 2

@@ -9,11 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+NO_CODE = (":(top,exclude)*.md", ":(top,exclude)docs", ":(top,exclude)tests")  # changes no number
 PACKAGES = ("torch", "numpy", "optuna", "scikit-learn", "lockstep-bench")
 
 
 class Revision(NamedTuple):
-    """The code that ran: a git commit (or "unversioned") and whether tracked files differed from it."""
+    """The code that ran: a git commit (or "unversioned") and whether tracked files of code differed from it."""
 
     commit: str
     dirty: bool | None
@@ -32,7 +33,8 @@ def code_revision() -> Revision:
     try:
         # Fails where this file is an installed copy below somebody else's checkout.
         git("ls-files", "--error-unmatch", str(here))
-        return Revision(git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no")))
+        edits = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", *NO_CODE)
+        return Revision(git("rev-parse", "HEAD"), bool(edits))
     except (OSError, subprocess.CalledProcessError):
         return Revision("unversioned", None)
 

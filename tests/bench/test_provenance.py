@@ -29,9 +29,15 @@ def test_the_revision_is_that_of_the_checkout_and_edits_make_it_dirty(tmp_path):
     git(tmp_path, "init", "-q")
     git(tmp_path, "commit", "-q", "--allow-empty", "-m", "somebody else's")
     assert revision_seen_from(tmp_path) == ("unversioned", None)  # an installed copy below another checkout
-    git(tmp_path, "add", "bench")
+    texts = [tmp_path / "README.md", tmp_path / "docs/page.svg", tmp_path / "tests/test_it.py"]
+    for text in texts:
+        text.parent.mkdir(exist_ok=True)
+        text.touch()
+    git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "ours")
     commit = git(tmp_path, "rev-parse", "HEAD")
+    for text in texts:
+        text.write_text("changes no number")
     assert revision_seen_from(tmp_path) == (commit, False)
     Path(copy).write_text(Path(copy).read_text() + "\n")
     assert revision_seen_from(tmp_path) == (commit, True)

@@ -1,0 +1,26 @@
+"""Every link in a text leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+def anchors(text: Path) -> set[str]:
+    """Those of its headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
+def test_every_link_to_a_file_or_a_heading_leads_there(text):
+    for link in re.findall(r"\]\(([^)\s]+)\)", text.read_text()):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = text.parent / file if file else text
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link

@@ -140,12 +140,8 @@ def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
 
 @pytest.mark.slow
 def test_killed_fifty_times_at_random_moments_it_ends_with_the_rows_of_an_undisturbed_run(start, run, tmp_path):
-    arguments = (
-        "--methods",
-        "map,swa,swag,laplace,mfvi,mfvi-mean,vifa-lr,vifa,mc-dropout,directuq-mean",
-        "--splits",
-        "0-1",
-    )
+    methods = "map,swa,swag,laplace,mfvi,mfvi-mean,vifa-lr,vifa,mc-dropout,directuq-mean"
+    arguments = ("--methods", methods, "--splits", "0-1")
     began = time.monotonic()
     assert run(*arguments, "--out", "calm").returncode == 0
     seconds, calm = time.monotonic() - began, rows(tmp_path / "calm")

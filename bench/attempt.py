@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 from threading import Lock
 
-from bench.pack import End, Job
+from bench.jobs import End, Job
 from bench.progress import Tell
 from bench.slots import Slot
 from bench.storage import NotStored

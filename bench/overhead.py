@@ -48,7 +48,7 @@ def main(
 
 
 def _of_jobs(folder: Path, count: int, workers: int) -> str:
-    from bench.pack import Job
+    from bench.jobs import Job
     from bench.results import Results
     from bench.scheduler import run_jobs
     from bench.slots import slots_on
@@ -81,7 +81,7 @@ def _of_scan(folder: Path, count: int) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bench.pack import End
+    from bench.jobs import End
     from bench.schema import CELLS
     from bench.worker import row_of_the_lost
 

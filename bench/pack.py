@@ -7,18 +7,15 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 
 import datasets
-from bench.cells import Cell
+from bench.jobs import End, Job
 from bench.minibatches import Schedule
 from bench.progress import Progress, Tell
 from bench.protocol import Protocol
@@ -28,47 +25,6 @@ from bench.stack import Execution, Stack
 from bench.tasks import as_json, method_for, space_of, task_of
 from bench.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, rounds, tune
 from methods.base import Method
-
-STACK_ROWS = 150  # on a CPU core larger stacks gain little and cost memory
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker needs to run cells that differ in their split alone, side by side.
-
-    Attributes:
-        cells: to be run.
-        journals: the file of each cell's Optuna study.
-        data_dir: data directory, or None for the default.
-        stack_rows: the most that train at a time; the slot has memory for so many.
-    """
-
-    cells: tuple[Cell, ...]
-    journals: tuple[Path, ...]
-    data_dir: Path | None
-    stack_rows: int = STACK_ROWS
-
-    def alone(self) -> list["Job"]:
-        """One job for each cell."""
-        pairs = zip(self.cells, self.journals, strict=True)
-        return [replace(self, cells=(cell,), journals=(journal,)) for cell, journal in pairs]
-
-
-@dataclass(frozen=True)
-class End:
-    """What became of a cell.
-
-    Attributes:
-        status: one of `bench.schema.STATUSES`.
-        error: why it is not "ok".
-        tables: what is kept beside its row, by the name of the folder.
-        error_class: the name of what was raised, if anything was.
-    """
-
-    status: str
-    error: str | None = None
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    error_class: str | None = None
 
 
 class Pack(ABC):

@@ -8,7 +8,8 @@ import torch
 
 from bench import metrics
 from bench.cells import Cell
-from bench.pack import End, Pack
+from bench.jobs import End
+from bench.pack import Pack
 from bench.predictions import predictions_table
 from bench.row import Data, Fit
 from bench.seeds import seed_of

@@ -20,8 +20,9 @@ import torch
 import datasets
 from bench.cells import Cell
 from bench.cost import Cost
+from bench.jobs import Job
 from bench.memory import peak_during
-from bench.pack import Job, Pack
+from bench.pack import Pack
 from bench.progress import Tell
 from bench.suites import SUITES
 from bench.tuner import Centred

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from bench.cells import Cell
 from bench.console import err
-from bench.pack import Job
+from bench.jobs import Job
 from bench.progress import Told
 from bench.scheduler import Team, run_jobs
 from bench.slots import Slot

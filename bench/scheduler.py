@@ -12,7 +12,7 @@ from typing import Protocol
 from joblib import Parallel, delayed
 
 from bench.attempt import Crew, attempt
-from bench.pack import Job
+from bench.jobs import Job
 from bench.progress import Tell, Told
 from bench.slots import Slot
 from bench.supervisor import Stopped

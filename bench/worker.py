@@ -12,7 +12,7 @@ import torch
 
 from bench import memory
 from bench.cells import Cell
-from bench.pack import End, Job
+from bench.jobs import End, Job
 from bench.process import settle
 from bench.progress import Tell
 from bench.provenance import code_revision, host, versions

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from bench.calibration import Calibrations
 from bench.cells import Cell
 from bench.estimates import GUESSED, Estimate, Estimates
+from bench.jobs import Job
 from bench.machine import this_machine
 from bench.packing import ROOM, packs, rows_of, slots_per_device, stack_rows
 from bench.provenance import host
 from bench.slots import Slot, slots_on
-
-if TYPE_CHECKING:
-    from bench.pack import Job
-
 
 # (what has been measured, cells that are worth a probe, where to make it): sees to that
 Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Slot]], None]
@@ -63,8 +60,6 @@ class Workload(NamedTuple):
 
     def jobs(self, journal: Callable[[Cell], Path], data_dir: Path | None) -> list[Job]:
         """The jobs; `journal` says where a cell's Optuna study is kept."""
-        from bench.pack import Job
-
         pairs = zip(self.packs, self.rows, strict=True)
         return [Job(pack, tuple(map(journal, pack)), data_dir, rows) for pack, rows in pairs]
 

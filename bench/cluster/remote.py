@@ -40,7 +40,7 @@ class Order(NamedTuple):
 
     Attributes:
         session: the driver's, whose topic progress is told under.
-        job: a `bench.pack.Job`, pickled.
+        job: a `bench.jobs.Job`, pickled.
         studies: contents of the journals, None for those that are not there.
         slot: where.
         timeout: seconds for each cell, or None.

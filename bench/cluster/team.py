@@ -14,7 +14,7 @@ from bench.attempt import NoProcess
 from bench.cells import Cell
 from bench.cluster.members import Member, admitted
 from bench.cluster.remote import Delivery, Needs, Order, execute, leave, read
-from bench.pack import End, Job
+from bench.jobs import End, Job
 from bench.plan import Refused, outsiders
 from bench.progress import Tell, Told
 from bench.slots import Slot

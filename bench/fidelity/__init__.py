@@ -5,7 +5,8 @@ from typing import Any
 import torch
 
 import datasets
-from bench.pack import Job, Pack
+from bench.jobs import Job
+from bench.pack import Pack
 from bench.progress import Tell
 
 

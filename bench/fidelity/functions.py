@@ -16,8 +16,8 @@ from torch.func import vmap
 import datasets
 from bench.fidelity.part import network_part
 from bench.fidelity.sampled import sampled
+from bench.jobs import End, Job
 from bench.metrics.agreement import compare, sd_ratio
-from bench.pack import End, Job
 from bench.prediction import PredictionPack
 from bench.progress import Tell
 from bench.row import Fit

@@ -13,8 +13,9 @@ from bench.distances import Target
 from bench.fidelity.part import Part, linear_part
 from bench.fidelity.sampled import sampled
 from bench.fidelity.truth import Truth, exact, grid
+from bench.jobs import End, Job
 from bench.metrics.agreement import compare
-from bench.pack import End, Job, Pack
+from bench.pack import Pack
 from bench.progress import Tell
 from bench.row import Data, Fit
 from bench.schema import POSTERIORS

@@ -12,9 +12,10 @@ from bench import metrics
 from bench.images.augment import crops_and_flips
 from bench.images.plain_sgd import seconds_per_minibatch
 from bench.images.solo import Augment, Solo
+from bench.jobs import End
 from bench.metrics import shifted
 from bench.minibatches import Schedule
-from bench.pack import End, Pack
+from bench.pack import Pack
 from bench.predictions import predictions_table
 from bench.row import Data, Fit
 from bench.seeds import seed_of

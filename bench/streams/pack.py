@@ -11,7 +11,7 @@ from torch import Tensor
 
 import datasets
 from bench.distances import Target
-from bench.pack import End, Job
+from bench.jobs import End, Job
 from bench.progress import Progress, Tell
 from bench.seeds import seed_of
 from bench.streams.estimators import ESTIMATORS

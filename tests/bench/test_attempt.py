@@ -9,7 +9,7 @@ import pytest
 from bench import attempt as module
 from bench.attempt import Crew, NoProcess, attempt
 from bench.cells import Cell
-from bench.pack import Job
+from bench.jobs import Job
 from bench.protocol import Protocol
 from bench.schema import CELLS
 from bench.slots import Slot

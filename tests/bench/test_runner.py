@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from bench.cells import Cell
-from bench.pack import Job
+from bench.jobs import Job
 from bench.progress import Told
 from bench.protocol import Protocol
 from bench.runner import Board

@@ -10,7 +10,7 @@ import pytest
 from bench import scheduler
 from bench.attempt import NoProcess
 from bench.cells import Cell
-from bench.pack import Job
+from bench.jobs import Job
 from bench.progress import Told
 from bench.protocol import Protocol
 from bench.scheduler import run_jobs

@@ -16,8 +16,8 @@ import datasets
 import methods
 from bench import metrics
 from bench.cells import Cell
+from bench.jobs import Job
 from bench.minibatches import Schedule
-from bench.pack import Job
 from bench.protocol import Protocol
 from bench.row import Data, Fit
 from bench.schema import CELLS, COSTS, METRICS

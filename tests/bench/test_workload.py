@@ -8,8 +8,8 @@ from bench import workload as module
 from bench.calibration import Calibrations
 from bench.cells import Cell, cells_of
 from bench.cost import Cost
+from bench.jobs import Job
 from bench.machine import Machine
-from bench.pack import Job
 from bench.packing import MIB
 from bench.protocol import Protocol
 from bench.results import Results

@@ -14,7 +14,7 @@ import pytest
 from bench.cells import Cell
 from bench.cluster.connection import Tls, connected
 from bench.cluster.team import Cluster, NoScheduler, needs_of
-from bench.pack import Job
+from bench.jobs import Job
 from bench.plan import Refused
 from bench.protocol import Protocol
 from bench.provenance import host

@@ -13,7 +13,7 @@ from bench.fidelity import functions, weights
 from bench.fidelity.functions import regions
 from bench.fidelity.sampled import Refused
 from bench.fidelity.truth import Truth
-from bench.pack import Job
+from bench.jobs import Job
 from bench.progress import Told
 from bench.protocol import Protocol
 from bench.schema import BANDS, CELLS, POSTERIORS

@@ -10,7 +10,7 @@ import datasets
 from bench.cells import Cell
 from bench.images.pack import ImagePack
 from bench.images.solo import Solo
-from bench.pack import Job
+from bench.jobs import Job
 from bench.protocol import Protocol
 from bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
 from bench.worker import Outcome, run

@@ -17,7 +17,7 @@ import datasets
 from bench.cells import Cell
 from bench.images import pack
 from bench.images.solo import Solo
-from bench.pack import Job
+from bench.jobs import Job
 from bench.progress import Tell
 from bench.protocol import Protocol
 from bench.schema import CELLS

@@ -9,7 +9,7 @@ import torch
 
 from bench.cells import Cell
 from bench.distances import Target
-from bench.pack import Job
+from bench.jobs import Job
 from bench.streams.fitting import Gaussian
 from bench.streams.pack import StreamPack, counts, distances, pieces
 from leaderboards.published import difference, read_published

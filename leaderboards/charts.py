@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leaderboards.formats import shortened, visible
-from leaderboards.panels import WIDTH, dress
 from leaderboards.stats import CriticalDifference
-from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
+from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, WIDTH, dress, svg
 
 LINE, FOOT, HEAD = 0.21, 0.5, 0.1  # inches: of a method, below the last, above the first
 LEFT = 1.9  # inches, for names

@@ -40,14 +40,13 @@ class Axis(NamedTuple):
         return [*parts, f'<text class="tick" x="50%" y="{bottom + 36}">{escape(title)}</text>']
 
 
-def names(labels: list[str], line: float, longest: int) -> str:
-    """SVG of a name per line of `line` pixels, beside which a field of values may stand."""
+def names(labels: list[str], line: float, longest: int, head: float = 0) -> str:
+    """SVG of a name per line of `line` pixels, `head` from the top, beside which a field of values may stand."""
     shown = [shortened(label, longest) for label in labels]
     width = 6.7 * max(map(len, shown), default=0) + 12
-    texts = [
-        f'<text x="0" y="{line * (place + 0.5) + 4:.1f}">{escape(label)}</text>' for place, label in enumerate(shown)
-    ]
-    size = f'width="{width:.0f}" height="{line * len(shown) + FOOT:.0f}"'
+    heights = [head + line * (place + 0.5) + 4 for place in range(len(shown))]
+    texts = [f'<text x="0" y="{y:.1f}">{escape(label)}</text>' for y, label in zip(heights, shown, strict=True)]
+    size = f'width="{width:.0f}" height="{head + line * len(shown) + FOOT:.0f}"'
     return f'<svg class="names" {size} aria-hidden="true" focusable="false">{"".join(texts)}</svg>'
 
 

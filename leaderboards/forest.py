@@ -9,15 +9,16 @@ from leaderboards.axis import Axis, field, names
 from leaderboards.dots import FENCE
 
 LINE, LONGEST_LABEL = 19, 28  # of a line, pixels; of its name, characters
-TICKS = 3  # of an axis that shares a page's width with others
+TICKS, TICKS_ALONE = 3, 6  # of an axis that shares a page's width with others, and of one that does not
 
 
 class Estimate(NamedTuple):
-    """A number and its interval; all NaN where there is none."""
+    """A number, its interval, all NaN where there is none, and what it is the mean of."""
 
     value: float
     low: float
     high: float
+    parts: tuple[float, ...] = ()
 
 
 class Column(NamedTuple):
@@ -38,7 +39,7 @@ def forest(labels: list[str], ahead: list[bool], columns: list[Column]) -> Marku
     fields = []
     for column in columns:
         axis = Axis(*span(column))
-        parts = axis.ruled(bottom, column.title, TICKS, column.zero)
+        parts = axis.ruled(bottom, column.title, TICKS if len(columns) > 1 else TICKS_ALONE, column.zero)
         for place, (one, is_ahead) in enumerate(zip(column.estimates, ahead, strict=True)):
             parts += _marks(one, LINE * (place + 0.5), axis, "ahead" if is_ahead else "behind")
         fields.append(field(parts, bottom))
@@ -47,6 +48,7 @@ def forest(labels: list[str], ahead: list[bool], columns: list[Column]) -> Marku
 
 def _marks(one: Estimate, y: float, axis: Axis, kind: str) -> list[str]:
     parts = [f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>']
+    parts += [f'<circle class="split {kind}" cx="{axis.at(part)}" cy="{y}" r="2.3"/>' for part in one.parts]
     if np.isfinite(one.low) and np.isfinite(one.high):
         ends = f'x1="{axis.at(one.low)}" x2="{axis.at(one.high)}"'
         parts.append(f'<line class="bar {kind}" {ends} y1="{y}" y2="{y}"/>')
@@ -70,7 +72,8 @@ def span(column: Column) -> tuple[float, float]:
         return 0.0, 1.0
     lower, upper = np.quantile(values, [0.25, 0.75])
     reach = FENCE * (upper - lower)
-    shown = np.array([v for one in column.estimates if np.isfinite(one.value) for v in one if np.isfinite(v)])
+    known = [one for one in column.estimates if np.isfinite(one.value)]
+    shown = np.array([v for one in known for v in (one.value, one.low, one.high, *one.parts)])
     shown = shown[(shown >= lower - reach) & (shown <= upper + reach)]
     shown = shown if column.zero is None else np.append(shown, column.zero)
     margin = 0.04 * np.ptp(shown) or 0.5

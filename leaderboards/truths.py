@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -145,6 +144,8 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
 
     `runs` has the columns method, n_samples and the metric.
     """
+
+    import seaborn as sns  # takes a second to import
 
     def draw(figure: Figure) -> None:
         axes = figure.add_axes((0.09, 0.2, 0.62, 0.76), facecolor="none")

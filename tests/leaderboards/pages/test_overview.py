@@ -5,7 +5,7 @@ import re
 import pytest
 
 from leaderboards.pages.overview import overview
-from leaderboards.results import read_results
+from leaderboards.results import Results
 from leaderboards.site import Site
 
 
@@ -22,8 +22,12 @@ def run(n_datasets: int = 6, n_splits: int = 3, **changes) -> list[dict]:
 
 
 @pytest.fixture
-def made(folder):
-    return lambda rows: overview(Site(read_results(folder(*rows))))
+def made(cells):
+    def make(rows: list[dict]):
+        frame = cells(*rows).assign(folder="")
+        return overview(Site(Results((), frame, [], [], [], frame, frame.iloc[:0])))
+
+    return make
 
 
 def test_it_is_of_the_suite_and_preset_with_the_most_splits(made):

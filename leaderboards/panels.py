@@ -14,7 +14,7 @@ from leaderboards.formats import shortened, visible
 
 SIDE, HEIGHT = 124, 88  # of the field of a panel, in units of its own
 LEFT, TOP, FOOT = 22, 15, 13  # round it, for numbers and the title
-LONGEST = 24  # characters of a title
+LONGEST = 22  # characters of a title
 FAR = 4.0  # fields beyond an end, to which lines that leave the field are drawn
 
 

@@ -10,6 +10,7 @@ from leaderboards.site import Site
 from leaderboards.standings import Standings
 from leaderboards.stats import critical_difference
 
+LEAST_P = 0.001  # that is printed as it is
 FEWEST = 2  # methods that a figure can compare
 RUNTIME = "fit_seconds"
 COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
@@ -61,7 +62,7 @@ def _critical(standings: Standings, title: str) -> Plot | str:
         f"Critical differences by {title}: not told apart are {spoken or 'no neighbours'}",
         f"Critical difference (Nemenyi, 5 % level) of mean ranks by {title} over the {found.n_datasets} data sets that "
         f"every method finished: a bar joins methods that cannot be told apart. Friedman's test that all rank alike: "
-        f"p = {found.friedman:.2g}.",
+        f"p {f'= {found.friedman:.2g}' if found.friedman >= LEAST_P else f'< {LEAST_P}'}.",
     )
 
 

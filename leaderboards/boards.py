@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.formats import as_printed, counted, decimals_for, number, visible
+from leaderboards.formats import as_printed, counted, decimals_for, not_nothing, number, visible
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
 from leaderboards.published import apart, difference
 from leaderboards.times import about_times
@@ -153,7 +153,7 @@ def _cell(values, verdict, decimals: int) -> Cell:
         hint += f"; against the best: p = {verdict.p_value:.2g} after Holm, {TESTS[verdict.test]}"
         hint += f" over {counted(verdict.n_pairs, 'common split')}"
     return Cell(
-        value=number(values.mean, decimals),
+        value=not_nothing(values.mean, decimals),
         stderr="" if isnan(values.stderr) else number(values.stderr, decimals),
         median=number(values.median, decimals),
         standing="" if verdict is None else verdict.standing,

@@ -3,97 +3,66 @@
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from leaderboards.axis import Axis, field, names
+from leaderboards.forest import LINE, LONGEST_LABEL, Column, Estimate, forest
 from leaderboards.formats import shortened, visible
-from leaderboards.panels import WIDTH, dress
 from leaderboards.stats import CriticalDifference
-from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
+from leaderboards.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 
-LINE, FOOT, HEAD = 0.21, 0.5, 0.1  # inches: of a method, below the last, above the first
-LEFT = 1.9  # inches, for names
+LANE = 7  # pixels, of a bar that joins methods
+HEAD = 26  # pixels above the first method of a critical-difference diagram, for the difference itself
 LONGEST = 28  # characters of a name
-LEVELS = {50: "o", 80: "s", 90: "^", 95: "D"}  # nominal coverage, and its marker
+SHAPES = {  # of a nominal coverage, round its place
+    50: "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
+    80: "M-3-3h6v6h-6z",
+    90: "M0-4l4 7h-8z",
+    95: "M0-4.2l4.2 4.2-4.2 4.2-4.2-4.2z",
+}
+LEVELS = tuple(SHAPES)
 
 
-def _by_method(methods: list[str], draw, key: str) -> Markup:
-    """A figure with a line per method; `draw` is given its axes, on which method i is at height i."""
-    height = HEAD + LINE * len(methods) + FOOT
+def rank_distribution(
+    places: pd.DataFrame, intervals: dict[str, tuple[float, float, float]], ahead: dict[str, bool]
+) -> Markup:
+    """Every method's rank on each data set, its mean rank and the 95 % interval of that.
 
-    def figure_of(figure: Figure) -> None:
-        axes = figure.add_axes((LEFT / WIDTH, FOOT / height, 1 - (LEFT + 0.2) / WIDTH, LINE * len(methods) / height))
-        axes.set_facecolor("none")
-        draw(axes)
-        axes.set_ylim(len(methods) - 0.5, -0.5)
-        axes.set_yticks(range(len(methods)), [shortened(visible(m), LONGEST) for m in methods])
-        dress(axes)
-        axes.tick_params("y", labelcolor=INK, labelsize=8)
-        axes.set_ylabel("")
-
-    return Markup(svg(figure_of, (WIDTH, height), key))
-
-
-def rank_distribution(places: pd.DataFrame, intervals: dict[str, tuple[float, float, float]], key: str) -> Markup:
-    """SVG: every method's rank on each data set, its mean rank and the 95 % interval of that.
-
-    `places` has the columns dataset, method, rank; `intervals` are (mean, low, high) in the order of the lines.
+    `places` has the columns dataset, method, rank; `intervals` are (mean, low, high) in the order of the lines; `ahead`
+    are those that are not told from the best.
     """
-    methods = list(intervals)
-
-    def draw(axes: Axes) -> None:
-        sns.stripplot(
-            places,
-            x="rank",
-            y="method",
-            order=methods,
-            color=OURS,
-            alpha=0.35,
-            size=3.4,
-            jitter=0.18,
-            linewidth=0,
-            ax=axes,
-        )
-        for line, (mean, low, high) in enumerate(intervals.values()):
-            if np.isfinite(low) and np.isfinite(high):
-                axes.plot([low, high], [line, line], color=INK, linewidth=1.4)
-            axes.plot(mean, line, "o", color=INK, markersize=4)
-        axes.set_xlabel("rank on a data set (1 is best)")
-        axes.set_xlim(0.3, len(methods) + 0.7)
-        axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
-
-    np.random.seed(0)  # noqa: NPY002 - seaborn's jitter knows no other; the same results give the same bytes
-    return _by_method(methods, draw, key)
+    single = places.groupby("method")["rank"].agg(tuple)
+    estimates = [Estimate(*ends, single[method]) for method, ends in intervals.items()]
+    labels = [visible(method) for method in intervals]
+    return forest(labels, [ahead[m] for m in intervals], [Column("rank on a data set (1 is best)", estimates)])
 
 
-def critical_difference_diagram(found: CriticalDifference, key: str) -> Markup:
-    """SVG of Demsar's diagram, upright: methods by mean rank, and bars that join what cannot be told apart."""
+def critical_difference_diagram(found: CriticalDifference) -> Markup:
+    """Demsar's diagram, upright: methods by mean rank, and bars that join what cannot be told apart."""
     methods = list(found.mean_ranks.index)
     lanes = _lanes([(methods.index(group[0]), methods.index(group[-1])) for group in found.groups])
-
-    def draw(axes: Axes) -> None:
-        axes.plot(found.mean_ranks, range(len(methods)), "o", color=INK, markersize=4)
-        low, high = 1, max(found.mean_ranks.max(), 1 + found.difference) + 0.3
-        step = 0.022 * (high - low)
-        left = low - step * (max((lane for _, _, lane in lanes), default=0) + 2)
-        for first, last, lane in lanes:
-            axes.plot([low - step * (lane + 1)] * 2, [first - 0.2, last + 0.2], color=OURS, linewidth=2.4)
-        start = max(high - found.difference - 0.2, low)
-        axes.plot([start, start + found.difference], [len(methods) - 0.6] * 2, color=THEIRS, linewidth=2.4)
-        axes.annotate(
-            "critical difference",
-            (start, len(methods) - 0.6),
-            (0, 4),
-            textcoords="offset points",
-            color=THEIRS,
-            fontsize=8,
-        )
-        axes.set_xlim(left, high)
-        axes.set_xlabel("mean rank (1 is best)")
-
-    return _by_method(methods, draw, key)
+    axis = Axis(1.0, float(max(found.mean_ranks.max(), 1 + found.difference)) + 0.3)
+    bottom = LINE * len(methods) + HEAD
+    ends = f'x1="{axis.at(1.0)}" x2="{axis.at(1 + found.difference)}"'
+    parts = [
+        *axis.ruled(bottom, "mean rank (1 is best)"),
+        f'<line class="bar published" {ends} y1="{HEAD - 10}" y2="{HEAD - 10}"/>',
+        f'<text class="theirs" x="{axis.at(1.0)}" y="{HEAD - 15}">critical difference</text>',
+    ]
+    for place, rank in enumerate(found.mean_ranks):
+        y = HEAD + LINE * (place + 0.5)
+        parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
+        parts.append(f'<circle class="mean" cx="{axis.at(rank)}" cy="{y}" r="4"/>')
+    width = LANE * (max((lane for _, _, lane in lanes), default=0) + 1)
+    bars = "".join(
+        f'<path class="joined" d="M{LANE * (lane + 0.5)} {HEAD + LINE * first + 3}V{HEAD + LINE * (last + 1) - 3}"/>'
+        for first, last, lane in lanes
+    )
+    joined = f'<svg class="names" width="{width}" height="{bottom}" aria-hidden="true" focusable="false">{bars}</svg>'
+    labels = names([visible(method) for method in methods], LINE, LONGEST_LABEL, HEAD)
+    return Markup(f'<div class="dots">{labels}{joined}{field(parts, bottom)}</div>')
 
 
 def _lanes(bars: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
@@ -116,7 +85,7 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
 
     def draw(figure: Figure) -> None:
         axes = figure.add_axes((0.1, 0.14, 0.87, 0.83), facecolor="none")
-        sns.scatterplot(points, x="cost", y="quality", color=OURS, s=24, linewidth=0, alpha=0.8, ax=axes)
+        axes.scatter(points["cost"], points["quality"], color=OURS, s=24, linewidth=0, alpha=0.8)
         best = points.loc[front]
         axes.plot(best["cost"], best["quality"], color=THEIRS, linewidth=1.2, drawstyle="steps-post", zorder=0)
         axes.set(xscale="log", xlabel=labels[0], ylabel=labels[1])
@@ -171,41 +140,28 @@ def pareto_front(points: pd.DataFrame, low_is_good: bool) -> list[str]:
     return front
 
 
-def coverage(shares: pd.DataFrame, key: str) -> Markup:
-    """SVG: how much larger than nominal the share of test points inside central intervals is, in percentage points.
+def coverage(shares: pd.DataFrame) -> Markup:
+    """How much larger than nominal the share of test points inside central intervals is, in percentage points.
 
     `shares` has the index method, in the order of the lines, and a column per nominal level in percent.
     """
-    methods = list(shares.index)
     off = 100 * shares - np.array(shares.columns, float)
-    long = off.rename_axis("method").reset_index().melt("method", var_name="level", value_name="off")
-
-    def draw(axes: Axes) -> None:
-        axes.axvline(0, color=MUTED, linewidth=0.9)
-        for shade, (level, marker) in zip((MUTED, THEIRS, OURS, INK), LEVELS.items(), strict=True):
-            own = long[long["level"] == level]
-            axes.plot(
-                own["off"],
-                [methods.index(m) for m in own["method"]],
-                marker,
-                color=shade,
-                markersize=4,
-                alpha=0.85,
-                markeredgewidth=0,
-                label=f"{level} % intervals",
-                linestyle="none",
-            )
-        axes.set_xlabel("coverage less its nominal value, percentage points (left: too sure)")
-        axes.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, 1.0 + 0.34 / (LINE * len(methods))),
-            ncols=4,
-            frameon=False,
-            fontsize=8,
-            labelcolor=MUTED,
-            handletextpad=0.2,
-            borderaxespad=0,
-        )
-        axes.grid(axis="y", color=RULE)
-
-    return _by_method(methods, draw, key)
+    low, high = min(float(np.nanmin(off)), 0.0), max(float(np.nanmax(off)), 0.0)
+    margin = 0.04 * (high - low) or 1.0
+    axis = Axis(low - margin, high + margin)
+    bottom = LINE * len(off)
+    parts = axis.ruled(bottom, "coverage less its nominal value, points", zero=0.0)
+    for place, values in enumerate(off.to_numpy()):
+        y = LINE * (place + 0.5)
+        parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
+        for level, value in zip(off.columns, values, strict=True):
+            if np.isfinite(value):
+                shape = f'<path class="level{level}" d="{SHAPES[level]}"/>'
+                parts.append(f'<svg x="{axis.at(value)}" y="{y}" overflow="visible">{shape}</svg>')
+    legend = "".join(
+        '<span><svg viewBox="-9 -7 18 14" aria-hidden="true" focusable="false">'
+        f'<path class="level{level}" d="{shape}"/></svg><span>{level} % intervals</span></span>'
+        for level, shape in SHAPES.items()
+    )
+    labels = names([visible(method) for method in off.index], LINE, LONGEST_LABEL)
+    return Markup(f'<p class="legend">{legend}</p><div class="dots">{labels}{field(parts, bottom)}</div>')

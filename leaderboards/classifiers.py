@@ -4,49 +4,47 @@ they fare under shift.
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from markupsafe import Markup
 
 from bench.schema import SHIFT_FAMILIES
 from leaderboards.formats import number, visible
-from leaderboards.panels import panels, ticks
-from leaderboards.svg import INK, MUTED, OURS, THEIRS
+from leaderboards.panels import Scale, note, panels
 
 RUN = ["method", "split", "seed"]
 HISTOGRAM = 0.3  # of a panel's height, of a bin that has all points
-GROUP_COLOURS = {"test": INK, "near": OURS, "far": THEIRS}
+UNIT = Scale((0, 1), (0, 1))
+HALVES = (0, 0.5, 1)
+GROUPS = {"test": "line ink dashed", "near": "line ours", "far": "line theirs"}
+SELECTORS = {"entropy": "ours", "disagreement": "theirs dashed"}
 FENCE = 4  # interquartile ranges below the lower quartile
 
 
-def reliability(runs: pd.DataFrame, key: str) -> str:
-    """SVG, a panel per method: accuracy against confidence in bins over all runs, and how many points each bin has.
+def reliability(runs: pd.DataFrame) -> Markup:
+    """A panel per method: accuracy against confidence in bins over all runs, and how many points each bin has.
 
     `runs` has the columns of `bench.schema.RELIABILITY` and of `RUN`.
     """
     errors = runs.groupby(RUN)[["confidence", "accuracy", "count"]].apply(calibration_error).groupby("method").mean()
 
-    def panel(axes: Axes, method: str) -> None:
+    def panel(method: str) -> list[str]:
         bins = pooled_bins(runs[runs["method"] == method])
-        share = bins["count"] / bins["count"].sum()
-        middle, width = (bins["low"] + bins["high"]) / 2, bins["high"] - bins["low"]
-        axes.bar(middle, HISTOGRAM * share, 0.8 * width, color=MUTED, alpha=0.3, linewidth=0)
-        axes.plot([0, 1], [0, 1], "--", color=MUTED, linewidth=0.8)
-        x, y = bins["confidence"], bins["accuracy"]
-        for colour, where in ((THEIRS, y <= x), (OURS, y >= x)):
-            axes.fill_between(x, x, y, where=where, interpolate=True, color=colour, alpha=0.25, linewidth=0)
-        sns.lineplot(x=x, y=y, color=INK, linewidth=1, marker="o", markersize=2, markeredgewidth=0, ax=axes)
-        axes.text(0.97, 0.04 + HISTOGRAM, f"ECE {number(errors[method], 3)}", ha="right", color=MUTED, fontsize=7)
-        axes.set(ylim=(0, 1), yticks=(0, 0.5, 1))
-        ticks(axes, (0, 0.5, 1))
+        shares = HISTOGRAM * bins["count"] / bins["count"].sum()
+        middle, half = (bins["low"] + bins["high"]) / 2, 0.4 * (bins["high"] - bins["low"])
+        edges = zip(middle - half, middle + half, shares, strict=True)
+        x, y = (bins[name].to_numpy() for name in ("confidence", "accuracy"))
+        across, up = _with_crossings(x, y)
+        return [
+            *(UNIT.band([left, right], [0, 0], [share, share], "muted") for left, right, share in edges),
+            UNIT.line([0, 1], [0, 1], "muted thin dashed"),
+            UNIT.band(across, np.minimum(across, up), across, "theirs"),
+            UNIT.band(across, across, np.maximum(across, up), "ours"),
+            UNIT.line(x, y, "ink thin"),
+            UNIT.dots(x, y, "ink"),
+            note(f"ECE {number(errors[method], 3)}", 0.04),
+        ]
 
-    legend = [
-        Patch(color=THEIRS, alpha=0.4, linewidth=0, label="too sure"),
-        Patch(color=OURS, alpha=0.4, linewidth=0, label="not sure enough"),
-        Patch(color=MUTED, alpha=0.4, linewidth=0, label="share of test points"),
-    ]
-    return panels(_methods(runs), panel, ("confidence", "accuracy"), key, legend)
+    legend = [("area theirs", "too sure"), ("area ours", "not sure enough"), ("area muted", "share of test points")]
+    return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("confidence", "accuracy"), legend)
 
 
 def calibration_error(bins: pd.DataFrame) -> float:
@@ -64,31 +62,25 @@ def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
     return sums.assign(**{name: sums[name] / sums["count"] for name in means})
 
 
-def confidence(runs: pd.DataFrame, key: str) -> str:
-    """SVG, a panel per method: the fraction of points of a confidence above each threshold, mean over runs.
+def confidence(runs: pd.DataFrame) -> Markup:
+    """A panel per method: the fraction of points of a confidence above each threshold, mean over runs.
 
     `runs` has the columns of `bench.schema.CONFIDENCE` and of `RUN`.
     """
     shares = runs.assign(share=runs["count"] / runs["n"])
     curves = shares.groupby(["method", "group", "set", "threshold"], sort=False)["share"].mean().reset_index()
     curves = curves[(100 * curves["threshold"]).round() % 2 == 0]  # a finer line only makes the page heavier
+    by_method = dict(tuple(curves.groupby("method", sort=False)))
     names = {group: list(dict.fromkeys(part["set"])) for group, part in runs.groupby("group", sort=False)}
 
-    def panel(axes: Axes, method: str) -> None:
-        for (group, _), own in curves[curves["method"] == method].groupby(["group", "set"], sort=False):
-            axes.plot(own["threshold"], own["share"], **_style(group))
-        axes.set(ylim=(0, 1.02), yticks=(0, 0.5, 1))
-        ticks(axes, (0, 0.5, 1))
+    def panel(method: str) -> list[str]:
+        parts = by_method[method].groupby(["group", "set"], sort=False)
+        return [UNIT.line(own["threshold"], own["share"], GROUPS[group][5:]) for (group, _), own in parts]
 
     legend = [
-        Line2D([], [], label="test points" if group == "test" else f"{group}: {_few(sets)}", **_style(group))
-        for group, sets in names.items()
+        (GROUPS[group], "test points" if group == "test" else f"{group}: {_few(sets)}") for group, sets in names.items()
     ]
-    return panels(_methods(runs), panel, ("threshold", "fraction"), key, legend)
-
-
-def _style(group: str) -> dict:
-    return {"color": GROUP_COLOURS[group], "linewidth": 1.1, "linestyle": (0, (3, 2)) if group == "test" else "-"}
+    return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("threshold", "fraction"), legend)
 
 
 def _few(names: list[str]) -> str:
@@ -96,37 +88,38 @@ def _few(names: list[str]) -> str:
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
-def selective(runs: pd.DataFrame, key: str) -> str:
-    """SVG, a panel per method: accuracy on the test points that it is most certain of, mean and standard error.
+def selective(runs: pd.DataFrame) -> Markup:
+    """A panel per method: accuracy on the test points that it is most certain of, mean and standard error.
 
     `runs` has the columns of `bench.schema.SELECTIVE` and of `RUN`.
     """
     percent = runs.assign(percent=100 * runs["retained"])
-    by_method = percent.groupby(["method", "uncertainty", "percent"])["accuracy"].mean()
-    typical = by_method.xs("entropy", level="uncertainty").groupby("percent").median()
-    lowest = floor(by_method.to_numpy())
+    over_runs = percent.groupby(["method", "uncertainty", "percent"])["accuracy"].agg(["mean", "sem"])
+    typical = over_runs["mean"].xs("entropy", level="uncertainty").groupby("percent").median()
+    lowest = floor(over_runs["mean"].to_numpy())
+    scale = Scale((100, 50), (lowest, 1.0))
 
-    def panel(axes: Axes, method: str) -> None:
-        axes.plot(typical.index, typical, ":", color=MUTED, linewidth=1)
-        own = percent[percent["method"] == method]
-        for uncertainty, style in {
-            "entropy": {"color": OURS, "linestyle": "-"},
-            "disagreement": {"color": THEIRS, "linestyle": (0, (3, 2))},
-        }.items():
-            part = own[own["uncertainty"] == uncertainty]
-            sns.lineplot(part, x="percent", y="accuracy", errorbar="se", linewidth=1.3, ax=axes, **style)
-        best = own["accuracy"].max()
-        if best < lowest:
-            axes.text(98, lowest, f"↓ {number(best, 2)} at most", va="bottom", color=MUTED, fontsize=7)
-        axes.set_ylim(lowest, 1.0)
-        ticks(axes, (100, 75, 50))
+    def panel(method: str) -> list[str]:
+        marks = [scale.line(typical.index, typical, "muted thin dotted")]
+        own = over_runs.loc[method]
+        for uncertainty, kind in SELECTORS.items():
+            if uncertainty in own.index:
+                part = own.loc[uncertainty]
+                mean, error = part["mean"], part["sem"].fillna(0.0)
+                marks.append(scale.band(part.index, mean - error, mean + error, kind.split()[0]))
+                marks.append(scale.line(part.index, mean, kind))
+        best = percent.loc[percent["method"] == method, "accuracy"].max()
+        return [*marks, note(f"↓ {number(best, 2)} at most", 0.04)] if best < lowest else marks
 
-    legend = [
-        Line2D([], [], color=OURS, linewidth=1.3, label="by entropy"),
-        Line2D([], [], color=THEIRS, linewidth=1.3, linestyle=(0, (3, 2)), label="by disagreement"),
-        Line2D([], [], color=MUTED, linewidth=1, linestyle=":", label="median of the methods, by entropy"),
-    ]
-    return panels(_methods(runs), panel, ("% kept", "accuracy"), key, legend)
+    legend = [(f"line {kind}", f"by {name}") for name, kind in SELECTORS.items()]
+    legend.append(("line muted thin dotted", "median of the methods, by entropy"))
+    places = (_upwards(lowest), 1.0)
+    return panels(_methods(runs), panel, scale, ((100, 75, 50), places), ("% kept", "accuracy"), legend)
+
+
+def _upwards(value: float) -> float:
+    """`value` rounded up to what can be printed in three characters: 0.96 of 0.9512."""
+    return float(np.ceil(100 * value) / 100)
 
 
 def floor(values: np.ndarray) -> float:
@@ -139,34 +132,46 @@ def floor(values: np.ndarray) -> float:
     return max(0.0, lowest - 0.06 * (1 - lowest) - 0.002)
 
 
-def shifts(runs: pd.DataFrame, family: str, key: str) -> str:
-    """SVG, a panel per method: accuracy and ECE against the severity of the shifts of one family.
+def shifts(runs: pd.DataFrame, family: str) -> Markup:
+    """A panel per method: accuracy and ECE against the severity of the shifts of one family.
 
     The line is the mean over shifts and runs, the band the middle half of the shifts. `runs` has the columns of
     `bench.schema.SHIFTS` and of `RUN`.
     """
     here = runs[(runs["family"] == family) | runs["family"].isna()]
-    means = here.groupby(["method", "shift", "severity"], dropna=False)[["accuracy", "ece"]].mean().reset_index()
-    typical = means.groupby(["method", "severity"])[["accuracy", "ece"]].mean().groupby("severity").median()
-    colours = {"accuracy": OURS, "ece": THEIRS}
+    names = ["accuracy", "ece"]
+    over_runs = here.groupby(["method", "shift", "severity"], dropna=False)[names].mean()
+    by_severity = over_runs.groupby(["method", "severity"])[names]
+    means, low, high = by_severity.mean(), by_severity.quantile(0.25), by_severity.quantile(0.75)
+    typical = means.groupby("severity").median()
+    most = float(typical.index.max())
+    scale = Scale((0, most), (0, 1))
 
-    def panel(axes: Axes, method: str) -> None:
-        own = means[means["method"] == method]
-        for name, colour in colours.items():
-            axes.plot(typical.index, typical[name], ":", color=MUTED, linewidth=1)
-            band = {"alpha": 0.2, "linewidth": 0}
-            sns.lineplot(
-                own, x="severity", y=name, errorbar=("pi", 50), err_kws=band, color=colour, linewidth=1.3, ax=axes
-            )
-        axes.set(ylim=(0, 1), yticks=(0, 0.5, 1))
-        ticks(axes, (0, typical.index.max()))
+    def panel(method: str) -> list[str]:
+        marks = []
+        for name, kind in zip(names, ("ours", "theirs"), strict=True):
+            mean = means.loc[method, name]
+            marks += [
+                scale.line(typical.index, typical[name], "muted thin dotted"),
+                scale.band(mean.index, low.loc[method, name], high.loc[method, name], kind),
+                scale.line(mean.index, mean, kind),
+            ]
+        return marks
 
     legend = [
-        Line2D([], [], color=OURS, linewidth=1.3, label="accuracy"),
-        Line2D([], [], color=THEIRS, linewidth=1.3, label="ECE"),
-        Line2D([], [], color=MUTED, linewidth=1, linestyle=":", label="median of the methods"),
+        ("line ours", "accuracy"),
+        ("line theirs", "ECE"),
+        ("line muted thin dotted", "median of the methods"),
     ]
-    return panels(_methods(runs), panel, (SHIFT_FAMILIES[family], ""), key, legend)
+    return panels(_methods(runs), panel, scale, ((0, most), HALVES), (SHIFT_FAMILIES[family], ""), legend)
+
+
+def _with_crossings(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The line x, y (N,), rising in x, with a point more wherever it crosses the diagonal."""
+    gap = y - x
+    before = np.flatnonzero(gap[:-1] * gap[1:] < 0)
+    crossings = x[before] + gap[before] / (gap[before] - gap[before + 1]) * (x[before + 1] - x[before])
+    return np.insert(x, before + 1, crossings), np.insert(y, before + 1, crossings)
 
 
 def _methods(runs: pd.DataFrame) -> list[str]:

@@ -4,18 +4,17 @@ They are written by hand because a site has one on nearly every page, and a plot
 for each. Colours come from the page's style sheet.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup, escape
-from matplotlib.ticker import MaxNLocator
+from markupsafe import Markup
 
-from leaderboards.formats import counted, number, shortened
+from leaderboards.axis import Axis, field, names
+from leaderboards.formats import counted, number
 
-WIDTH, HEAD, FOOT = 760, 8, 44  # of the figure, above and below its lines; pixels at full size
-LINE, LOW_LINE, MANY = 30, 21, 12  # heights of a line; with more lines than that the low one
-RIGHT, RIGHT_OFF_SCALE = 20, 96  # without and with values off the scale
-CHARACTER, LONGEST_LABEL = 7.2, 30
+LINE, LOW_LINE, MANY = 30, 21, 12  # heights of a line, in pixels; with more lines than that the low one
+LONGEST_LABEL = 30  # characters
 FENCE = 4  # interquartile ranges beyond the quartiles
 
 
@@ -37,67 +36,53 @@ class DotRow(NamedTuple):
 
 
 def dot_plot(rows: list[DotRow], axis_title: str, zero: bool = False) -> Markup:
-    """SVG of one line per row: splits faint, mean with one standard error either way, published as hollow diamonds.
+    """One line per row: splits faint, mean with one standard error either way, published as hollow diamonds.
 
     What is off the scale stands as an arrow with its value. `zero` draws a line at 0 and cuts both ends alike.
     """
-    low, high = scale(rows, zero)
-    off = any(not low <= v <= high for row in rows for v in _all_values(row))
-    left = CHARACTER * (max((min(len(row.label), LONGEST_LABEL) for row in rows), default=0) + 2)
-    right = WIDTH - (RIGHT_OFF_SCALE if off else RIGHT)
+    axis = Axis(*scale(rows, zero))
+    off = any(not axis.holds(v) for row in rows for v in _all_values(row))
     line = LOW_LINE if len(rows) > MANY else LINE
-    bottom = HEAD + line * len(rows)
-
-    def x(value: float) -> str:
-        return f"{left + (right - left) * (value - low) / (high - low):.1f}"
-
-    parts = [f'<svg class="dots" viewBox="0 0 {WIDTH} {bottom + FOOT}" aria-hidden="true" focusable="false">']
-    places = [v for v in MaxNLocator(6).tick_values(low, high) if low <= v <= high]
-    decimals = max((len(f"{v:.6f}".rstrip("0").partition(".")[2]) for v in places), default=0)
-    for value in places:
-        rule = "zero" if zero and value == 0 else "rule"
-        parts.append(f'<path class="{rule}" d="M{x(value)} {HEAD}V{bottom}"/>')
-        parts.append(f'<text class="tick" x="{x(value)}" y="{bottom + 16}">{number(value, decimals)}</text>')
-    parts.append(f'<text class="tick" x="{(left + right) / 2:.1f}" y="{bottom + 36}">{escape(axis_title)}</text>')
+    bottom = line * len(rows)
+    parts = axis.ruled(bottom, axis_title, zero=0.0 if zero else None)
     for place, row in enumerate(rows):
-        y = HEAD + line * (place + 0.5)
-        parts.append(f'<text class="label" x="{left - 12:.1f}" y="{y + 4:.1f}">')
-        parts.append(f"{escape(shortened(row.label, LONGEST_LABEL))}</text>")
-        parts.append(f'<path class="guide" d="M{left:.1f} {y:.1f}H{right}"/>')
-        parts += _marks(row, y, x, (low, high), right)
-    return Markup("".join([*parts, "</svg>"]))
+        y = line * (place + 0.5)
+        parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts += _marks(row, y, axis)
+    labels = names([row.label for row in rows], line, LONGEST_LABEL)
+    return Markup(f'<div class="dots{" notes" if off else ""}">{labels}{field(parts, bottom)}</div>')
 
 
-def _marks(row: DotRow, y: float, x, ends: tuple[float, float], right: int):
-    low, high = ends
+def _marks(row: DotRow, y: float, axis: Axis) -> Iterator[str]:
     ours, theirs = (y + 3, y - 5) if row.published and row.values else (y, y)
-    inside = [v for v in row.values if low <= v <= high]
+    inside = [v for v in row.values if axis.holds(v)]
     for value in inside:
-        yield f'<circle class="split" cx="{x(value)}" cy="{ours:.1f}" r="2.3"/>'
+        yield f'<circle class="split" cx="{axis.at(value)}" cy="{ours:.1f}" r="2.3"/>'
     off = []
-    if low <= row.mean <= high:
-        yield _bar(row.mean, row.stderr, ours, x, ends, "mean")
-        yield f'<circle class="mean" cx="{x(row.mean)}" cy="{ours:.1f}" r="3.7"/>'
+    if axis.holds(row.mean):
+        yield _bar(row.mean, row.stderr, ours, axis, "mean")
+        yield f'<circle class="mean" cx="{axis.at(row.mean)}" cy="{ours:.1f}" r="3.7"/>'
         if len(inside) < len(row.values):
             off.append((f"→ {counted(len(row.values) - len(inside), 'split')}", "ours"))
     elif not np.isnan(row.mean):
-        off.append((f"{'←' if row.mean < low else '→'} {number(row.mean, 2)}", "ours"))
+        off.append((f"{'←' if row.mean < axis.low else '→'} {number(row.mean, 2)}", "ours"))
     for value, stderr in row.published:
-        if low <= value <= high:
-            yield _bar(value, stderr, theirs, x, ends, "published")
-            yield f'<path class="published" d="M{x(value)} {theirs - 4:.1f}l4 4l-4 4l-4-4z"/>'
+        if axis.holds(value):
+            yield _bar(value, stderr, theirs, axis, "published")
+            diamond = '<path class="published" d="M0-4l4 4-4 4-4-4z"/>'
+            yield f'<svg x="{axis.at(value)}" y="{theirs:.1f}" overflow="visible">{diamond}</svg>'
         else:
             off.append((f"→ {number(value, 2)}", "theirs"))
     if off:
         told = ", ".join(f'<tspan class="{whose}">{text}</tspan>' for text, whose in off[:2])
-        yield f'<text class="off" x="{right + 6}" y="{y + 4:.1f}">{told}</text>'
+        yield f'<text class="off" x="100%" y="{y + 4:.1f}">{told}</text>'
 
 
-def _bar(value: float, stderr: float, y: float, x, ends: tuple[float, float], kind: str) -> str:
+def _bar(value: float, stderr: float, y: float, axis: Axis, kind: str) -> str:
     if not np.isfinite(stderr):
         return ""
-    first, last = (min(max(v, ends[0]), ends[1]) for v in (value - stderr, value + stderr))
-    return f'<path class="bar {kind}" d="M{x(first)} {y:.1f}H{x(last)}"/>'
+    ends = f'x1="{axis.at(value - stderr)}" x2="{axis.at(value + stderr)}"'
+    return f'<line class="bar {kind}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
 def scale(rows: list[DotRow], zero: bool = False) -> tuple[float, float]:

@@ -53,6 +53,13 @@ def number(value: float, decimals: int) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def not_nothing(value: float, decimals: int) -> str:
+    """As `number`, but "<0.001" for what is above 0 and would be printed as 0.000."""
+    text = number(value, decimals)
+    least = 10.0**-decimals
+    return f"<{number(least, decimals)}" if 0 < value < least / 2 and decimals else text
+
+
 def as_printed(value: float, stderr: float) -> tuple[str, str]:
     """A published number and its standard error ("" if none), with the decimals of the longer one."""
     shown = [x for x in (value, stderr) if isfinite(x)]

@@ -24,26 +24,27 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     if finished.empty:
         return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    found = [make(finished, f"{key}-{number}") for number, make in enumerate(MAKERS)]
+    makers = (_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective)
+    found = [make(finished) for make in (*makers, *(partial(_shifted, family) for family in SHIFT_FAMILIES))]
     plots = [plot for plot in found if plot]
     coverage = calibration.coverage(finished)
     told, unseen = calibration.of_predictions(finished, reliability=not any_of("reliability", finished))
     return [*filter(None, [coverage]), *told, *plots], unseen
 
 
-def _posteriors(cells: pd.DataFrame, key: str) -> Plot | None:
+def _posteriors(cells: pd.DataFrame) -> Plot | None:
     tables = details("posteriors", cells)
     if not tables:
         return None
     if len(next(iter(tables.values()))["mean"][0]) == 2:
         return Plot(
-            Markup(contours(tables, key)),
+            contours(tables),
             f"Posterior of two weights by {_named(tables)} over the true one",
             "The true posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its first "
             "split; a cross alone is a point estimate, an empty panel a posterior elsewhere.",
         )
     return Plot(
-        Markup(principal_axes(tables, key)),
+        principal_axes(tables),
         f"Posterior along the true one's principal axes by {_named(tables)}",
         "Each method's mean ± 2 standard deviations (lines) along the principal axes of the true posterior, the widest "
         "first, in the true standard deviations of each, on its first split; grey: the truth. A short line is too "
@@ -51,19 +52,19 @@ def _posteriors(cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _bands(cells: pd.DataFrame, key: str) -> Plot | None:
+def _bands(cells: pd.DataFrame) -> Plot | None:
     tables = details("bands", cells)
     if not tables:
         return None
     return Plot(
-        Markup(bands(tables, _training_points(cells), key)),
+        bands(tables, _training_points(cells)),
         f"Function and its uncertainty by {_named(tables)} beside the reference's",
         "Each method's function, mean ± 2 standard deviations without the noise, on its first split; dotted: the "
         "reference's ± 2 standard deviations (NUTS); dots: training points.",
     )
 
 
-def _curves(cells: pd.DataFrame, key: str) -> Plot | None:
+def _curves(key: str, cells: pd.DataFrame) -> Plot | None:
     runs = gathered("curves", cells)
     if runs is None:
         return None
@@ -75,24 +76,24 @@ def _curves(cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _reliability(cells: pd.DataFrame, key: str) -> Plot | None:
+def _reliability(cells: pd.DataFrame) -> Plot | None:
     runs = gathered("reliability", cells)
     if runs is None:
         return None
     return Plot(
-        Markup(classifiers.reliability(runs, key)),
+        classifiers.reliability(runs),
         f"Accuracy against confidence by {_named(dict.fromkeys(runs['method']))}",
         "Reliability: accuracy against confidence, the largest class probability, in bins of equal width over all "
         "splits; on the dashed diagonal a method is right as often as it says. ECE is the mean over splits.",
     )
 
 
-def _confidence(cells: pd.DataFrame, key: str) -> Plot | None:
+def _confidence(cells: pd.DataFrame) -> Plot | None:
     runs = gathered("confidence", cells)
     if runs is None:
         return None
     return Plot(
-        Markup(classifiers.confidence(runs, key)),
+        classifiers.confidence(runs),
         f"Fraction of points above a confidence by {_named(dict.fromkeys(runs['method']))}",
         "Count-confidence curves: the fraction of points whose largest class probability exceeds a threshold, mean "
         "over splits. Points from outside the distribution (near and far sets) should not be confident: the lower "
@@ -100,26 +101,26 @@ def _confidence(cells: pd.DataFrame, key: str) -> Plot | None:
     )
 
 
-def _selective(cells: pd.DataFrame, key: str) -> Plot | None:
+def _selective(cells: pd.DataFrame) -> Plot | None:
     runs = gathered("selective", cells)
     if runs is None:
         return None
     return Plot(
-        Markup(classifiers.selective(runs, key)),
+        classifiers.selective(runs),
         f"Accuracy on the most certain points by {_named(dict.fromkeys(runs['method']))}",
         "Selective prediction: accuracy on the share of test points that a method is most certain of, mean over splits "
         "± standard error. A line that rises to the right knows which points it gets wrong.",
     )
 
 
-def _shifted(family: str, cells: pd.DataFrame, key: str) -> Plot | None:
+def _shifted(family: str, cells: pd.DataFrame) -> Plot | None:
     runs = gathered("shifts", cells)
     if runs is None or family not in set(runs["family"]):
         return None
     n_shifts = runs.loc[runs["family"] == family, "shift"].nunique()
     over = f"{n_shifts} {family}s and all splits; the band holds the middle half of them" if n_shifts > 1 else "splits"
     return Plot(
-        Markup(classifiers.shifts(runs, family, key)),
+        classifiers.shifts(runs, family),
         f"Accuracy and ECE under {family} by {_named(dict.fromkeys(runs['method']))}",
         f"Test images under {family}: accuracy (high is good) and calibration error (low is good) against "
         f"{SHIFT_FAMILIES[family]}, 0 for the images as they are. Mean over {over}.",
@@ -140,9 +141,3 @@ def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | Non
 
 def _named(methods) -> str:
     return ", ".join(map(visible, methods))
-
-
-MAKERS = (
-    *(_posteriors, _bands, _curves, _reliability, _confidence, _selective),
-    *(partial(_shifted, family) for family in SHIFT_FAMILIES),
-)

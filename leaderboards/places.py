@@ -2,11 +2,13 @@
 
 import hashlib
 import re
+from functools import cache
 
 LONGEST = 60  # characters of a name that a file name keeps
 INDEX = "index.html"
 
 
+@cache  # a name is linked to from thousands of cells
 def slug(name: str) -> str:
     """`name` as a part of a file name: itself where it is lower-case letters, digits and . _ -, with + for a colon.
 

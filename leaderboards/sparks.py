@@ -1,14 +1,12 @@
 """Small multiples on the unit square, a panel per method; written by hand as `dots` is, and for its reason."""
 
-from math import ceil
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
 from leaderboards.formats import shortened
 
-WIDTH, COLUMNS = 760, 6
-SIDE, HEIGHT, GAP, TITLE = 112, 84, 16, 15  # of a panel, between panels, of its title; pixels at full size
+SIDE, HEIGHT, TITLE = 112, 84, 15  # width and height of a panel, height of its title; units of its own
 LONGEST = 19  # characters of a title
 
 
@@ -27,34 +25,37 @@ class Panel(NamedTuple):
 
 
 def grid(panels: list[Panel], guide: list[tuple[float, float]]) -> Markup:
-    """SVG of the panels in rows; `guide` is a dashed line in each, of what would be perfect."""
-    rows = ceil(len(panels) / COLUMNS)
-    height = rows * (HEIGHT + TITLE + GAP)
-    parts = [f'<svg class="sparks" viewBox="0 0 {WIDTH} {height}" aria-hidden="true" focusable="false">']
-    for place, panel in enumerate(panels):
-        left = (place % COLUMNS) * (SIDE + GAP)
-        top = (place // COLUMNS) * (HEIGHT + TITLE + GAP) + TITLE
-        parts.append(f'<text x="{left}" y="{top - 4}">{escape(shortened(panel.title, LONGEST))}</text>')
-        parts.append(f'<rect class="frame" x="{left}" y="{top}" width="{SIDE}" height="{HEIGHT}"/>')
-        parts.append(f'<path class="guide" d="{_path(guide, left, top)}"/>')
-        if panel.bars:
-            parts.append(f'<path class="bars" d="{_bars(panel.bars, left, top)}"/>')
-        if panel.line:
-            parts.append(f'<path class="line" d="{_path(panel.line, left, top)}"/>')
-        if panel.note:
-            parts.append(f'<text class="note" x="{left + SIDE - 4}" y="{top + HEIGHT - 5}">{escape(panel.note)}</text>')
-    return Markup("".join([*parts, "</svg>"]))
+    """The panels, an SVG each, so that as many stand side by side as the page is wide.
+
+    `guide` is a dashed line in each, of what would be perfect.
+    """
+    perfect = (
+        f'<rect class="frame" y="{TITLE}" width="{SIDE}" height="{HEIGHT}"/><path class="guide" d="{_path(guide)}"/>'
+    )
+    return Markup(f'<div class="sparks">{"".join(_panel(one, perfect) for one in panels)}</div>')
 
 
-def _path(points: list[tuple[float, float]], left: float, top: float) -> str:
-    return "M" + "L".join(f"{left + SIDE * x:.1f} {top + HEIGHT * (1 - y):.1f}" for x, y in points)
+def _panel(panel: Panel, perfect: str) -> str:
+    parts = [f'<svg viewBox="0 0 {SIDE} {TITLE + HEIGHT + 1}" aria-hidden="true" focusable="false">']
+    parts += [f'<text x="0" y="{TITLE - 4}">{escape(shortened(panel.title, LONGEST))}</text>', perfect]
+    if panel.bars:
+        parts.append(f'<path class="bars" d="{_bars(panel.bars)}"/>')
+    if panel.line:
+        parts.append(f'<path class="line ours" d="{_path(panel.line)}"/>')
+    if panel.note:
+        parts.append(f'<text class="note" x="{SIDE - 4}" y="{TITLE + HEIGHT - 5}">{escape(panel.note)}</text>')
+    return "".join([*parts, "</svg>"])
 
 
-def _bars(heights: list[float], left: float, top: float) -> str:
+def _path(points: list[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{SIDE * x:.1f} {TITLE + HEIGHT * (1 - y):.1f}" for x, y in points)
+
+
+def _bars(heights: list[float]) -> str:
     width = SIDE / len(heights)
-    bottom = top + HEIGHT
+    bottom = TITLE + HEIGHT
     return "".join(
-        f"M{left + width * (place + 0.08):.1f} {bottom}V{bottom - HEIGHT * height:.1f}h{0.84 * width:.1f}V{bottom}z"
+        f"M{width * (place + 0.08):.1f} {bottom}V{bottom - HEIGHT * height:.1f}h{0.84 * width:.1f}V{bottom}z"
         for place, height in enumerate(heights)
         if height > 0
     )

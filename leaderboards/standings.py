@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.formats import number, visible
+from leaderboards.formats import not_nothing, number, visible
 from leaderboards.metrics import badness
 from leaderboards.stats import (
     Ground,
@@ -28,6 +28,7 @@ class Standing(NamedTuple):
 
     Attributes:
         rank, rank_low, rank_high: mean rank over data sets and its 95 % interval.
+        behind: whether its mean rank is behind the best by more than chance.
         first, n_datasets: data sets where it is best or tied, of all that were ranked.
         wins: chance to win against a rival drawn at random.
         change, change_low, change_high: against the reference; NaN for the reference, or without one.
@@ -38,6 +39,7 @@ class Standing(NamedTuple):
     rank: float
     rank_low: float
     rank_high: float
+    behind: bool
     first: int
     n_datasets: int
     wins: float
@@ -112,6 +114,7 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verd
             row["mean_rank"],
             row["low"],
             row["high"],
+            bool(row["behind"]),
             int(row["n_first"]),
             int(row["n_datasets"]),
             float(wins.overall[method]),
@@ -143,6 +146,6 @@ def _places(table: Paired, verdicts: pd.DataFrame) -> pd.DataFrame:
 def change_in_words(value: float, unit: str) -> str:
     """A change against the reference: "× 0.97", "+0.012"."""
     if unit == "times":
-        return f"× {number(value, 3 if value < 10 else 1)}"
+        return f"× {not_nothing(value, 3 if value < 10 else 1)}"
     text = number(value, 3)
-    return text if value < 0 or text in ("–", "∞") else f"+{text}"
+    return text if value <= 0 or text in ("–", "∞") else f"+{text}"

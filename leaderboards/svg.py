@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -19,6 +20,7 @@ PAGE_COLOURS = {
     OURS: "var(--ours)",
     THEIRS: "var(--theirs)",
 }
+WIDTH = 7.6  # inches, of a figure as wide as a page
 PRESENTATION = {
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset"),
     *("stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "font-size", "text-anchor"),
@@ -35,6 +37,16 @@ def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> 
         drawn = io.StringIO()
         FigureCanvasSVG(figure).print_svg(drawn, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return _for_page(drawn.getvalue(), key)
+
+
+def dress(axes: Axes) -> None:
+    """Faint grid and labels in the page's colours, no frame."""
+    axes.tick_params("both", length=0, labelcolor=MUTED, labelsize=7)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set(color=MUTED, fontsize=8)
+    axes.grid(color=RULE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[:].set_visible(False)
 
 
 def _for_page(svg: str, key: str) -> str:

@@ -6,67 +6,95 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.axes import Axes
+from markupsafe import Markup
 from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from leaderboards.formats import visible
-from leaderboards.panels import WIDTH, dress, panels
-from leaderboards.svg import INK, MUTED, OURS, RULE, THEIRS, svg
+from leaderboards.panels import Scale, panels
+from leaderboards.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 
 REACH = 4.0  # standard deviations of the truth that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours
+GRID = 40  # places along each axis of a panel at which a density is estimated
+MANY_AXES = 20  # of which each gets a thin line
 AXES_REACH = 5.0  # standard deviations of the truth that a panel of principal axes shows either way
 LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (THEIRS, "--"))
 
 
-def contours(tables: Mapping[str, pd.DataFrame], key: str) -> str:
-    """SVG, a panel per method: ellipses of its Gaussian at 1 and 2 sd over the truth's density, a kernel estimate.
+def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
+    """A panel per method: ellipses of its Gaussian at 1 and 2 sd over the truth's density, a kernel estimate.
 
     `tables` have the columns of `bench.schema.POSTERIORS`, of two weights.
     """
     truth = next(iter(tables.values())).set_index("who").loc["truth"]
     draws = np.reshape(truth["draws"], (-1, 2))
-    centre, spread = truth["mean"], np.sqrt(np.diag(np.reshape(truth["covariance"], (2, 2))))
+    spread = np.sqrt(np.diag(np.reshape(truth["covariance"], (2, 2))))
+    ends = np.stack([truth["mean"] - REACH * spread, truth["mean"] + REACH * spread], axis=1).tolist()
+    scale = Scale(*map(tuple, ends))
+    below = [scale.area(*outline.T, "muted") for outline in densest(draws, scale)]
+    turn = np.linspace(0, 2 * np.pi, 60)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
 
-    def panel(axes: Axes, method: str) -> None:
-        masses = [1 - np.exp(-(level**2) / 2) for level in LEVELS]
-        sns.kdeplot(
-            x=draws[:, 0], y=draws[:, 1], levels=[1 - masses[1], 1 - masses[0], 1], fill=True, color=RULE, ax=axes
-        )
+    def panel(method: str) -> list[str]:
         own = tables[method].set_index("who").loc["method"]
         values, vectors = np.linalg.eigh(np.reshape(own["covariance"], (2, 2)))
-        angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
-        for level in LEVELS:
-            height, width = 2 * level * np.sqrt(values.clip(min=0))
-            axes.add_patch(Ellipse(own["mean"], width, height, angle=angle, fill=False, edgecolor=OURS, linewidth=1.3))
-        axes.plot(*own["mean"], "+", color=OURS, markersize=6)
-        for limits, middle, sd in zip((axes.set_xlim, axes.set_ylim), centre, spread, strict=True):
-            limits(middle - REACH * sd, middle + REACH * sd)
+        shape = vectors @ (np.sqrt(values.clip(min=0))[:, None] * circle)
+        x, y = own["mean"]
+        cross = [x - spread[0] / 4, x + spread[0] / 4], [y - spread[1] / 4, y + spread[1] / 4]
+        return [
+            *below,
+            *(scale.line(x + level * shape[0], y + level * shape[1], "ours") for level in LEVELS),
+            scale.line(cross[0], [y, y], "ours"),
+            scale.line([x, x], cross[1], "ours"),
+        ]
 
-    return panels(list(tables), panel, ("weight 1", "weight 2"), key)
+    places = tuple(_round_places(*end) for end in ends)
+    return panels(list(tables), panel, scale, places, ("weight 1", "weight 2"))
 
 
-def principal_axes(tables: Mapping[str, pd.DataFrame], key: str) -> str:
-    """SVG, a panel per method: mean +-2 sd of its Gaussian along each principal axis of the true one, in true sd.
+def densest(draws: np.ndarray, scale: Scale) -> list[np.ndarray]:
+    """Outlines (n, 2) of the regions of highest density that hold what a Gaussian holds within each of `LEVELS`.
+
+    The density is a kernel estimate of the draws (N, 2); a region of mass m is where it exceeds its (1 - m) quantile at
+    the draws (Hyndman 1996).
+    """
+    from scipy.stats import gaussian_kde
+
+    density = gaussian_kde(draws.T)
+    x, y = (np.linspace(low, high, GRID) for low, high in scale)
+    heights = density(np.stack(np.meshgrid(x, y)).reshape(2, -1)).reshape(GRID, GRID)
+    at_draws = density(draws[:: max(len(draws) // GRID**2, 1)].T)
+    levels = [float(np.quantile(at_draws, np.exp(-(level**2) / 2))) for level in sorted(LEVELS, reverse=True)]
+    drawn = Figure().add_subplot().contour(x, y, heights, levels)
+    return [outline for outlines in drawn.allsegs for outline in outlines]
+
+
+def _round_places(low: float, high: float) -> list[float]:
+    """Two or three round numbers between the ends."""
+    return [place for place in MaxNLocator(3).tick_values(low, high) if low <= place <= high]
+
+
+def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
+    """A panel per method: mean +-2 sd of its Gaussian along each principal axis of the true one, in true sd.
 
     `tables` have the columns of `bench.schema.POSTERIORS`.
     """
+    found = {method: along_principal_axes(table) for method, table in tables.items()}
+    dim = len(next(iter(found.values()))[0])
+    scale = Scale((0.5, dim + 0.5), (-AXES_REACH, AXES_REACH))
+    kind = "ours thin" if dim > MANY_AXES else "ours"
 
-    def panel(axes: Axes, method: str) -> None:
-        middle, sd = along_principal_axes(tables[method])
-        dim = len(middle)
-        axis = np.arange(1, dim + 1)
-        axes.axhspan(-2, 2, color=RULE, linewidth=0)
-        axes.vlines(axis, middle - 2 * sd, middle + 2 * sd, color=OURS, linewidth=min(3, 60 / dim))
-        axes.plot(axis, middle, ".", color=INK, markersize=min(4, 90 / dim))
-        axes.set_xlim(0.5, dim + 0.5)
-        axes.set_ylim(-AXES_REACH, AXES_REACH)
-        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True, min_n_ticks=2))
+    def panel(method: str) -> list[str]:
+        middle, sd = found[method]
+        bars = (
+            scale.line([axis, axis], [at - 2 * reach, at + 2 * reach], kind)
+            for axis, (at, reach) in enumerate(zip(middle, sd, strict=True), start=1)
+        )
+        truth = scale.band(scale.x, [-2, -2], [2, 2], "muted")
+        return [truth, *bars, scale.dots(np.arange(1, dim + 1), middle, "ink")]
 
-    return panels(list(tables), panel, ("principal axis", "true sd"), key)
+    return panels(list(tables), panel, scale, ((1, dim), (-4, 0, 4)), ("principal axis", "true sd"))
 
 
 def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -84,28 +112,31 @@ def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return axes.T @ (own["mean"] - truth["mean"]), np.sqrt(variances.clip(min=0))
 
 
-def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None, key: str) -> str:
-    """SVG, a panel per method: mean and +-2 sd of its function, the reference's band as dotted lines, training points.
+def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None) -> Markup:
+    """A panel per method: mean and +-2 sd of its function, the reference's band as dotted lines, training points.
 
     `tables` have the columns of `bench.schema.BANDS`; `train` is (x (N,), y (N,)).
     """
     first = next(iter(tables.values()))
     edges = [first["reference_mean"] + sign * 2 * first["reference_sd"] for sign in (-1, 1)]
     middle = (first["x"] > -1.5) & (first["x"] < 1.5)
-    low, high = edges[0][middle].min(), edges[1][middle].max()
+    ends = float(first["x"].min()), float(first["x"].max())
+    scale = Scale(ends, (float(edges[0][middle].min()), float(edges[1][middle].max())))
+    reference = [scale.line(first["x"], edge, "ink thin dotted") for edge in edges]
+    points = [] if train is None else [scale.dots(*train, "theirs")]
 
-    def panel(axes: Axes, method: str) -> None:
+    def panel(method: str) -> list[str]:
         own = tables[method]
         half = 2 * own["sd"]
-        axes.fill_between(own["x"], own["mean"] - half, own["mean"] + half, color=OURS, alpha=0.22, linewidth=0)
-        sns.lineplot(x=own["x"], y=own["mean"], color=OURS, linewidth=1.4, ax=axes)
-        for edge in edges:
-            axes.plot(first["x"], edge, ":", color=INK, linewidth=1)
-        if train is not None:
-            axes.plot(*train, ".", color=THEIRS, markersize=2)
-        axes.set_ylim(low, high)
+        return [
+            scale.band(own["x"], own["mean"] - half, own["mean"] + half, "ours"),
+            scale.line(own["x"], own["mean"], "ours"),
+            *reference,
+            *points,
+        ]
 
-    return panels(list(tables), panel, ("x", "y"), key)
+    places = tuple(_round_places(*end) for end in scale)
+    return panels(list(tables), panel, scale, places, ("x", "y"))
 
 
 def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
@@ -113,6 +144,8 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
 
     `runs` has the columns method, n_samples and the metric.
     """
+
+    import seaborn as sns  # takes a second to import
 
     def draw(figure: Figure) -> None:
         axes = figure.add_axes((0.09, 0.2, 0.62, 0.76), facecolor="none")

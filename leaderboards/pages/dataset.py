@@ -21,6 +21,7 @@ class Section(NamedTuple):
     suite: str
     preset: str
     board: Board
+    dots: Plot | None  # None where nothing finished
     plots: list[Plot]
     unseen: list[str]  # figures that are not there, and why
     opened: list[Opened]
@@ -60,7 +61,8 @@ def section(site: Site, key: Key, made: Board) -> Section:
         suite,
         preset,
         made,
-        [dots(site, key, made), *plots] if key in site.splits_of else plots,
+        dots(site, key, made) if key in site.splits_of else None,
+        plots,
         unseen,
         [opened(site.rows_of[key][method], list(made.headline), site.original(suite, preset)) for method in order],
     )

@@ -6,9 +6,10 @@ from leaderboards import ran
 from leaderboards.fingerprints import in_words, side_by_side
 from leaderboards.metrics import metric
 from leaderboards.pages import dataset as dataset_page
+from leaderboards.pages.overview import overview
 from leaderboards.pages.suite import boards_of, families, leading
 from leaderboards.site import Site
-from leaderboards.standings import Standings
+from leaderboards.standings import Standings, change_in_words
 
 AHEAD = 5  # methods that a card names
 
@@ -31,6 +32,8 @@ def context(site: Site) -> dict:
         "provenance": None if cells.empty else ran.provenance(cells),
         "runs": ran.runs(cells),
         "mixtures": in_words(site.results.choices) + side_by_side(cells),
+        "overview": overview(site),
+        "in_words": change_in_words,
         "cards": [suite_card(site, name) for name in site.suites],
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,

@@ -10,6 +10,7 @@ from leaderboards.site import Site
 from leaderboards.standings import Standings
 from leaderboards.stats import critical_difference
 
+LEAST_P = 0.001  # that is printed as it is
 FEWEST = 2  # methods that a figure can compare
 RUNTIME = "fit_seconds"
 COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
@@ -28,39 +29,40 @@ def figures(site: Site, suite: str, preset: str, lead, key: str) -> tuple[list[P
     standings, title = lead.standings, lead.metric.title
     if len(standings.lines) < FEWEST:
         return [], ["There is one method, so there are no figures that compare methods."]
-    found = [_ranks(standings, title, f"{key}-ranks")]
+    found = [_ranks(standings, title)]
     unseen = []
     for made in (
-        _critical(standings, title, f"{key}-cd"),
+        _critical(standings, title),
         _pareto(site, suite, preset, lead, f"{key}-pareto"),
-        _coverage(site, suite, preset, standings, f"{key}-coverage"),
+        _coverage(site, suite, preset, standings),
     ):
         (unseen if isinstance(made, str) else found).append(made)
     return found, [sentence for sentence in unseen if sentence]
 
 
-def _ranks(standings: Standings, title: str, key: str) -> Plot:
+def _ranks(standings: Standings, title: str) -> Plot:
     intervals = {name: (line.rank, line.rank_low, line.rank_high) for name, line in standings.lines.items()}
+    ahead = {name: not line.behind for name, line in standings.lines.items()}
     spoken = ", ".join(f"{visible(name)} {line.rank:.1f}" for name, line in standings.lines.items())
     return Plot(
-        charts.rank_distribution(standings.places, intervals, key),
+        charts.rank_distribution(standings.places, intervals, ahead),
         f"Ranks by {title}, mean over data sets: {spoken}",
         f"Ranks by {title}: a faint dot for each data set, the mean, and 95 % of bootstrap resamples of data sets and "
-        "splits.",
+        "splits; in colour what is not told from the best (maximum test over all rivals, 5 % level).",
     )
 
 
-def _critical(standings: Standings, title: str, key: str) -> Plot | str:
+def _critical(standings: Standings, title: str) -> Plot | str:
     found = critical_difference(standings.ground.table)
     if found.untold:
         return f"No critical-difference diagram: {found.untold}."
     spoken = "; ".join(f"{visible(group[0])} to {visible(group[-1])}" for group in found.groups)
     return Plot(
-        charts.critical_difference_diagram(found, key),
+        charts.critical_difference_diagram(found),
         f"Critical differences by {title}: not told apart are {spoken or 'no neighbours'}",
         f"Critical difference (Nemenyi, 5 % level) of mean ranks by {title} over the {found.n_datasets} data sets that "
         f"every method finished: a bar joins methods that cannot be told apart. Friedman's test that all rank alike: "
-        f"p = {found.friedman:.2g}.",
+        f"p {f'= {found.friedman:.2g}' if found.friedman >= LEAST_P else f'< {LEAST_P}'}.",
     )
 
 
@@ -101,7 +103,7 @@ def _pareto(site: Site, suite: str, preset: str, lead, key: str) -> Plot | str:
     )
 
 
-def _coverage(site: Site, suite: str, preset: str, standings: Standings, key: str) -> Plot | str:
+def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot | str:
     here = site.splits[(site.splits["suite"] == suite) & (site.splits["preset"] == preset)]
     here = here[here["metric"].isin(list(COVERAGE.values()))]
     if here.empty:
@@ -112,7 +114,7 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings, key: st
     shares = shares.rename(columns={name: level for level, name in COVERAGE.items()}).reindex(columns=list(COVERAGE))
     spoken = ", ".join(f"{visible(name)} {100 * share:.0f} %" for name, share in shares[90].dropna().items())
     return Plot(
-        charts.coverage(shares, key),
+        charts.coverage(shares),
         f"{metric(COVERAGE[90]).title}, mean over data sets: {spoken}",
         f"Coverage of central predictive intervals on {here['dataset'].nunique()} regression sets, mean over data sets "
         "and splits: left of the line a method's intervals are too narrow, right of it too wide.",

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from leaderboards.metrics import badness, loss
+from leaderboards.stats.behind import behind_the_best
 from leaderboards.stats.paired import Paired, blocks
 from leaderboards.stats.resampling import interval, resampled_losses, resampled_over_datasets
 from leaderboards.ties import tied_with_best
@@ -24,6 +25,7 @@ MEAN_RANKS = [
     "mean_rank",
     "low",
     "high",
+    "behind",
     "mean_shared_rank",
     "n_first",
     "n_datasets",
@@ -76,6 +78,7 @@ def mean_ranks(table: Paired, told: pd.DataFrame | None = None) -> pd.DataFrame:
         mean_rank: mean over data sets of `rank`, its `low` and `high` ends the central 95 % of 2000 bootstrap resamples
             of the data sets and, within each, of the splits; the same resamples for every method, from a fixed seed.
             What is lacking or absent stays so in every resample.
+        behind: whether it is behind the first by more than chance; see `behind.behind_the_best`.
         mean_shared_rank: mean over data sets of `shared_rank`.
         n_first: data sets where the method is best or tied with the best.
         n_datasets: data sets ranked; on n_lacking and n_absent of them the method shares the last places.
@@ -88,13 +91,17 @@ def mean_ranks(table: Paired, told: pd.DataFrame | None = None) -> pd.DataFrame:
     losses = resampled_losses(found.arrays, table.goal, rng)
     complete = ~(found.lacking | found.absent).to_numpy()
     draws = np.stack([places(losses[:, d], complete[d]) for d in range(len(complete))], axis=1)
-    low, high = interval(resampled_over_datasets(draws, rng))
+    resampled = resampled_over_datasets(draws, rng)
+    low, high = interval(resampled)
     by_method = told.groupby("method")
+    mean_rank = by_method["rank"].mean()
+    behind = behind_the_best(mean_rank[table.methods].to_numpy(), resampled)
     frame = pd.DataFrame(
         {
-            "mean_rank": by_method["rank"].mean(),
+            "mean_rank": mean_rank,
             "low": pd.Series(low, table.methods),
             "high": pd.Series(high, table.methods),
+            "behind": pd.Series(behind, table.methods),
             "mean_shared_rank": by_method["shared_rank"].mean(),
             "n_first": told["standing"].isin(["best", "tied", "alone"]).groupby(told["method"]).sum(),
             "n_datasets": len(found.arrays),
@@ -102,8 +109,8 @@ def mean_ranks(table: Paired, told: pd.DataFrame | None = None) -> pd.DataFrame:
             "n_absent": found.absent.sum(),
         }
     )
-    if max(map(len, found.arrays.values())) == 1 and len(found.arrays) == 1:
-        frame[["low", "high"]] = np.nan  # a single split: nothing to resample
+    if max(map(len, found.arrays.values())) == 1 and len(found.arrays) == 1:  # a single split: nothing to resample
+        frame[["low", "high"]], frame["behind"] = np.nan, False
     return frame.rename_axis("method").reset_index().sort_values(["mean_rank", "method"], ignore_index=True)[MEAN_RANKS]
 
 

@@ -10,10 +10,11 @@ LEVEL = 0.95
 
 def resampled_means(values: np.ndarray, rng: np.random.Generator, n: int = RESAMPLES) -> np.ndarray:
     """Means (n, M) over S rows drawn with replacement from `values` (S, M); infinities stay, NaN counts as 0."""
-    counts = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n)
+    counts = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n).astype(float)
     means = counts @ np.where(np.isfinite(values), values, 0.0) / len(values)
     for infinity in (np.inf, -np.inf):
-        means[counts @ (values == infinity) > 0] = infinity
+        if (values == infinity).any():
+            means[counts @ (values == infinity) > 0] = infinity
     return means
 
 

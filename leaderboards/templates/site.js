@@ -106,8 +106,8 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sort";
-      button.append(...heading.childNodes);
-      heading.append(button);
+      button.append(...[...heading.childNodes].filter((node) => !node.classList?.contains("second")));
+      heading.prepend(button);
       const first = heading.dataset.sort === "desc" ? "descending" : "ascending";
       button.addEventListener("click", () => {
         const now = heading.getAttribute("aria-sort");
@@ -129,10 +129,18 @@
     details.scrollIntoView();
   }
 
+  /* What is wider than its place says so. */
+  function tellOfMore() {
+    const look = (place) => place.classList.toggle("more", place.scrollWidth > place.clientWidth + 1);
+    const observer = new ResizeObserver((entries) => entries.forEach((entry) => look(entry.target)));
+    for (const place of document.querySelectorAll(".scroll")) observer.observe(place);
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     dressUp(document.getElementById("theme"));
     for (const table of document.querySelectorAll("table[data-board]")) setUpSorting(table);
     setUpFilters();
+    tellOfMore();
     reveal();
     addEventListener("hashchange", reveal);
   });

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -55,13 +56,10 @@ def cells():
     return make
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Write cells to a results folder, a file each, and return the folder."""
-    out = tmp_path / "results"
+def _writer(out: Path):
     (out / "cells").mkdir(parents=True)
 
-    def write(*rows: dict):
+    def write(*rows: dict) -> Path:
         for row in rows:
             path = out / "cells" / f"cell{len(list((out / 'cells').iterdir())):04}.parquet"
             pq.write_table(pa.Table.from_pylist([_row(**row)], schema=CELLS), path)
@@ -71,6 +69,18 @@ def folder(tmp_path):
 
 
 @pytest.fixture
+def folder(tmp_path):
+    """Write cells to a results folder, a file each, and return the folder."""
+    return _writer(tmp_path / "results")
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """The same, in a folder that is a new one at each call and that several tests may read."""
+    return lambda *rows: _writer(tmp_path_factory.mktemp("shared") / "results")(*rows)
+
+
+@pytest.fixture(scope="session")
 def classification_run():
     """Two methods on 3 splits of digits-ood and of wdbc, which has two classes and no OOD rows."""
     rows = []
@@ -83,7 +93,7 @@ def classification_run():
     return rows
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_run():
     """Three methods on 8 splits of energy; mfvi lost two of them; on wine one method, which is infinitely bad once."""
     rng = np.random.default_rng(1)

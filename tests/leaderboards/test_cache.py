@@ -2,6 +2,7 @@
 
 import os
 
+import joblib
 import pandas as pd
 import pytest
 
@@ -50,6 +51,28 @@ def test_new_changed_and_removed_files_are_seen(filled, monkeypatch):
     assert opened == ["cell0002.parquet", "cell0009.parquet", "odd.parquet"]
     assert results.cells["split"].tolist() == [2, 3, 4, 1]  # in the order of file names
     assert [one.path for one in results.skipped] == ["cells/odd.parquet"]
+
+
+def test_many_files_are_read_in_shares_as_if_in_one(folder, monkeypatch):
+    out = folder(*({"split": s, "nmll": float(s)} for s in range(7)))
+    (out / "cells" / "cell0003.parquet").write_text("x")
+    (out / "cells" / "cell0006.parquet").write_text("x")
+    whole = read_results(out)
+    monkeypatch.setattr(cache, "SHARE", 2)
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 3)
+    shares, read = [], cache.read_files
+
+    def noted(paths):
+        shares.append(len(paths))
+        return read(paths)
+
+    monkeypatch.setattr(cache, "read_files", noted)
+    with joblib.parallel_config(backend="threading"):
+        parts = read_results(out)
+    assert sorted(shares) == [2, 2, 3]
+    assert parts.cells["split"].tolist() == [0, 1, 2, 4, 5]
+    pd.testing.assert_frame_equal(parts.cells, whole.cells)
+    assert parts.skipped == whole.skipped
 
 
 def test_a_few_files_are_not_worth_a_cache(folder):

@@ -31,16 +31,18 @@ def drawn() -> dict[str, str]:
     places = pd.DataFrame({"dataset": ["x", "y"] * 2, "method": ["a<b>", "a<b>", "b", "b"], "rank": [1.0, 2, 2, 1]})
     shares = pd.DataFrame(0.9, ["a<b>", "b"], [50, 80, 90, 95])
     return {
-        "ranks": rank_distribution(places, {"a<b>": (1.5, 1.0, 2.0), "b": (1.5, np.nan, np.nan)}, "k1"),
-        "critical": critical_difference_diagram(found(), "k2"),
+        "ranks": rank_distribution(
+            places, {"a<b>": (1.5, 1.0, 2.0), "b": (1.5, np.nan, np.nan)}, {"a<b>": True, "b": False}
+        ),
+        "critical": critical_difference_diagram(found()),
         "pareto": pareto(POINTS.rename({"cheap": "a<b>"}), ("time", "NMLL"), True, "k3"),
-        "coverage": coverage(shares, "k4"),
+        "coverage": coverage(shares),
     }
 
 
 def test_figures_take_their_colours_from_the_page_and_no_style_of_their_own():
     for name, svg in drawn().items():
-        assert "var(--ours)" in svg, name
+        assert re.search(r'class="(ahead|mean|level90)"|var\(--ours\)', svg), name
         assert "style=" not in svg, name
         assert not re.search("#0[1-5]0[1-5]0[1-5]", svg), name
         assert "a&lt;b&gt;" in svg, name
@@ -49,3 +51,20 @@ def test_figures_take_their_colours_from_the_page_and_no_style_of_their_own():
 
 def test_figures_are_the_same_bytes_again():
     assert drawn() == drawn()
+
+
+def test_the_critical_difference_is_drawn_to_the_scale_of_the_ranks():
+    """The scale ends 0.3 beyond the last mean rank of 2.8: from 1 to 3.1, of which the difference of 1.1 is 52.38 %."""
+    svg = drawn()["critical"]
+    assert 'class="bar published" x1="0.00%" x2="52.38%"' in svg
+    assert re.findall('class="mean" cx="([^"]+)"', svg) == ["9.52%", "47.62%", "85.71%"]
+    assert svg.count('class="joined"') == 2
+
+
+def test_coverage_is_drawn_off_its_nominal_value():
+    """From 40 points too many at 50 % to 5 too few at 95 %, and a margin of 4 % of these 45."""
+    svg = drawn()["coverage"]
+    where = dict(re.findall('<svg x="([^"]+)" y="9.5" overflow="visible"><path class="level(..)"', svg))
+    assert {level: place for place, level in where.items()} == {
+        "50": "96.30%", "80": "34.57%", "90": "13.99%", "95": "3.70%",
+    }  # fmt: skip

@@ -37,7 +37,7 @@ def test_forty_methods_fit_on_a_screen():
     heights = []
     for n in (12, 40):
         svg = dot_plot([GOOD._replace(label=f"method {i}") for i in range(n)], "NMLL")
-        heights.append(float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)[1]))
+        heights.append(float(re.search(r'class="field" height="(\d+)"', svg)[1]))
         assert all(f">method {i}<" in svg for i in range(n))
     assert heights[0] < heights[1] < 950
 

@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from leaderboards.formats import as_printed, decimals_for, number, prose, shortened, visible
+from leaderboards.formats import as_printed, decimals_for, not_nothing, number, prose, shortened, visible
 from leaderboards.ran import protocol_in_words, ranges
 
 
@@ -63,3 +63,10 @@ def test_a_protocol_in_words():
 def test_what_is_too_long_ends_in_an_ellipsis():
     assert shortened("deep-ensemble", 13) == "deep-ensemble"
     assert shortened("deep-ensemble", 8) == "deep-en…"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.00049, "<0.001"), (0.0006, "0.001"), (0.0, "0.000"), (-0.0001, "0.000"), (1.5, "1.500")]
+)
+def test_what_is_not_nothing_is_not_printed_as_nothing(value, text):
+    assert not_nothing(value, 3) == text

@@ -50,7 +50,10 @@ def browser():
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, row):
-    """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third."""
+    """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third.
+
+    On three more data sets there is a little, so that the first page has its picture.
+    """
     rows, random = [], np.random.default_rng(1)
     for split in range(8):
         for dataset, hard in (("energy", random.normal()), ("wine", random.normal())):
@@ -67,6 +70,10 @@ def site(tmp_path_factory, row):
             cell = {"suite": "classification", "dataset": "digits-ood", "task": "multiclass", "method": method}
             cell |= {"split": split, "preset": "quick", "protocol_hash": "bbbbbbbb", "nmll": nmll + 0.01 * split}
             rows.append(cell | {"accuracy": 0.9, "brier": 0.2, "ece": 0.05, "ood_auroc": 0.8, "entropy": 0.5})
+        for dataset in ("kin8nm", "power", "yacht"):
+            for method, nmll in (("vifa", 0.3), ("mfvi", 0.4), ("map", 0.5)):
+                cell = {"dataset": dataset, "method": method, "split": split, "task": "regression"}
+                rows.append(cell | {"nmll": nmll + 0.01 * random.normal()})
     out = tmp_path_factory.mktemp("run")
     (out / "cells").mkdir()
     pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")

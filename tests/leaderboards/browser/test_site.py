@@ -190,6 +190,18 @@ def test_on_a_phone_only_tables_and_figures_scroll_sideways(visit, kind):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("base", ["file"], indirect=True)
+def test_what_is_wider_than_a_phone_says_so_and_what_is_not_does_not(visit):
+    page = visit(SUITE, viewport={"width": 390, "height": 844})
+    wide = page.locator(".scroll:has(table.overview)").first
+    told = "one => getComputedStyle(one, '::before').content"
+    page.wait_for_selector(".scroll.more")
+    assert "scroll for more" in wide.evaluate(told)
+    page.set_viewport_size({"width": 1600, "height": 844})
+    page.wait_for_function("one => !one.classList.contains('more')", arg=wide.element_handle())
+    assert wide.evaluate(told) == "none"
+
+
 def test_every_page_opens_and_every_link_leads_somewhere(visit, site):
     page = visit()
     ids, links = {}, []

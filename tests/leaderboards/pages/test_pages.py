@@ -82,15 +82,28 @@ def built(folder, tmp_path):
     return lambda *rows: Built(leaderboards.build(folder(*rows), tmp_path / "site"))
 
 
-def test_there_is_a_page_for_each_suite_data_set_and_method(built, small_run):
-    assert set(built(*small_run)) == {
+@pytest.fixture(scope="module")
+def small_site(shared_folder, small_run, tmp_path_factory):
+    """The pages of `small_run`, built once."""
+    return Built(leaderboards.build(shared_folder(*small_run), tmp_path_factory.mktemp("small")))
+
+
+@pytest.fixture(scope="module")
+def classification_site(shared_folder, classification_run, tmp_path_factory):
+    """The pages of `classification_run` beside one row of energy, built once."""
+    regression = {"nmll": 2.0, "rmse": 3.0, "coverage_90": 0.9, "fit_seconds": 1.0, "exclusive": True}
+    out = shared_folder(regression, *classification_run)
+    return Built(leaderboards.build(out, tmp_path_factory.mktemp("classification")))
+
+
+def test_there_is_a_page_for_each_suite_data_set_and_method(small_site):
+    assert set(small_site) == {
         *("index.html", "suite-uci.html", "dataset-energy.html", "dataset-wine.html"),
         *("method-vifa.html", "method-mfvi.html", "method-map.html"),
     }
 
 
-def test_a_small_run(built, small_run):
-    site = built(*small_run)
+def test_a_small_run(small_site):
     for page, said in (
         ("index.html", "30 trials, drawn by random search, 5-fold cross-validation"),
         ("index.html", "0123456789ab"),
@@ -107,7 +120,7 @@ def test_a_small_run(built, small_run):
         ("method-mfvi.html", "Mean-field variational inference"),
         ("method-mfvi.html", "2 of 8 cells did not finish: 2 diverged."),
     ):
-        assert said in site[page].words, (page, said)
+        assert said in small_site[page].words, (page, said)
 
 
 @pytest.mark.parametrize(
@@ -121,30 +134,27 @@ def test_a_suite_is_explained_on_its_own_page(built, suite, said):
     assert said in built({"suite": suite, "dataset": "aptos2019", "nmll": 0.2})[f"suite-{suite}.html"].words
 
 
-def test_links_lead_somewhere_and_ids_are_unique(built, small_run):
-    site = built(*small_run)
-    for name, page in site.items():
+def test_links_lead_somewhere_and_ids_are_unique(small_site):
+    for name, page in small_site.items():
         assert len(page.ids) == len(set(page.ids))
         for link in page.links:
             target, _, fragment = link.partition("#")
-            assert target in site or not target, (name, link)
-            assert not fragment or fragment in site[target or name].ids, (name, link)
+            assert target in small_site or not target, (name, link)
+            assert not fragment or fragment in small_site[target or name].ids, (name, link)
 
 
-def test_every_page_is_reached_from_the_index(built, small_run):
-    site = built(*small_run)
+def test_every_page_is_reached_from_the_index(small_site):
     reached, new = set(), {"index.html"}
     while new:
         reached |= new
-        new = {link.partition("#")[0] for name in new for link in site[name].links} - reached - {""}
-    assert reached == set(site)
+        new = {link.partition("#")[0] for name in new for link in small_site[name].links} - reached - {""}
+    assert reached == set(small_site)
 
 
-def test_nothing_is_loaded_from_anywhere_and_nothing_else_may_run(built, small_run):
+def test_nothing_is_loaded_from_anywhere_and_nothing_else_may_run(small_site):
     """What a page brings of style and script is what its policy names by hash, and no element has any of its own."""
-    site = built(*small_run)
-    for name, html in site.html.items():
-        page = site[name]
+    for name, html in small_site.html.items():
+        page = small_site[name]
         assert "http" not in html.replace("http-equiv", "")
         assert not {"link", "img", "iframe", "object", "base", "form"} & {tag for tag, _ in page.tags}
         assert not [attrs for _, attrs in page.tags if {"style", "src"} & attrs.keys()]
@@ -158,13 +168,12 @@ def test_nothing_is_loaded_from_anywhere_and_nothing_else_may_run(built, small_r
             assert f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'" in policy
 
 
-def test_headers_have_a_scope_and_figures_have_words(built, small_run):
-    site = built(*small_run)
-    for page in site.values():
+def test_headers_have_a_scope_and_figures_have_words(small_site):
+    for page in small_site.values():
         assert all("scope" in attrs for tag, attrs in page.tags if tag == "th")
         assert all(attrs["aria-label"] for _, attrs in page.tags if attrs.get("role") == "img")
         assert [tag for tag, _ in page.tags if tag in ("main", "h1")] == ["main", "h1"]
-    labels = [attrs["aria-label"] for _, attrs in site["dataset-energy.html"].tags if attrs.get("role") == "img"]
+    labels = [attrs["aria-label"] for _, attrs in small_site["dataset-energy.html"].tags if attrs.get("role") == "img"]
     assert labels[0].startswith("NMLL by method: vifa 2.479 ± 0.042, mfvi 2.568")
 
 
@@ -277,30 +286,28 @@ def test_a_method_that_is_behind_is_shown_to_be(built):
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
 
 
-def test_a_board_has_the_main_metrics_of_its_task_and_the_rest_behind_a_switch(built, classification_run):
-    regression = {"nmll": 2.0, "rmse": 3.0, "coverage_90": 0.9, "fit_seconds": 1.0, "exclusive": True}
-    site = built(regression, *classification_run)
-    assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in site["dataset-digits-ood.html"].tables
-    assert ["Method", "Brier", "Entropy", "OOD FPR95"] in site["dataset-digits-ood.html"].tables
-    assert ["Method", "NMLL", "RMSE", "Final fit, s"] in site["dataset-energy.html"].tables
-    assert ["Method", "Coverage 90 %"] in site["dataset-energy.html"].tables
+def test_a_board_has_the_main_metrics_of_its_task_and_the_rest_behind_a_switch(classification_site):
+    assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
+    assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables
+    assert ["Method", "NMLL", "RMSE", "Final fit, s"] in classification_site["dataset-energy.html"].tables
+    assert ["Method", "Coverage 90 %"] in classification_site["dataset-energy.html"].tables
 
 
-def test_the_calibration_error_comes_with_its_interval(built, classification_run):
-    page = built(*classification_run)["dataset-wdbc.html"]
+def test_the_calibration_error_comes_with_its_interval(classification_site):
+    page = classification_site["dataset-wdbc.html"]
     hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and "bootstrap" in attrs.get("title", "")]
     assert len(hints) == 2
     assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
 
 
-def test_the_size_of_a_classification_set_counts_classes_and_ood_rows(built, classification_run):
-    words = built(*classification_run).index.words
+def test_the_size_of_a_classification_set_counts_classes_and_ood_rows(classification_site):
+    words = classification_site.index.words
     assert "64 features, 5 classes, 896 out-of-distribution rows" in words
     assert "30 features, 2 classes" in words
 
 
-def test_a_suite_has_a_row_for_each_method_sorted_by_its_mean_rank(built, classification_run):
-    page = built(*classification_run)["suite-classification.html"]
+def test_a_suite_has_a_row_for_each_method_sorted_by_its_mean_rank(classification_site):
+    page = classification_site["suite-classification.html"]
     columns = ["Method", "Mean rank", "Best or tied", "Wins", "Against map", "digits-ood", "wdbc"]
     assert page.tables[0] == columns
     vifa, reference = (next(row for row in page.rows if row.split()[:1] == [name]) for name in ("vifa", "map"))

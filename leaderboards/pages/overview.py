@@ -1,0 +1,89 @@
+"""The picture of the first page: who is ahead where there is most evidence, and how sure that is."""
+
+from math import nan
+from typing import NamedTuple
+
+from leaderboards.forest import Column, Estimate, forest
+from leaderboards.formats import counted, number, visible
+from leaderboards.metrics import Metric, metric
+from leaderboards.pages.suite import boards_of, leading
+from leaderboards.plots import Plot
+from leaderboards.site import Site
+from leaderboards.standings import Standings
+from leaderboards.stats.paired import blocks
+
+FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 5, 2  # of which a comparison over data sets says anything
+
+
+class Overview(NamedTuple):
+    """Attributes:
+    suite, preset, metric, standings: what is shown.
+    evidence: "18 data sets, 20 splits each".
+    plot: see there.
+    lines: the same as a table: method, mean rank, its interval, whether told from the best, change, its interval.
+    """
+
+    suite: str
+    preset: str
+    metric: Metric
+    standings: Standings
+    evidence: str
+    plot: Plot
+
+
+def overview(site: Site) -> Overview | None:
+    """The suite and preset with the most splits of data sets, by its leading metric; None where none has enough.
+
+    Enough are 3 methods on 5 data sets with 2 splits of each that all of its methods were run on. (The bootstrap draws
+    data sets, of which fewer would say little, and splits, of which one cannot vary.)
+    """
+    found = []
+    for suite in site.suites:
+        for preset in site.presets(suite):
+            lead = leading(boards_of(site, suite, preset))
+            standings = site.standings(suite, preset, lead)
+            splits = [len(values) for values in blocks(standings.table).arrays.values()]
+            enough = len(standings.lines) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
+            if enough and min(splits) >= FEWEST_SPLITS:
+                found.append((sum(splits), suite, preset, lead, standings, splits))
+    if not found:
+        return None
+    _, suite, preset, lead, standings, splits = max(found, key=lambda one: one[0])
+    return _overview(suite, preset, metric(lead), standings, splits)
+
+
+def _overview(suite: str, preset: str, lead: Metric, standings: Standings, splits: list[int]) -> Overview:
+    of_each = f"{splits[0]} splits each" if len(set(splits)) == 1 else f"{min(splits)} to {max(splits)} splits each"
+    evidence = f"{counted(len(splits), 'data set')}, {of_each}"
+    lines = standings.lines
+    columns = [Column("mean rank", [Estimate(one.rank, one.rank_low, one.rank_high) for one in lines.values()])]
+    against = standings.against
+    changes = ""
+    if against:
+        unit = {"times": ", ratio", "": ""}.get(against.unit, f", {against.unit}")
+        zero = 1.0 if against.unit == "times" else 0.0
+        own = [Estimate(one.change, one.change_low, one.change_high) for one in lines.values()]
+        own = [
+            Estimate(zero, nan, nan) if name == against.reference else one for name, one in zip(lines, own, strict=True)
+        ]
+        columns.append(Column(f"against {visible(against.reference)}{unit}", own, zero))
+        better = "below 1" if against.unit == "times" else "above 0"
+        changes = (
+            f" Right: {lead.title} against {visible(against.reference)}, mean over the data sets that both finished; "
+            f"{better} is better, and a triangle is off the scale."
+        )
+    tied = [visible(name) for name, one in lines.items() if not one.behind]
+    plot = Plot(
+        forest([visible(name) for name in lines], [not one.behind for one in lines.values()], columns),
+        f"Mean ranks by {lead.title} over {evidence}, the best first: "
+        + ", ".join(f"{visible(name)} {_span(one.rank, one.rank_low, one.rank_high)}" for name, one in lines.items())
+        + f". Not told from the best: {', '.join(tied)}.",
+        f"Mean rank by {lead.title} over the data sets (1 is best), with 95 % of bootstrap resamples of data sets and "
+        "splits. In colour: not told from the best (maximum test over all rivals, 5 % level). A method that failed or "
+        f"was not run on a data set shares the last places there.{changes}",
+    )
+    return Overview(suite, preset, lead, standings, evidence, plot)
+
+
+def _span(value: float, low: float, high: float) -> str:
+    return f"{number(value, 1)} ({number(low, 1)} to {number(high, 1)})"

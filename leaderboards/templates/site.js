@@ -132,7 +132,8 @@
   /* What is wider than its place says so. */
   function tellOfMore() {
     const look = (place) => place.classList.toggle("more", place.scrollWidth > place.clientWidth + 1);
-    const observer = new ResizeObserver((entries) => entries.forEach((entry) => look(entry.target)));
+    /* In the next frame, since to say so makes a place higher, which must not be observed while it is. */
+    const observer = new ResizeObserver((all) => requestAnimationFrame(() => all.forEach((one) => look(one.target))));
     for (const place of document.querySelectorAll(".scroll")) observer.observe(place);
   }
 

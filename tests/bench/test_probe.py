@@ -78,7 +78,7 @@ def test_the_search_is_not_counted_where_nothing_is_searched():
 
 
 def test_streams_are_probed_by_shorter_ones():
-    stream = Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "batch-svd", 0, "p", Protocol(), 0)
+    stream = Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "online-em-fa", 0, "p", Protocol(), 0)
     found = probe(stream, None, "cpu")
     assert found.update > 0
     assert found.trials == 0

@@ -3,6 +3,8 @@
 from math import nan
 from typing import NamedTuple
 
+import numpy as np
+
 from leaderboards.forest import Column, Estimate, forest
 from leaderboards.formats import counted, number, visible
 from leaderboards.metrics import Metric, metric
@@ -12,7 +14,8 @@ from leaderboards.site import Site
 from leaderboards.standings import Standings
 from leaderboards.stats.paired import blocks
 
-FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 5, 2  # of which a comparison over data sets says anything
+FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 4, 2  # of which a comparison over data sets says anything
+FIRST_LOOK = "quick"  # the preset whose budgets are too small for conclusions
 
 
 class Overview(NamedTuple):
@@ -32,20 +35,23 @@ class Overview(NamedTuple):
 
 
 def overview(site: Site) -> Overview | None:
-    """The suite and preset with the most splits of data sets, by its leading metric; None where none has enough.
+    """The suite and preset with the most values, by its leading metric; None where none has enough.
 
-    Enough are 3 methods on 5 data sets with 2 splits of each that all of its methods were run on. (The bootstrap draws
-    data sets, of which fewer would say little, and splits, of which one cannot vary.)
+    A value is of a method on a split of a data set. Enough are 3 methods on 4 data sets with 2 splits of each that all
+    of its methods were run on (the bootstrap draws data sets, of which fewer would say little, and splits, of which one
+    cannot vary). The preset for a first look is shown only where no other has enough.
     """
     found = []
     for suite in site.suites:
         for preset in site.presets(suite):
             lead = leading(boards_of(site, suite, preset))
             standings = site.standings(suite, preset, lead)
-            splits = [len(values) for values in blocks(standings.table).arrays.values()]
+            arrays = blocks(standings.table).arrays.values()
+            splits = [len(values) for values in arrays]
             enough = len(standings.lines) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
-                found.append((sum(splits), suite, preset, lead, standings, splits))
+                n_values = sum(np.count_nonzero(~np.isnan(values)) for values in arrays)
+                found.append(((preset != FIRST_LOOK, n_values), suite, preset, lead, standings, splits))
     if not found:
         return None
     _, suite, preset, lead, standings, splits = max(found, key=lambda one: one[0])

@@ -30,18 +30,30 @@ def made(cells):
     return make
 
 
-def test_it_is_of_the_suite_and_preset_with_the_most_splits(made):
-    found = made([*run(), *run(8, 2, preset="quick", protocol_hash="bbbbbbbb"), *run(2, 20, suite="toy")])
-    assert (found.suite, found.preset, found.evidence) == ("uci", "paper", "6 data sets, 3 splits each")
+def without(method: str, rows: list[dict]) -> list[dict]:
+    return [row for row in rows if row["method"] != method]
 
 
-@pytest.mark.parametrize(("n_datasets", "n_splits"), [(4, 9), (9, 1)])
+def test_it_is_of_the_suite_and_preset_with_the_most_values(made):
+    wider = [{**row, "method": f"{row['method']}-2"} for row in run(6, 2)]
+    tuned = [row | {"preset": "tuned", "protocol_hash": "bbbbbbbb"} for row in [*wider, *run(6, 2)]]
+    found = made([*run(), *tuned, *run(2, 40, suite="toy")])
+    assert (found.suite, found.preset, found.evidence) == ("uci", "tuned", "6 data sets, 2 splits each")
+
+
+def test_the_preset_for_a_first_look_gives_way_to_any_other(made):
+    quick = run(8, 9, preset="quick", protocol_hash="bbbbbbbb")
+    assert made([*run(), *quick]).preset == "paper"
+    assert made([*run(3), *quick]).preset == "quick"
+
+
+@pytest.mark.parametrize(("n_datasets", "n_splits"), [(3, 9), (9, 1)])
 def test_too_few_data_sets_or_splits_give_none(made, n_datasets, n_splits):
     assert made(run(n_datasets, n_splits)) is None
 
 
 def test_two_methods_give_none(made):
-    assert made([row for row in run() if row["method"] != "bad"]) is None
+    assert made(without("bad", run())) is None
 
 
 def test_words_say_what_the_picture_shows(made):

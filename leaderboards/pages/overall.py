@@ -1,5 +1,7 @@
 """Figures and tables over all data sets of a suite and preset."""
 
+from math import isnan
+
 import pandas as pd
 
 from leaderboards import charts
@@ -44,6 +46,12 @@ def _ranks(standings: Standings, title: str) -> Plot:
     intervals = {name: (line.rank, line.rank_low, line.rank_high) for name, line in standings.lines.items()}
     ahead = {name: not line.behind for name, line in standings.lines.items()}
     spoken = ", ".join(f"{visible(name)} {line.rank:.1f}" for name, line in standings.lines.items())
+    if all(isnan(line.rank_low) for line in standings.lines.values()):
+        return Plot(
+            charts.rank_distribution(standings.places, intervals, dict.fromkeys(ahead, False)),
+            f"Ranks by {title}, mean over data sets: {spoken}",
+            f"Ranks by {title}: a faint dot for each data set, and the mean. So few splits tell nobody from the best.",
+        )
     return Plot(
         charts.rank_distribution(standings.places, intervals, ahead),
         f"Ranks by {title}, mean over data sets: {spoken}",

@@ -16,7 +16,7 @@ from scipy import stats
 from leaderboards.metrics import badness, loss
 from leaderboards.stats.behind import behind_the_best
 from leaderboards.stats.paired import Paired, blocks
-from leaderboards.stats.resampling import interval, resampled_losses, resampled_over_datasets
+from leaderboards.stats.resampling import enough, interval, resampled_losses, resampled_over_datasets
 from leaderboards.ties import tied_with_best
 
 RANKS = ["dataset", "method", "mean", "n", "n_lacking", "rank", "group", "shared_rank", "standing"]
@@ -77,8 +77,8 @@ def mean_ranks(table: Paired, told: pd.DataFrame | None = None) -> pd.DataFrame:
     Columns:
         mean_rank: mean over data sets of `rank`, its `low` and `high` ends the central 95 % of 2000 bootstrap resamples
             of the data sets and, within each, of the splits; the same resamples for every method, from a fixed seed.
-            What is lacking or absent stays so in every resample.
-        behind: whether it is behind the first by more than chance; see `behind.behind_the_best`.
+            What is lacking or absent stays so in every resample. NaN where splits are too few (`resampling.enough`).
+        behind: whether it is behind the first by more than chance; see `behind.behind_the_best`. False there too.
         mean_shared_rank: mean over data sets of `shared_rank`.
         n_first: data sets where the method is best or tied with the best.
         n_datasets: data sets ranked; on n_lacking and n_absent of them the method shares the last places.
@@ -109,7 +109,7 @@ def mean_ranks(table: Paired, told: pd.DataFrame | None = None) -> pd.DataFrame:
             "n_absent": found.absent.sum(),
         }
     )
-    if max(map(len, found.arrays.values())) == 1 and len(found.arrays) == 1:  # a single split: nothing to resample
+    if not enough(found.arrays):
         frame[["low", "high"]], frame["behind"] = np.nan, False
     return frame.rename_axis("method").reset_index().sort_values(["mean_rank", "method"], ignore_index=True)[MEAN_RANKS]
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from leaderboards.metrics import badness, loss
 from leaderboards.stats.paired import Paired, blocks
-from leaderboards.stats.resampling import interval, resampled_losses, resampled_over_datasets
+from leaderboards.stats.resampling import enough, interval, resampled_losses, resampled_over_datasets
 
 REFERENCE = "map"
 
@@ -31,8 +31,8 @@ class Relative(NamedTuple):
             paired splits).
         overall: columns method, improvement, low, high, n_datasets, n_lacking, n_absent: the mean over the n_datasets
             that have a number (the geometric mean of ratios), with the central 95 % of bootstrap resamples of data
-            sets and splits; on n_lacking and n_absent data sets of the reference there is none. In the order of
-            improvement.
+            sets and splits, NaN where splits are too few (`resampling.enough`); on n_lacking and n_absent data sets of
+            the reference there is none. In the order of improvement.
     """
 
     reference: str
@@ -78,6 +78,8 @@ def relative(table: Paired, reference: str = REFERENCE) -> Relative:
     low, high = interval(resampled_over_datasets(draws, rng))
     with np.errstate(invalid="ignore"):
         middle = np.nansum(point, axis=0) / (~void).sum(axis=0)
+    if not enough(found.arrays):
+        low = high = np.full(len(middle), np.nan)
     low, high, middle = (np.exp(x) if is_ratio else x for x in (low, high, middle))
     overall = pd.DataFrame(
         {

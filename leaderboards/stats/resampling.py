@@ -6,6 +6,7 @@ from leaderboards.metrics import badness
 
 RESAMPLES = 2000
 LEVEL = 0.95
+FEWEST = 5  # splits: of fewer that all agree, chance alone would make as many agree more than one time in 20
 
 
 def resampled_means(values: np.ndarray, rng: np.random.Generator, n: int = RESAMPLES) -> np.ndarray:
@@ -29,6 +30,11 @@ def resampled_over_datasets(per_dataset: np.ndarray, rng: np.random.Generator) -
     said = ~np.isnan(taken)
     with np.errstate(invalid="ignore"):
         return np.where(said, taken, 0.0).sum(axis=1) / said.sum(axis=1)
+
+
+def enough(values: dict[str, np.ndarray]) -> bool:
+    """Whether all data sets' arrays `values` (S_d, M) together have splits enough for an interval or a test."""
+    return sum(map(len, values.values())) >= FEWEST
 
 
 def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

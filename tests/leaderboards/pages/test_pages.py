@@ -278,6 +278,8 @@ def test_two_splits_are_too_few(built):
     assert "Too few splits to tell ties" in site["dataset-energy.html"].words
     assert "tied with the best" not in site["dataset-energy.html"].words
     assert "Best or tied" not in site["suite-uci.html"].words
+    assert "So few splits tell nobody from the best" in site["suite-uci.html"].words
+    assert 'class="ahead"' not in site.html["suite-uci.html"]
     assert "With 2 splits nothing can be said of it against map" in site["method-vifa.html"].words
 
 

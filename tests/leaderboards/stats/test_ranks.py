@@ -69,7 +69,8 @@ def test_the_higher_accuracy_and_the_coverage_nearer_to_nominal_rank_first(table
 
 
 def test_mean_rank_is_that_over_data_sets(table):
-    found = mean_ranks(table({"x": {"a": [1], "b": [2], "c": [3]}, "y": {"a": [2], "b": [1], "c": [3]}}))
+    x, y = {"a": [1, 1, 1], "b": [2, 2, 2], "c": [3, 3, 3]}, {"a": [2, 2, 2], "b": [1, 1, 1], "c": [3, 3, 3]}
+    found = mean_ranks(table({"x": x, "y": y}))
     assert column(found, "mean_rank") == {"a": 1.5, "b": 1.5, "c": 3}
     # of two data sets drawn with replacement a is first on both or neither a quarter of the time each
     assert (column(found, "low"), column(found, "high")) == ({"a": 1, "b": 1, "c": 3}, {"a": 2, "b": 2, "c": 3})
@@ -77,12 +78,22 @@ def test_mean_rank_is_that_over_data_sets(table):
 
 
 def test_the_interval_of_one_data_set_comes_from_its_splits(table):
-    # b beats a only where split 0 is not drawn: (2/3)^3 = 0.30 of resamples
-    found = mean_ranks(table({"d": {"a": [0, 1, 1], "b": [9, 0, 0]}}))
+    # b beats a only where split 0 is not drawn: (4/5)^5 = 0.33 of resamples
+    found = mean_ranks(table({"d": {"a": [0, 1, 1, 1, 1], "b": [9, 0, 0, 0, 0]}}))
     assert (column(found, "low")["a"], column(found, "high")["a"]) == (1, 2)
-    # of 8 splits it is (7/8)^8 = 0.34; of one split there is nothing to resample
-    single = mean_ranks(table({"d": {"a": [0], "b": [1]}}))
-    assert single[["low", "high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(("n_datasets", "n_splits"), [(1, 1), (1, 4), (2, 2), (4, 1)])
+def test_fewer_than_five_splits_in_all_tell_nothing(table, n_datasets, n_splits):
+    found = mean_ranks(table({str(d): {"a": [0] * n_splits, "b": [1] * n_splits} for d in range(n_datasets)}))
+    assert column(found, "mean_rank") == {"a": 1, "b": 2}
+    assert found[["low", "high"]].isna().all(axis=None)
+    assert not found["behind"].any()
+
+
+def test_five_that_agree_tell(table):
+    found = mean_ranks(table({"d": {"a": [0] * 5, "b": [1] * 5}}))
+    assert column(found, "behind") == {"a": False, "b": True}
 
 
 def test_resamples_have_the_frequencies_of_the_bootstrap():

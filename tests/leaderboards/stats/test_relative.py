@@ -78,6 +78,13 @@ def test_the_interval_is_of_both_levels_and_the_same_every_time(table):
     assert high - low < 3 * 2 * 1.96 * np.sqrt(2 / 80)
 
 
+def test_four_splits_in_all_are_too_few_for_an_interval(table):
+    x, y = {"map": [0.5, 0.4], "vifa": [0.1, 0.2]}, {"map": [0.5, 0.3], "vifa": [0.1, 0.2]}
+    (one,) = relative(table({"x": x, "y": y})).overall.to_dict("records")
+    assert one["improvement"] == pytest.approx((0.3 + 0.25) / 2)
+    assert np.isnan([one["low"], one["high"]]).all()
+
+
 def test_a_missing_reference_is_said(table):
     with pytest.raises(ValueError, match=r"'map'.*methods here are a"):
         relative(table({"d": {"a": [1]}}))

@@ -1,0 +1,29 @@
+"""The results that the project keeps: what others find beside the code."""
+
+from pathlib import Path
+
+import leaderboards
+from leaderboards.results import read_results
+
+KEPT = Path(leaderboards.__file__).parent / "results"
+
+
+def test_they_are_whole_small_and_of_committed_code():
+    found = read_results(KEPT)
+    assert not found.skipped
+    assert not found.rows.empty
+    assert not found.rows["code_dirty"].any()
+    assert sum(path.stat().st_size for path in KEPT.rglob("*.parquet")) < 2 * 2**20
+
+
+def test_they_tell_nothing_of_the_folders_of_the_machine_that_ran_them():
+    rows = read_results(KEPT).rows
+    words = rows.drop(columns="folder").select_dtypes(exclude=["number", "bool"]).astype(str)
+    assert not words.apply(lambda column: column.str.contains(r"/(?:home|root|tmp|Users|work)/")).any(axis=None)
+    assert not (KEPT / "unavailable.json").exists()  # it names the folders that were searched
+
+
+def test_every_method_of_a_comparison_is_on_the_same_splits():
+    rows = read_results(KEPT).rows
+    splits = rows.groupby(["suite", "preset", "protocol_hash", "dataset", "method"])["split"].agg(frozenset)
+    assert (splits.groupby(["suite", "preset", "protocol_hash", "dataset"]).nunique() == 1).all()

@@ -5,7 +5,7 @@ from math import isnan
 import pandas as pd
 
 from leaderboards import charts
-from leaderboards.formats import visible
+from leaderboards.formats import counted, visible
 from leaderboards.metrics import metric
 from leaderboards.plots import Plot
 from leaderboards.site import Site
@@ -31,9 +31,9 @@ def figures(site: Site, suite: str, preset: str, lead, key: str) -> tuple[list[P
     standings, title = lead.standings, lead.metric.title
     if len(standings.lines) < FEWEST:
         return [], ["There is one method, so there are no figures that compare methods."]
-    found = [_ranks(standings, title)]
-    unseen = []
+    found, unseen = [], []
     for made in (
+        _ranks(standings, title),
         _critical(standings, title),
         _pareto(site, suite, preset, lead, f"{key}-pareto"),
         _coverage(site, suite, preset, standings),
@@ -42,11 +42,13 @@ def figures(site: Site, suite: str, preset: str, lead, key: str) -> tuple[list[P
     return found, [sentence for sentence in unseen if sentence]
 
 
-def _ranks(standings: Standings, title: str) -> Plot:
+def _ranks(standings: Standings, title: str) -> Plot | str:
     intervals = {name: (line.rank, line.rank_low, line.rank_high) for name, line in standings.lines.items()}
     ahead = {name: not line.behind for name, line in standings.lines.items()}
     spoken = ", ".join(f"{visible(name)} {line.rank:.1f}" for name, line in standings.lines.items())
     if all(isnan(line.rank_low) for line in standings.lines.values()):
+        if len(standings.places["dataset"].unique()) == 1:
+            return ""  # ranks alone, which the table has
         return Plot(
             charts.rank_distribution(standings.places, intervals, dict.fromkeys(ahead, False)),
             f"Ranks by {title}, mean over data sets: {spoken}",
@@ -124,6 +126,6 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot
     return Plot(
         charts.coverage(shares),
         f"{metric(COVERAGE[90]).title}, mean over data sets: {spoken}",
-        f"Coverage of central predictive intervals on {here['dataset'].nunique()} regression sets, mean over data sets "
-        "and splits: left of the line a method's intervals are too narrow, right of it too wide.",
+        f"Coverage of central predictive intervals on {counted(here['dataset'].nunique(), 'regression set')}, mean "
+        "over data sets and splits: left of the line a method's intervals are too narrow, right of it too wide.",
     )

@@ -18,6 +18,18 @@ from methods import Card, card
 
 Key = tuple[str, str, str]  # suite, data set, preset
 
+FIRST_LOOK = "quick"  # the preset whose budgets are too small for conclusions
+
+
+def is_first_look(preset: str) -> bool:
+    """Whether a preset's label is that of the first look, changed or not."""
+    return preset.partition("@")[0].removesuffix(MODIFIED) == FIRST_LOOK
+
+
+def place_of(preset: str) -> tuple[bool, str]:
+    """Where a preset's label stands among others: in alphabetical order, first looks last."""
+    return is_first_look(preset), preset
+
 
 class Site:
     """Results and what follows from them.
@@ -73,11 +85,12 @@ class Site:
 
     @cached_property
     def boards(self) -> dict[Key, Board]:
-        """All boards, in the order of suite, data set and preset."""
+        """All boards, in the order of suite, data set and `place_of` the preset."""
         told = dict(tuple(self.told.groupby(BOARD)))
+        ordered = sorted(self.summary_of.items(), key=lambda one: (*one[0][:2], place_of(one[0][2])))
         return {
             key: board(rows, told.get(key, self.told.iloc[:0]), self.published_of(key), self.sources)
-            for key, rows in self.summary_of.items()
+            for key, rows in ordered
         }
 
     def published_of(self, key: Key) -> pd.DataFrame:
@@ -134,5 +147,5 @@ class Site:
         return self.originals.get((suite, preset.partition("@")[0].removesuffix(MODIFIED)))
 
     def presets(self, suite: str) -> list[str]:
-        """The presets that a suite was run with."""
-        return sorted(self.cells.loc[self.cells["suite"] == suite, "preset"].unique())
+        """The presets that a suite was run with, in the order of `place_of`."""
+        return sorted(self.cells.loc[self.cells["suite"] == suite, "preset"].unique(), key=place_of)

@@ -16,7 +16,7 @@ from leaderboards.measured import RUNTIME, Measured, measured
 from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.pages.suite import leading
 from leaderboards.plots import Plot
-from leaderboards.site import Site
+from leaderboards.site import Site, place_of
 from leaderboards.sparks import Panel, grid
 from leaderboards.standings import Standings, change_in_words
 from leaderboards.studies import Tuning, tuning
@@ -42,7 +42,8 @@ def context(site: Site, method: str) -> dict:
     """What the template `method.html` shows."""
     card = site.card(method)
     keys = [key for key, rows in site.rows_of.items() if method in rows]
-    sections = [section(site, method, *place) for place in sorted({(suite, preset) for suite, _, preset in keys})]
+    places = sorted({(suite, preset) for suite, _, preset in keys}, key=lambda place: (place[0], place_of(place[1])))
+    sections = [section(site, method, *place) for place in places]
     return {
         "method": method,
         "about": card,

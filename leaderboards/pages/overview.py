@@ -10,12 +10,11 @@ from leaderboards.formats import counted, number, visible
 from leaderboards.metrics import Metric, metric
 from leaderboards.pages.suite import boards_of, leading
 from leaderboards.plots import Plot
-from leaderboards.site import Site
+from leaderboards.site import Site, is_first_look
 from leaderboards.standings import Standings
 from leaderboards.stats.paired import blocks
 
 FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 4, 2  # of which a comparison over data sets says anything
-FIRST_LOOK = "quick"  # the preset whose budgets are too small for conclusions
 
 
 class Overview(NamedTuple):
@@ -51,7 +50,7 @@ def overview(site: Site) -> Overview | None:
             enough = len(standings.lines) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
                 n_values = sum(np.count_nonzero(~np.isnan(values)) for values in arrays)
-                found.append(((preset != FIRST_LOOK, n_values), suite, preset, lead, standings, splits))
+                found.append(((not is_first_look(preset), n_values), suite, preset, lead, standings, splits))
     if not found:
         return None
     _, suite, preset, lead, standings, splits = max(found, key=lambda one: one[0])

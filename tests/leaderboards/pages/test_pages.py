@@ -272,6 +272,14 @@ def test_mixed_protocols_get_tables_of_their_own(built):
     assert "paper@bbbbbbbb" in page.words
 
 
+def test_a_first_look_comes_after_what_is_more(built):
+    presets = {"quick": "b" * 8, "tuned": "a" * 8}
+    site = built(*({"preset": preset, "protocol_hash": hash, "nmll": 1.0} for preset, hash in presets.items()))
+    for page in ("suite-uci.html", "dataset-energy.html", "method-vifa.html"):
+        words = site[page].words.lower()
+        assert 0 < words.index("preset tuned") < words.index("preset quick")
+
+
 def test_two_splits_are_too_few(built):
     of = [(dataset, method) for dataset in ("energy", "yacht") for method in ("map", "vifa")]
     rows = [{"dataset": d, "method": method, "split": split, "nmll": 1.0} for d, method in of for split in range(2)]

@@ -58,12 +58,13 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
     busy, storing, n_measured = 0.0, 0.0, 0
     with closing(run_jobs(jobs, slots_on(["cpu"], workers))) as outcomes:
         for number, outcome in enumerate(outcomes, start=1):
-            before = time.thread_time()
-            results.write(outcome.cell, outcome.row, outcome.tables)
             if number == workers:  # by now every process has been started
                 started, computing = time.perf_counter(), time.process_time()
-            elif number > workers:
+            before = time.thread_time()
+            results.write(outcome.cell, outcome.row, outcome.tables)
+            if number >= workers:
                 storing += time.thread_time() - before
+            if number > workers:
                 busy, n_measured = busy + outcome.row["elapsed_seconds"], n_measured + 1
     seconds = time.perf_counter() - started
     scheduling = time.process_time() - computing - storing

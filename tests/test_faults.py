@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 import pandas as pd
 import psutil
@@ -87,6 +88,16 @@ def wait_for(what, seconds: float = 120) -> None:
     while not what():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def until(words: str, stream: TextIO) -> str:
+    """What is said until a line has those words."""
+    said = ""
+    for line in stream:
+        said += line
+        if words in line:
+            return said
+    raise AssertionError(said)
 
 
 def children_of(pid: int) -> list[psutil.Process]:
@@ -188,10 +199,10 @@ def test_the_first_ctrl_c_finishes_what_runs_and_the_second_drops_it(start, tmp_
         wait_for(lambda: (tmp_path / "r" / "studies").exists())
         started = children_of(process.pid)
         process.send_signal(signal.SIGINT)
-        time.sleep(1)
+        said = until("Interrupted: finishing what runs: ", process.stderr)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        errors = said + process.communicate(timeout=60)[1]
     assert process.returncode == 130, errors
     assert "Interrupted: finishing what runs: diabetes hang split" in errors
     assert "dropped diabetes hang split" in errors

@@ -4,7 +4,6 @@ import io
 import json
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -22,14 +21,12 @@ def run(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_help_is_quick_and_loads_no_heavy_library():
+def test_help_loads_no_heavy_library():
     code = (
         "import sys; from leaderboards.__main__ import app; app(['--help'], standalone_mode=False); "
         "print([m for m in ('torch', 'pandas', 'matplotlib', 'pyarrow', 'scipy') if m in sys.modules])"
     )
-    start = time.perf_counter()
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert time.perf_counter() - start < 5  # a busy machine; alone it takes 0.3 s
     assert said.splitlines()[-1] == "[]"
     assert "build" in said
     assert "export" in said

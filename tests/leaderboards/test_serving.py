@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from functools import partial
 from urllib.request import urlopen
 
 import pytest
@@ -76,7 +77,9 @@ def test_only_this_machine_reaches_it(site):
 
 def serve(*words):
     command = [sys.executable, "-m", "leaderboards", "serve", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
 
 
 def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
@@ -86,7 +89,7 @@ def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
         assert address.startswith("http://127.0.0.1:")
         assert "Nothing has been finished yet" in urlopen(address, timeout=10).read().decode()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stderr.read() == ""
 
 
@@ -94,6 +97,6 @@ def test_a_port_in_use_is_refused_in_a_sentence(site):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         process = serve(site, "--port", port)
-        said = process.communicate(timeout=20)[1]
+        said = process.communicate(timeout=60)[1]
     assert process.returncode == 2
     assert said == f"port {port} cannot be had: Address already in use; --port 0 takes a free one\n"

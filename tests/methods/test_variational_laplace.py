@@ -1,11 +1,15 @@
 """Variational Laplace against its written objective in plain autograd, the exact Fisher information, and ridge."""
 
+from argparse import Namespace
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import Ridge
 from torch.distributions import Normal, kl_divergence
 from torch.func import jacrev, vmap
+from torch.utils._pytree import tree_map
 
 from bench.conjugate import correlated
 from methods.base import Plan
@@ -13,6 +17,7 @@ from methods.likelihoods import Categorical, Gaussian
 from methods.networks import MLP
 from methods.noise import Noise
 from methods.optim import SGD
+from methods.precision import Mixed
 from methods.problem import Batch, Problem, Step, Task
 from methods.resnets import PreActResNet
 from methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
@@ -72,27 +77,71 @@ def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params,
     torch.testing.assert_close(after, expected.detach())
 
 
-def test_an_update_of_a_residual_network_follows_the_written_objective(hparams):
-    network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, activation="softplus")
-    one = torch.tensor(1.0, dtype=torch.float64)
-    problem = Problem(network, Categorical(3), N_TRAIN * one, 0 * one, one)
-    generator = torch.Generator().manual_seed(0)
-    x, tape = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((1, 5, 16), (5,)))
-    params = 0.3 * torch.randn(2, network.dim, generator=generator, dtype=torch.float64)
-    y = torch.tensor([[0, 1, 2, 0, 1]])
-    mean, log_sd = (part.clone().requires_grad_() for part in params)
-    log_probs = network(mean, x[0]).log_softmax(-1)
-    labels = problem.likelihood.draw(network(mean, x[0]).detach(), hparams, one, Noise(tape)).long()
-    drawn = log_probs.gather(1, labels[:, None]).mean()
-    (slope,) = torch.autograd.grad(drawn, mean, create_graph=True)
-    kl = kl_divergence(Normal(mean, log_sd.exp()), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum()
-    penalty = 5 / 2 * (torch.exp(2 * log_sd) * slope**2).sum()
-    objective = -log_probs.gather(1, y.T).mean() + penalty + kl / N_TRAIN
-    expected = torch.stack(torch.autograd.grad(objective, (mean, log_sd)))
+class Residual:
+    """A problem of a residual network with one minibatch, and what its update needs, in some precision."""
 
-    method, state = VariationalLaplace(sd_lr_ratio=1.0), State(params, SGD(), ZERO, ZERO)
-    after = method.update(problem, state, Batch(x, y.double()), hparams, Noise(tape), step(False)).params
-    torch.testing.assert_close((params - after) / hparams.lr, expected)
+    def __init__(self, dtype: torch.dtype):
+        generator = torch.Generator().manual_seed(0)
+        network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, activation="softplus")
+        one = torch.tensor(1.0, dtype=dtype)
+        self.problem = Problem(network, Categorical(3), N_TRAIN * one, 0 * one, one)
+        numbers = partial(torch.randn, generator=generator, dtype=torch.float64)
+        x, self.unit = (numbers(*shape).to(dtype) for shape in ((1, 5, 16), (5,)))
+        self.params = 0.3 * numbers(2, network.dim).to(dtype)
+        self.batch = Batch(x, torch.tensor([[0, 1, 2, 0, 1]], dtype=dtype))
+
+    def gradient(self, method: VariationalLaplace, hparams, network=None) -> torch.Tensor:
+        """(2, D), which an update by SGD follows."""
+        problem = Problem(network or self.problem.network, *list(vars(self.problem).values())[1:])
+        state, hparams = State(self.params, SGD(), ZERO, ZERO), tree_map(lambda one: one.to(self.params), vars(hparams))
+        hparams["lr"] = torch.ones_like(self.params[0, 0])
+        after = method.update(problem, state, self.batch, Namespace(**hparams), Noise(self.unit), step(False))
+        return self.params - after.params
+
+    def gradient_of_the_written_objective(self, hparams) -> torch.Tensor:
+        problem, x, y = self.problem, self.batch.x[0], self.batch.y.T.long()
+        mean, log_sd = (part.clone().requires_grad_() for part in self.params)
+        outputs = problem.network(mean, x)
+        log_probs = outputs.log_softmax(-1)
+        labels = problem.likelihood.draw(outputs.detach(), hparams, problem.y_scale, Noise(self.unit)).long()
+        drawn = log_probs.gather(1, labels[:, None]).mean()
+        (slope,) = torch.autograd.grad(drawn, mean, create_graph=True)
+        prior = Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)
+        kl = kl_divergence(Normal(mean, log_sd.exp()), prior).sum()
+        penalty = 5 / 2 * (torch.exp(2 * log_sd) * slope**2).sum()
+        objective = -log_probs.gather(1, y).mean() + penalty + kl / N_TRAIN
+        return torch.stack(torch.autograd.grad(objective, (mean, log_sd)))
+
+
+@pytest.mark.parametrize(("difference", "rtol"), [(False, 1e-7), (True, 1e-5)])
+def test_an_update_of_a_residual_network_follows_the_written_objective(hparams, difference, rtol):
+    residual = Residual(torch.float64)
+    found = residual.gradient(VariationalLaplace(sd_lr_ratio=1.0, difference=difference), hparams)
+    expected = residual.gradient_of_the_written_objective(hparams)
+    assert (found - expected).norm() < rtol * expected[0].norm()
+
+
+def test_the_difference_of_gradients_is_as_good_in_single_precision_as_it_says(hparams):
+    methods = (VariationalLaplace(sd_lr_ratio=1.0, difference=True), VariationalLaplace(sd_lr_ratio=1.0))
+    found, exact = (Residual(torch.float32).gradient(method, hparams) for method in methods)
+    assert 0 < (found[0] - exact[0]).norm() < 1e-3 * exact[0].norm()
+    torch.testing.assert_close(found[1], exact[1])
+
+
+def test_in_16_bits_the_gradient_is_differentiated_all_the_same(hparams):
+    residual = Residual(torch.float32)
+    mixed = Mixed(residual.problem.network, torch.bfloat16)
+    methods = (VariationalLaplace(difference=True), VariationalLaplace())
+    found, exact = (residual.gradient(method, hparams, mixed) for method in methods)
+    assert torch.equal(found, exact)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_labels_drawn_without_a_doubt_have_no_gradient_and_the_difference_is_of_those_observed(hparams, dtype):
+    residual = Residual(dtype)
+    residual.params[0, -3] = 1e4  # the bias of the first class
+    found, exact = (residual.gradient(VariationalLaplace(difference=flag), hparams) for flag in (True, False))
+    torch.testing.assert_close(found, exact)
 
 
 def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(smooth, params, hparams, batches):

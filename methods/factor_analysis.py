@@ -26,18 +26,16 @@ GRADIENT_LR = 1e-3  # of Algorithm 1 (section 4.4.1.1)
 MIN_VARIANCE_SHARE = 1e-6  # psi is at least this share of the total variance
 
 
-class ExpectationMaximisation(NamedTuple):
-    """Algorithm 2 of the thesis.
+class Averages(NamedTuple):
+    """What Algorithm 2 of the thesis remembers of the vectors it has seen, K + 2 vectors of their dimension.
 
     Attributes:
-        count: (), t, vectors seen.
+        count: (), t, how many those were.
         mean: (D,), of all of them.
         square: (D,), average of d_t^2.
         cross: (K, D), average of m_t d_t^T.
         latent_square: (K, K), average of m_t m_t^T.
-        moment: (K, K), H when F was last learnt.
-        factors: (K, D), F transposed.
-        variance: (D,), psi.
+        moment: (K, K), H by the F and psi that the last vector was seen with.
     """
 
     count: Tensor
@@ -46,38 +44,31 @@ class ExpectationMaximisation(NamedTuple):
     cross: Tensor
     latent_square: Tensor
     moment: Tensor
-    factors: Tensor
-    variance: Tensor
 
     @classmethod
-    def init(cls, dim: int, k: int, noise: Noise) -> "ExpectationMaximisation":
-        """Orthonormal columns of F, psi = 1 and no vector seen, for a stream of dimension D with K factors, K <= D."""
-        factors = orthonormal(dim, k, noise)
-        zeros = torch.zeros_like(factors[0])
-        cross = torch.zeros_like(factors)
+    def init(cls, k: int, zeros: Tensor) -> "Averages":
+        """Of no vector, in a stream of the dimension of the zeros (D,), with K factors."""
+        cross = zeros.expand(k, -1).clone()
         square = cross @ cross.T
-        return cls(zeros.sum(), zeros, zeros, cross, square, capacitance(cross, cross), factors, zeros + 1)
+        return cls(zeros.sum(), zeros, zeros, cross, square, capacitance(cross, cross))
 
-    def update(self, theta: Tensor, learn: bool = True) -> "ExpectationMaximisation":
-        """After the next vector (D,); F and psi stay as they are unless `learn`."""
+    def update(self, theta: Tensor, factors: Tensor, variance: Tensor) -> "Averages":
+        """After the next vector (D,), with the latent factors that F transposed, (K, D), and psi (D,) give it."""
         count = self.count + 1
         mean = self.mean + (theta - self.mean) / count
         deviation = theta - mean
-        latent_covariance, latent = latent_posterior(self.factors, self.variance, deviation)
+        latent_covariance, latent = latent_posterior(factors, variance, deviation)
         square = self.square + (deviation**2 - self.square) / count
         cross = self.cross + (latent[:, None] * deviation - self.cross) / count
         latent_square = self.latent_square + (latent[:, None] * latent - self.latent_square) / count
-        moment, factors, variance = self.moment, self.factors, self.variance
-        if learn:
-            moment = latent_covariance + latent_square
-            factors = inverse(moment) @ cross
-            unexplained = square + ((moment @ factors - 2 * cross) * factors).sum(0)
-            variance = torch.maximum(unexplained, MIN_VARIANCE_SHARE * square).clamp(min=torch.finfo(square.dtype).tiny)
-        return ExpectationMaximisation(count, mean, square, cross, latent_square, moment, factors, variance)
+        return Averages(count, mean, square, cross, latent_square, latent_covariance + latent_square)
 
-    def normal(self) -> LowRankNormal:
-        """What Algorithm 2 returns: N(mean, F F^T + diag(psi))."""
-        return LowRankNormal(self.mean, self.factors, self.variance)
+    def maximisers(self) -> tuple[Tensor, Tensor]:
+        """F transposed, (K, D), and psi (D,), of the M step."""
+        factors = inverse(self.moment) @ self.cross
+        unexplained = self.square + ((self.moment @ factors - 2 * self.cross) * factors).sum(0)
+        least = (MIN_VARIANCE_SHARE * self.square).clamp(min=torch.finfo(self.square.dtype).tiny)
+        return factors, torch.maximum(unexplained, least)
 
     def expanded(self) -> LowRankNormal:
         """N(mean, F H F^T + diag(psi)), which keeps the variance that the stream has had in each dimension.
@@ -86,7 +77,38 @@ class ExpectationMaximisation(NamedTuple):
         of I: the reduction step of parameter-expanded EM (Liu, Rubin and Wu 1998). Where EM has converged, H = I and
         nothing changes. The averages of a short stream, however, remember factors of another scale.
         """
-        return LowRankNormal(self.mean, torch.linalg.cholesky_ex(self.moment).L.T @ self.factors, self.variance)
+        factors, variance = self.maximisers()
+        return LowRankNormal(self.mean, torch.linalg.cholesky_ex(self.moment).L.T @ factors, variance)
+
+
+class ExpectationMaximisation(NamedTuple):
+    """Algorithm 2 of the thesis.
+
+    Attributes:
+        averages: of the vectors seen.
+        factors: (K, D), F transposed.
+        variance: (D,), psi.
+    """
+
+    averages: Averages
+    factors: Tensor
+    variance: Tensor
+
+    @classmethod
+    def init(cls, dim: int, k: int, noise: Noise) -> "ExpectationMaximisation":
+        """Orthonormal columns of F, psi = 1 and no vector seen, for a stream of dimension D with K factors, K <= D."""
+        factors = orthonormal(dim, k, noise)
+        zeros = torch.zeros_like(factors[0])
+        return cls(Averages.init(k, zeros), factors, zeros + 1)
+
+    def update(self, theta: Tensor, learn: bool = True) -> "ExpectationMaximisation":
+        """After the next vector (D,); F and psi stay as they are unless `learn`."""
+        averages = self.averages.update(theta, self.factors, self.variance)
+        return ExpectationMaximisation(averages, *(averages.maximisers() if learn else self[1:]))
+
+    def normal(self) -> LowRankNormal:
+        """What Algorithm 2 returns: N(mean, F F^T + diag(psi))."""
+        return LowRankNormal(self.averages.mean, self.factors, self.variance)
 
 
 class GradientAscent(NamedTuple):
@@ -111,14 +133,17 @@ class GradientAscent(NamedTuple):
         zeros = torch.zeros_like(factors[0])
         return cls(zeros.sum(), zeros, factors, zeros)
 
-    def update(self, theta: Tensor, learn: bool = True) -> "GradientAscent":
-        """After the next vector (D,); F and psi stay as they are unless `learn`."""
+    def update(self, theta: Tensor, learn: bool = True, square_unit: Tensor | float = 1.0) -> "GradientAscent":
+        """After the next vector (D,); F and psi stay as they are unless `learn`.
+
+        F moves as if dimension l of the stream were measured in units of sqrt(square_unit_l), (D,).
+        """
         count = self.count + 1
         mean = self.mean + (theta - self.mean) / count
         factors, log_variance = self.factors, self.log_variance
         if learn:
             factor_gradient, log_variance_gradient = log_density_gradients(self.normal(), theta - mean)
-            factors = factors + GRADIENT_LR * factor_gradient
+            factors = factors + GRADIENT_LR * square_unit * factor_gradient
             # Past what this vector alone asks for, which takes deviations of 140 sd, the exponential would overflow.
             most = torch.log1p(2 * log_variance_gradient.clamp(min=0))
             log_variance = log_variance + torch.minimum(GRADIENT_LR * log_variance_gradient, most)

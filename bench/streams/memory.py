@@ -64,6 +64,7 @@ def in_new_process(*arguments) -> Use:
 def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
     """What the online estimator `name` takes for vectors of size `dim` with `latent` factors."""
     import torch
+    from torch.utils._pytree import tree_leaves
 
     from bench.memory import peak_mib, reset_peak
     from bench.streams.estimators import ESTIMATORS
@@ -87,7 +88,7 @@ def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
                     torch.cuda.synchronize(place)
                 seconds = time.perf_counter() - started
         peak = peak_mib(place) - before
-    return Use(sum(part.numel() * part.element_size() for part in state) / 2**20, init, peak, seconds)
+    return Use(sum(part.nbytes for part in tree_leaves(state)) / 2**20, init, peak, seconds)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.func import vmap
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from bench.seeds import seed_of
 from bench.streams.fitting import Fitting, Gaussian
@@ -27,7 +28,8 @@ class Online(Fitting):
         seeds = [seed_of(seed, "init") for seed in self.seeds for _ in range(2 if len(self.seeds) == 1 else 1)]
         tapes = next(TapeRecorder(seeds, self.dim * self.n_factors, self.dtype, torch.device("cpu")))
         init = vmap(lambda tape: self.algorithm.init(self.dim, self.n_factors, Noise(tape)))
-        self._state = [part.to(self.device) for part in init(tapes)]
+        leaves, self._structure = tree_flatten(init(tapes))
+        self._state = [leaf.to(self.device) for leaf in leaves]
         self._count = 0
         self._steps: dict[bool, Callable] = {}
 
@@ -48,13 +50,14 @@ class Online(Fitting):
 
     @torch.no_grad()
     def estimates(self) -> list[Gaussian]:
-        normals = vmap(lambda *parts: self.algorithm(*parts).normal())(*self._state)
+        normals = vmap(lambda state: state.normal())(tree_unflatten(self._state, self._structure))
         rows = zip(*(part[: len(self.seeds)].cpu().double().numpy() for part in normals), strict=True)
         return [Gaussian(mean, factors.T @ factors + np.diag(variance)) for mean, factors, variance in rows]
 
     def _recorded(self, theta: Tensor, learn: bool) -> Callable:
-        def update(theta: Tensor, *state: Tensor) -> list[Tensor]:
-            return list(vmap(lambda theta, *parts: self.algorithm(*parts).update(theta, learn))(theta, *state))
+        def update(theta: Tensor, *leaves: Tensor) -> list[Tensor]:
+            state = tree_unflatten(leaves, self._structure)
+            return tree_leaves(vmap(lambda theta, state: state.update(theta, learn))(theta, state))
 
         return record(update, [theta, *self._state], 0).forward
 

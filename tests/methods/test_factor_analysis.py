@@ -8,12 +8,14 @@ import torch
 from sklearn.decomposition import FactorAnalysis
 from torch.distributions import MultivariateNormal
 from torch.func import grad
+from torch.utils._pytree import tree_leaves
 
 from bench.distances import relative_distance
 from methods.factor_analysis import (
     GRADIENT_LR,
     MIN_VARIANCE_SHARE,
     WARM_UP,
+    Averages,
     ExpectationMaximisation,
     GradientAscent,
     log_density_gradients,
@@ -64,8 +66,9 @@ def test_while_it_does_not_learn_factors_and_variances_keep_their_start(estimato
     state, start = after(estimator, stream), estimator.init(D, K, Noise(numbers(D * K, seed=1)))
     assert torch.equal(state.factors, start.factors)
     assert torch.equal(state.normal().variance, start.normal().variance)
-    torch.testing.assert_close(state.mean, stream.mean(0))
-    assert state.count == 20
+    seen = state if estimator is GradientAscent else state.averages
+    torch.testing.assert_close(seen.mean, stream.mean(0))
+    assert seen.count == 20
 
 
 def test_averages_equal_those_of_a_batch_e_step_with_the_same_factors():
@@ -73,9 +76,9 @@ def test_averages_equal_those_of_a_batch_e_step_with_the_same_factors():
     state = after(ExpectationMaximisation, stream)
     deviations = running_deviations(stream)
     _, latent = e_step(state.factors.numpy().T, state.variance.numpy(), deviations)
-    np.testing.assert_allclose(state.cross.numpy().T, deviations.T @ latent / 50)
-    np.testing.assert_allclose(state.latent_square.numpy(), latent.T @ latent / 50)
-    np.testing.assert_allclose(state.square.numpy(), (deviations**2).mean(0))
+    np.testing.assert_allclose(state.averages.cross.numpy().T, deviations.T @ latent / 50)
+    np.testing.assert_allclose(state.averages.latent_square.numpy(), latent.T @ latent / 50)
+    np.testing.assert_allclose(state.averages.square.numpy(), (deviations**2).mean(0))
 
 
 def test_an_em_step_equals_the_dense_formulas():
@@ -88,7 +91,7 @@ def test_an_em_step_equals_the_dense_formulas():
     psi = np.diag(deviations.T @ deviations / 50 - 2 * factors @ a.T + factors @ h @ factors.T)
     np.testing.assert_allclose(state.factors.numpy().T, factors)
     np.testing.assert_allclose(state.variance.numpy(), psi)
-    normal, expanded = state.normal(), state.expanded()
+    normal, expanded = state.normal(), state.averages.expanded()
     np.testing.assert_allclose(normal.covariance().numpy(), factors @ factors.T + np.diag(psi))
     np.testing.assert_allclose(expanded.covariance().numpy(), factors @ h @ factors.T + np.diag(psi))
     np.testing.assert_allclose(expanded.covariance().diag().numpy(), (deviations**2).mean(0))
@@ -100,27 +103,26 @@ def test_where_batch_factor_analysis_has_converged_em_stays_and_expansion_change
     factors, variance = torch.tensor(batch.components_), torch.tensor(batch.noise_variance_)
     deviations = (stream - stream.mean(0))[:-1]
     latent = torch.tensor(e_step(factors.T.numpy(), variance.numpy(), deviations.numpy())[1])
-    state = ExpectationMaximisation(
+    averages = Averages(
         count=torch.tensor(1999.0, dtype=torch.float64),
         mean=stream[:-1].mean(0),
         square=deviations.square().mean(0),
         cross=latent.T @ deviations / 1999,
         latent_square=latent.T @ latent / 1999,
         moment=torch.zeros(2, 2, dtype=torch.float64),
-        factors=factors,
-        variance=variance,
-    ).update(stream[-1])
+    )
+    state = ExpectationMaximisation(averages, factors, variance).update(stream[-1])
     torch.testing.assert_close(state.factors, factors, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(state.variance, variance, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(state.moment, torch.eye(2, dtype=torch.float64), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(state.averages.moment, torch.eye(2, dtype=torch.float64), rtol=1e-4, atol=1e-4)
 
 
 def test_variances_stay_positive_where_the_factors_explain_everything():
     stream = numbers(400, 1) * torch.arange(1.0, D + 1, dtype=torch.float64)
     state = after(ExpectationMaximisation, stream, warm_up=5)
-    assert (state.variance >= MIN_VARIANCE_SHARE * state.square).all()
+    assert (state.variance >= MIN_VARIANCE_SHARE * state.averages.square).all()
     assert (state.variance > 0).all()
-    assert all(part.isfinite().all() for part in state)
+    assert all(part.isfinite().all() for part in tree_leaves(state))
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -142,6 +144,15 @@ def test_gradient_ascent_follows_the_gradient_at_the_new_mean():
     in_factors, in_log_variance = log_density_gradients(before.normal(), deviation)
     torch.testing.assert_close(state.factors, before.factors + GRADIENT_LR * in_factors)
     torch.testing.assert_close(state.log_variance, GRADIENT_LR * in_log_variance)
+
+
+def test_a_stream_in_other_units_is_learnt_from_alike_if_the_gradient_in_f_is_told_of_them():
+    unit, stream = numbers(D, seed=3).exp(), numbers(200, D)
+    start = GradientAscent.init(D, K, Noise(numbers(D * K)))
+    other = GradientAscent(start.count, start.mean, start.factors * unit, start.log_variance + 2 * unit.log())
+    for theta in stream:
+        start, other = start.update(theta), other.update(theta * unit, square_unit=unit**2)
+    torch.testing.assert_close(other.normal().covariance(), unit[:, None] * start.normal().covariance() * unit)
 
 
 def test_one_wild_vector_does_not_take_a_variance_past_what_it_asks_for():
@@ -188,7 +199,7 @@ def test_a_stream_gives_the_covariance_that_batch_factor_analysis_finds(noise):
         for covariance in (
             FactorAnalysis(2).fit(stream.numpy()).get_covariance(),
             state.normal().covariance().numpy(),
-            state.expanded().covariance().numpy(),
+            state.averages.expanded().covariance().numpy(),
         )
     )
     assert expanded < 0.08

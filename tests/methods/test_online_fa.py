@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils._pytree import tree_leaves
 
 from bench.distances import relative_distance
 from methods.base import Plan
-from methods.gaussian import LowRankNormal
+from methods.factor_analysis import ExpectationMaximisation
 from methods.noise import Noise
-from methods.online_fa import Frame, OnlineEM, OnlineSGA
+from methods.online_fa import MIN_SHARE, OnlineEM, OnlineSGA
 from methods.problem import Batch, Step
 
 
@@ -46,34 +47,89 @@ def test_the_sga_posterior_has_variances_of_the_right_size(problem, hparams, bat
 
 
 def test_phases_are_burn_in_then_averages_alone_then_learning():
-    def lengths(n_updates: int) -> list[int]:
-        phases = [OnlineEM().phase(update, Plan(n_updates, 1.0)) for update in range(1, n_updates + 1)]
+    def lengths(method, n_updates: int) -> list[int]:
+        phases = [method.phase(update, Plan(n_updates, 1.0)) for update in range(1, n_updates + 1)]
         assert phases == sorted(phases, key=["follow", "average", "learn"].index)
         return [phases.count(phase) for phase in ("follow", "average", "learn")]
 
-    assert lengths(1000) == [500, 100, 400]
-    assert lengths(100) == [50, 25, 25]
-    assert lengths(1) == [0, 0, 1]
+    # EM learns at the beginning of the update after.
+    assert (lengths(OnlineSGA(), 1000), lengths(OnlineEM(), 1000)) == ([500, 100, 400], [500, 101, 399])
+    assert (lengths(OnlineSGA(), 100), lengths(OnlineEM(), 100)) == ([50, 25, 25], [50, 26, 24])
+    assert (lengths(OnlineSGA(), 1), lengths(OnlineEM(), 1)) == ([0, 1, 0], [0, 1, 0])
 
 
-def test_the_frame_is_a_weighted_mean_and_variance_in_which_later_iterates_count_more():
-    iterates = 3 + numbers(40, 5)
-    frame = Frame(iterates[0], torch.zeros(5, dtype=torch.float64))
-    for count, theta in enumerate(iterates[1:], start=1):
-        frame = frame.follow(theta, torch.tensor(float(count)))
-    i = np.arange(1, 41)
-    weights, iterates = i * (i + 1) * (i + 2), iterates.numpy()
-    mean = np.average(iterates, axis=0, weights=weights)
-    np.testing.assert_allclose(frame.origin.numpy(), mean)
-    np.testing.assert_allclose(frame.variance.numpy(), np.average((iterates - mean) ** 2, axis=0, weights=weights))
+def followed(method, problem, hparams, batches, length: int, of: int | None = None):
+    """The state after a burn-in alone, on the first minibatches of so many, and the weights before and after each."""
+    state = method.init(problem, hparams, Noise(numbers(20 * problem.dim)))
+    batch, weights = batches(of or length), [state.trajectory.weights]
+    for number in range(length):
+        step = Step(torch.tensor(number + 1.0, dtype=torch.float64), "follow")
+        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), hparams, Noise(None), step)
+        weights.append(state.trajectory.weights)
+    return state, torch.stack(weights).numpy()
 
 
-def test_a_distribution_in_the_frame_is_taken_back_exactly():
-    frame, inside = Frame(numbers(5), numbers(5, seed=1).exp()), LowRankNormal(*numbers(4, 5).split([1, 2, 1]))
-    inside = LowRankNormal(inside.mean[0], inside.factors, inside.variance[0].exp())
-    outside, scale = frame.restore(inside), frame.scale()
-    torch.testing.assert_close(outside.mean, frame.origin + scale * inside.mean)
-    torch.testing.assert_close(outside.covariance(), scale[:, None] * inside.covariance() * scale)
+def late_moments(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of each weight in which later iterates count more, the i-th i (i + 1) (i + 2) times."""
+    i = np.arange(1, len(weights) + 1)
+    counts = i * (i + 1) * (i + 2)
+    mean = np.average(weights, axis=0, weights=counts)
+    return mean, np.average((weights - mean) ** 2, axis=0, weights=counts)
+
+
+def test_em_starts_at_the_variance_of_all_weights_about_a_running_mean(problem, hparams, batches):
+    state, weights = followed(OnlineEM(4), problem, hparams, batches, 40)
+    mean, variance = late_moments(weights)
+    np.testing.assert_allclose(state.averages.mean.numpy(), mean)
+    np.testing.assert_allclose(state.variance, variance.mean())
+
+
+def test_em_is_algorithm_2_without_a_copy_of_f_and_psi(problem, hparams, batches):
+    method, plan = OnlineEM(3), Plan(60, 3.0)
+    posterior, iterates, _ = trained(method, problem, hparams, batches, plan)
+    state, weights = followed(method, problem, hparams, batches, 30, of=60)
+    np.testing.assert_array_equal(weights[1:], iterates[:30])
+    columns = np.eye(3)[np.arange(problem.dim) % 3] * (state.variance.item() * 3 / problem.dim) ** 0.5
+    thesis = ExpectationMaximisation.init(problem.dim, 3, Noise(numbers(3 * problem.dim)))
+    thesis = thesis._replace(factors=torch.tensor(columns.T), variance=state.variance.expand(problem.dim))
+    for number, theta in enumerate(torch.tensor(iterates[30:])):
+        thesis = thesis.update(theta, learn=number >= 15)
+    torch.testing.assert_close(posterior, thesis.averages.expanded())
+
+
+def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, batches):
+    state, weights = followed(OnlineSGA(4), problem, hparams, batches, 40)
+    mean, variance = late_moments(weights)
+    assert (variance > MIN_SHARE * variance.mean()).all()
+    np.testing.assert_allclose(state.estimator.mean.numpy(), mean)
+    np.testing.assert_allclose(state.estimator.log_variance.exp().numpy(), variance)
+
+    factors = state.estimator.factors
+    for _ in range(2):  # the second time F stays as it is
+        one = Step(torch.tensor(41.0, dtype=torch.float64), "average")
+        state = OnlineSGA(4).update(problem, state, batches(1), hparams, Noise(None), one)
+    torch.testing.assert_close(state.estimator.factors, factors * torch.tensor(variance) ** 0.5)
+    assert state.estimator.count == 2
+
+
+def test_a_weight_that_has_not_moved_has_a_small_variance_but_some(problem, hparams, batches):
+    def without_the_first_feature(length: int) -> Batch:
+        batch = batches(length)
+        return Batch(batch.x * torch.tensor([0.0, 1, 1], dtype=torch.float64), batch.y)
+
+    hparams.prior_precision = torch.tensor(0.0, dtype=torch.float64)
+    state, weights = followed(OnlineSGA(4), problem, hparams, without_the_first_feature, 5)
+    still = (weights == weights[0]).all(0)
+    assert 0 < still.sum() < len(still)
+    variance = state.estimator.log_variance.exp().numpy()
+    np.testing.assert_allclose(variance[still], MIN_SHARE * variance.mean(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", [OnlineEM(10), OnlineSGA(10)], ids=lambda method: method.name)
+def test_k_and_three_vectors_of_the_weights_size_are_held_besides_the_optimisers(problem, hparams, method):
+    state = method.init(problem, hparams, Noise(numbers(20 * problem.dim)))
+    sizes = [leaf.numel() for leaf in tree_leaves(state._replace(trajectory=state.trajectory.weights))]
+    assert sum(size for size in sizes if size >= problem.dim and size != 10**2) == (10 + 3) * problem.dim
 
 
 @pytest.mark.parametrize("method", [OnlineEM(), OnlineSGA()], ids=lambda method: method.name)
@@ -85,5 +141,6 @@ def test_the_shortest_trainings_leave_finite_numbers(problem, hparams, batches, 
 
 
 def test_a_network_smaller_than_k_has_as_many_factors_as_weights(problem, hparams):
-    state = OnlineEM(100).init(problem, hparams, Noise(numbers(problem.dim * (problem.dim + 1))))
-    assert state.estimator.factors.shape == (problem.dim, problem.dim)
+    noise = numbers(problem.dim * (problem.dim + 1))
+    assert OnlineEM(100).init(problem, hparams, Noise(noise)).averages.cross.shape == (problem.dim, problem.dim)
+    assert OnlineSGA(100).init(problem, hparams, Noise(noise)).estimator.factors.shape == (problem.dim, problem.dim)

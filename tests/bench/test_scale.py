@@ -83,10 +83,6 @@ def test_published_ratios_are_those_of_the_two_times():
     assert {name for one in published_costs.PUBLISHED for name in one.methods} <= set(methods.names())
 
 
-# Beside a rank K a method may hold three vectors: where it is, and a mean and a scale of each weight. The estimators of
-# online factor analysis need more: both see iterates in a frame of its own origin and scale, and Algorithm 2 of the
-# thesis has the (K, D) averages A beside F, and an average of squares beside psi.
-MORE = {"online-sga-fa": lambda rank: 2, "online-em-fa": lambda rank: 2 + rank + 1}
 SMALL = Task("small", Categorical(3), PreActResNet((3, 8, 8), 3, widths=(8, 16), blocks=1, norm="group"))
 
 
@@ -103,4 +99,4 @@ def test_no_method_holds_more_than_its_rank_and_three_vectors_of_weights_beyond_
     rank = getattr(method, "latent_dim", getattr(method, "rank", 0))  # VIFA, SLANG and online FA; SWAG
     vectors = beyond / problem.dim / 4
     scalars = 0.1  # counts, and the K x K moments of EM
-    assert vectors < rank + 3 + MORE.get(name, lambda rank: 0)(rank) + scalars
+    assert vectors < rank + 3 + scalars

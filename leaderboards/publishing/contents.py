@@ -55,6 +55,9 @@ def write_contents(results: Results, folder: Path) -> Contents:
     """
     if results.cells.empty:
         raise Refused("there are no finished cells yet, so there is nothing to publish")
+    # Why a data set could not be had names folders of the machine that looked for it.
+    absent = [one._replace(reason="it was not at hand where these results were made") for one in results.unavailable]
+    results = results._replace(unavailable=absent)
     written = write_compact(results.rows, results.timings, results.unavailable, folder / "results")
     names = [path.relative_to(folder).as_posix() for path in written]
     write_site(results, folder, names)

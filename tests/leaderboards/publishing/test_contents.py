@@ -1,5 +1,6 @@
 """What is published, from the command line as a user types it."""
 
+import json
 import subprocess
 
 import pandas as pd
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import leaderboards
 from bench.schema import CELLS
 from leaderboards.__main__ import app
+from leaderboards.results import read_results
 
 
 def publish(*words):
@@ -81,3 +83,15 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tm
         assert "no finished cells" in result.stderr
     assert git("for-each-ref") == ""
     assert not (tmp_path / "site").exists()
+
+
+def test_why_a_data_set_could_not_be_had_stays_on_the_machine_that_looked_for_it(folder, small_run, tmp_path):
+    out, site = folder(*small_run), tmp_path / "site"
+    entry = {"dataset": "wine", "reason": "no file in /home/somebody/data", "remedy": "run `python -m datasets fetch`"}
+    (out / "unavailable.json").write_text(json.dumps([entry]))
+    assert publish(out, "--to", site).exit_code == 0
+    written = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*") if path.suffix in {".html", ".json"})
+    assert "somebody" not in written
+    assert "it was not at hand where these results were made" in written
+    (found,) = read_results(site / "results").unavailable
+    assert (found.dataset, found.remedy) == ("wine", entry["remedy"])

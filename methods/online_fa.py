@@ -98,11 +98,8 @@ class OnlineEM(Method):
         return EMState(trajectory, averages._replace(mean=trajectory.weights), zeros.sum())
 
     def update(self, problem: Problem, state: EMState, batch, hparams, noise, t) -> EMState:
-        trajectory, averages, variance = (
-            state.trajectory.step(problem, batch, hparams, t),
-            state.averages,
-            state.variance,
-        )
+        _, averages, variance = state
+        trajectory = state.trajectory.step(problem, batch, hparams, t)
         if t.phase == "follow":
             mean, change, rate = _follow(averages.mean, trajectory.weights, t)
             variance = (1 - rate) * (variance + rate * change.square().mean())

@@ -213,7 +213,7 @@ def _read(folders: list[Path]) -> "Results":
     """What the folders hold; what was left out of them is said on standard error."""
     for folder in folders:
         _require_results(folder)
-    from leaderboards.fingerprints import in_words, side_by_side
+    from leaderboards.mixtures import mixtures
     from leaderboards.results import cell_files, read_results
 
     if not any(map(cell_files, folders)):
@@ -222,8 +222,8 @@ def _read(folders: list[Path]) -> "Results":
     results = read_results(*folders)
     for path, reason in results.skipped:
         typer.echo(f"left out: {path}: {reason}", err=True)
-    for sentence in in_words(results.choices) + side_by_side(results.cells):
-        typer.echo(sentence, err=True)
+    for mixture in mixtures(results.cells, results.choices):
+        typer.echo(mixture.sentence, err=True)
     return results
 
 

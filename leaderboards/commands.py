@@ -40,11 +40,19 @@ def command(
     words = ["python", "run_all.py", "--suite", suite, "--datasets", dataset, "--methods", method]
     words += ["--splits", numbers, "--preset", plain.removesuffix(MODIFIED)]
     if plain.endswith(MODIFIED):
-        before = _resolved(original or "")
-        for name, value in _resolved(protocol).items():
-            if name not in before or before[name] != value:
-                words += ["--set", f"{name}={'none' if value is None else value}"]
+        for name, value in changes(protocol, original or "").items():
+            words += ["--set", f"{name}={value}"]
     return shlex.join([*words, "--seed", str(seed)])
+
+
+def changes(protocol: str, original: str) -> dict[str, str]:
+    """The fields of a protocol (JSON) that differ from those of another, with their values; all if that is empty."""
+    before = _resolved(original)
+    return {
+        name: "none" if value is None else str(value)
+        for name, value in _resolved(protocol).items()
+        if name not in before or before[name] != value
+    }
 
 
 def _resolved(protocol: str) -> dict[str, object]:

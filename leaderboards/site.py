@@ -5,7 +5,7 @@ from functools import cached_property
 import pandas as pd
 
 from leaderboards.boards import Board, Sources, board
-from leaderboards.commands import MODIFIED
+from leaderboards.commands import MODIFIED, changes
 from leaderboards.metrics import HEADLINE
 from leaderboards.opened import COLUMNS, Row
 from leaderboards.published import read_published
@@ -145,6 +145,15 @@ class Site:
     def original(self, suite: str, preset: str) -> str | None:
         """The protocol of the preset that `preset` (a label) was before it was changed, if it was run as it is too."""
         return self.originals.get((suite, preset.partition("@")[0].removesuffix(MODIFIED)))
+
+    def changes(self, suite: str, preset: str) -> str:
+        """What a changed preset (a label) differs in from the preset itself, if that was run too: "epochs 2000"."""
+        original = self.original(suite, preset)
+        if original is None or not preset.partition("@")[0].endswith(MODIFIED):
+            return ""
+        here = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
+        found = changes(self.cells.loc[here, "protocol"].iloc[0], original)
+        return ", ".join(f"{name} {value}" for name, value in found.items())
 
     def presets(self, suite: str) -> list[str]:
         """The presets that a suite was run with, in the order of `place_of`."""

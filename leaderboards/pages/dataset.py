@@ -6,9 +6,11 @@ import numpy as np
 
 from leaderboards.boards import Board
 from leaderboards.dots import DotRow, dot_plot
+from leaderboards.fingerprints import BOARD
 from leaderboards.formats import visible
 from leaderboards.illustrations import illustrations
 from leaderboards.metrics import metric
+from leaderboards.mixtures import mixtures
 from leaderboards.opened import Opened, opened
 from leaderboards.pages.suite import families
 from leaderboards.plots import Plot
@@ -20,10 +22,12 @@ class Section(NamedTuple):
 
     suite: str
     preset: str
+    changes: str  # see `Site.changes`
     board: Board
     dots: Plot | None  # None where nothing finished
     plots: list[Plot]
     unseen: list[str]  # figures that are not there, and why
+    mixtures: list[str]  # which rows it uses and why, and what stands side by side
     opened: list[Opened]
 
 
@@ -60,12 +64,23 @@ def section(site: Site, key: Key, made: Board) -> Section:
     return Section(
         suite,
         preset,
+        site.changes(suite, preset),
         made,
         dots(site, key, made) if key in site.splits_of else None,
         plots,
         unseen,
+        mixtures_of(site, key),
         [opened(site.rows_of[key][method], list(made.headline), site.original(suite, preset)) for method in order],
     )
+
+
+def mixtures_of(site: Site, key: Key) -> list[str]:
+    """What `mixtures` says of one board."""
+    suite, dataset, label = key
+    cells = site.cells_of[key]
+    board = {(suite, dataset, label.partition("@")[0], protocol) for protocol in cells["protocol_hash"]}
+    own = [choice for choice in site.results.choices if choice[: len(BOARD)] in board]
+    return [f"{mixture.text}." for mixture in mixtures(cells, own)]
 
 
 def dots(site: Site, key: Key, made: Board) -> Plot:

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from leaderboards import ran
-from leaderboards.fingerprints import in_words, side_by_side
 from leaderboards.metrics import metric
+from leaderboards.mixtures import mixtures
 from leaderboards.pages import dataset as dataset_page
 from leaderboards.pages.overview import overview
 from leaderboards.pages.suite import boards_of, families, leading
@@ -14,13 +14,23 @@ from leaderboards.standings import Standings, change_in_words
 AHEAD = 5  # methods that a card names
 
 
+class PresetCard(NamedTuple):
+    """A preset of a suite in short."""
+
+    preset: str
+    changes: str  # see `Site.changes`
+    cells: str  # "400 finished, 2 diverged"
+    metric: str  # the title of the leading one
+    standings: Standings  # by that metric
+
+
 class SuiteCard(NamedTuple):
     """A suite in short."""
 
     name: str
     n_methods: int
     datasets: list[str]
-    presets: dict[str, tuple[str, str, Standings]]  # name -> (cells in words, its leading metric, who is ahead)
+    presets: list[PresetCard]
 
 
 def context(site: Site) -> dict:
@@ -31,10 +41,10 @@ def context(site: Site) -> dict:
         "contents": ran.cells_in_words(cells),
         "provenance": None if cells.empty else ran.provenance(cells),
         "runs": ran.runs(cells),
-        "mixtures": in_words(site.results.choices) + side_by_side(cells),
+        "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
         "overview": overview(site),
         "in_words": change_in_words,
-        "cards": [suite_card(site, name) for name in site.suites],
+        "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,
         "families": families(site, site.methods),
@@ -48,10 +58,12 @@ def context(site: Site) -> dict:
 def suite_card(site: Site, suite: str) -> SuiteCard:
     """One suite in short."""
     cells = site.cells[site.cells["suite"] == suite]
-    presets = {}
-    for run in ran.runs(cells):
-        lead = leading(boards_of(site, suite, run.preset))
-        presets[run.preset] = run.cells, metric(lead).title, site.standings(suite, run.preset, lead)
+    words = {run.preset: run.cells for run in ran.runs(cells)}
+    presets = []
+    for preset in site.presets(suite):
+        lead = leading(boards_of(site, suite, preset))
+        standings = site.standings(suite, preset, lead)
+        presets.append(PresetCard(preset, site.changes(suite, preset), words[preset], metric(lead).title, standings))
     return SuiteCard(
         suite,
         cells["method"].nunique(),

@@ -31,6 +31,7 @@ class Section(NamedTuple):
     """One preset."""
 
     preset: str
+    changes: str  # see `Site.changes`
     run: Run
     grids: list[Grid]
     plots: list[Plot]
@@ -47,7 +48,7 @@ def context(site: Site, suite: str) -> dict:
     for place, (preset, some) in enumerate(boards.items()):
         made = grids(site, suite, preset, some)
         found, unseen = figures(site, suite, preset, made[0], f"plot{place}")
-        sections.append(Section(preset, ran[preset], made, found, unseen, matrix(made[0])))
+        sections.append(Section(preset, site.changes(suite, preset), ran[preset], made, found, unseen, matrix(made[0])))
     return {
         "suite": suite,
         "sections": sections,

@@ -97,10 +97,12 @@ def test_several_folders_merge_and_what_is_left_out_is_said(two, tmp_path):
     )
     result = run("export", first, second, "--metric", "nmll")
     assert result.stdout.splitlines()[1:] == ["uci,energy,vifa,paper,nmll,2.5,0.5,2.5,2,0"]
-    assert "code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out." in result.stderr
-    assert "stand side by side in energy (paper)" in result.stderr
+    assert "Code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out: energy (paper)." in result.stderr
+    assert "stand side by side: energy (paper)" in result.stderr
     assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0
-    assert "1 cell of 0123456789 left out." in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    for page in ("index.html", "dataset-energy.html"):
+        text = (tmp_path / "page" / page).read_text(encoding="utf-8")
+        assert "Code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out" in text
     assert leaderboards.export([first, second])["mean"].tolist() == [2.5]
 
 

@@ -272,6 +272,15 @@ def test_mixed_protocols_get_tables_of_their_own(built):
     assert "paper@bbbbbbbb" in page.words
 
 
+def test_what_was_changed_in_a_preset_is_said_wherever_it_is_named(built):
+    plain = {"protocol": '{"epochs": 120, "folds": 5}', "nmll": 1.0}
+    changed = {"preset": "paper-modified", "protocol_hash": "b" * 8, "protocol": '{"epochs": 9, "folds": 5}'}
+    site = built(plain, plain | changed)
+    assert "paper-modified ( epochs 9 )" in site["index.html"].words
+    for page in ("suite-uci.html", "dataset-energy.html"):
+        assert site[page].words.count("As the preset, but epochs 9 .") == 1
+
+
 def test_a_first_look_comes_after_what_is_more(built):
     presets = {"quick": "b" * 8, "tuned": "a" * 8}
     site = built(*({"preset": preset, "protocol_hash": hash, "nmll": 1.0} for preset, hash in presets.items()))

@@ -93,8 +93,8 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
     suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
     names = list(dict.fromkeys(summary["metric"]))
     verdicts = {(row.metric, row.method): row for row in standings.itertuples()}
-    measured = {row.method: row for row in _measured(summary, verdicts)}
     means = {(row.method, row.metric): row for row in summary.itertuples()}
+    measured = {row.method: row for row in _measured(summary, means, verdicts)}
     reported = _reported(published, names, means, sources)
     leading = lead(names)
     score = {method: means[method, leading].mean if (method, leading) in means else nan for method in measured}
@@ -119,15 +119,19 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
     )
 
 
-def _measured(summary: pd.DataFrame, verdicts: dict) -> list[Row]:
+def _measured(summary: pd.DataFrame, means: dict, verdicts: dict) -> list[Row]:
     decimals = {
         name: decimals_for(column["mean"].tolist(), column["stderr"].tolist())
         for name, column in summary.groupby("metric")
     }
+    of_method: dict[str, dict] = {}
+    for (method, name), values in means.items():
+        of_method.setdefault(method, {})[name] = values
     rows = []
-    for method, values in summary.groupby("method"):
-        cells = {v.metric: _cell(v, verdicts.get((v.metric, method)), decimals[v.metric]) for v in values.itertuples()}
-        rows.append(Row(method, False, False, values["n"].max(), values["n_failed"].max(), _with_intervals(cells)))
+    for method, by_metric in of_method.items():
+        cells = {name: _cell(v, verdicts.get((name, method)), decimals[name]) for name, v in by_metric.items()}
+        n, n_failed = (max(getattr(values, count) for values in by_metric.values()) for count in ("n", "n_failed"))
+        rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
 
 

@@ -92,12 +92,14 @@ def dots(site: Site, key: Key, made: Board) -> Plot:
     values = splits[splits["metric"] == lead].groupby("method")["value"].agg(list)
     theirs = site.published_of(key)
     theirs = theirs[(theirs["metric"] == lead) & (theirs["statistic"] == "mean")]
+    reported: dict[str, list[tuple[float, float]]] = {}
+    for method, value, stderr in theirs[["method", "value", "stderr"]].itertuples(index=False, name=None):
+        reported.setdefault(method, []).append((value, stderr))
     rows = []
     for method in dict.fromkeys(row.method for row in made.rows):
-        reported = theirs.loc[theirs["method"] == method, ["value", "stderr"]].to_numpy().tolist()
-        if method in values.index or reported:
+        if method in values.index or method in reported:
             mean, stderr = means.get(method, (np.nan, np.nan))
-            rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, list(map(tuple, reported))))
+            rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, reported.get(method, [])))
     spoken = [
         f"{visible(row.method)} {cell.value} ± {cell.stderr or 'unknown'}"
         for row in made.rows

@@ -18,6 +18,7 @@ from methods import Card, card
 
 Key = tuple[str, str, str]  # suite, data set, preset
 
+FAIR = "tuned"  # the preset that gives all methods the same budget
 FIRST_LOOK = "quick"  # the preset whose budgets are too small for conclusions
 
 

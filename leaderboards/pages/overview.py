@@ -10,11 +10,12 @@ from leaderboards.formats import counted, number, visible
 from leaderboards.metrics import Metric, metric
 from leaderboards.pages.suite import boards_of, leading
 from leaderboards.plots import Plot
-from leaderboards.site import Site, is_first_look
+from leaderboards.site import FAIR, Site, is_first_look
 from leaderboards.standings import Standings
 from leaderboards.stats.paired import blocks
 
 FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 4, 2  # of which a comparison over data sets says anything
+NEARLY = 0.9  # of the most values are as good as the most
 
 
 class Overview(NamedTuple):
@@ -36,6 +37,8 @@ class Overview(NamedTuple):
 def overview(site: Site) -> Overview | None:
     """The suite and preset with the most values, by its leading metric; None where none has enough.
 
+    Of those that have nearly as many, `tuned` is preferred: there all methods have the same budget and wide ranges.
+
     A value is of a method on a split of a data set. Enough are 3 methods on 4 data sets with 2 splits of each that all
     of its methods were run on (the bootstrap draws data sets, of which fewer would say little, and splits, of which one
     cannot vary). The preset for a first look is shown only where no other has enough.
@@ -50,14 +53,26 @@ def overview(site: Site) -> Overview | None:
             enough = len(standings.lines) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
                 n_values = sum(np.count_nonzero(~np.isnan(values)) for values in arrays)
-                found.append(((not is_first_look(preset), n_values), suite, preset, lead, standings, splits))
-    if not found:
-        return None
-    _, suite, preset, lead, standings, splits = max(found, key=lambda one: one[0])
-    return _overview(suite, preset, metric(lead), standings, splits)
+                found.append(_Candidate(n_values, suite, preset, lead, standings, splits))
+    found = [one for one in found if not is_first_look(one.preset)] or found
+    most = max((one.n_values for one in found), default=0)
+    near = [one for one in found if one.n_values >= NEARLY * most]
+    chosen = max(near, key=lambda one: (one.preset == FAIR, one.n_values), default=None)
+    return chosen and _overview(chosen)
 
 
-def _overview(suite: str, preset: str, lead: Metric, standings: Standings, splits: list[int]) -> Overview:
+class _Candidate(NamedTuple):
+    n_values: int
+    suite: str
+    preset: str
+    metric: str
+    standings: Standings
+    splits: list[int]  # of each data set
+
+
+def _overview(chosen: _Candidate) -> Overview:
+    _, suite, preset, name, standings, splits = chosen
+    lead = metric(name)
     of_each = f"{splits[0]} splits each" if len(set(splits)) == 1 else f"{min(splits)} to {max(splits)} splits each"
     evidence = f"{counted(len(splits), 'data set')}, {of_each}"
     lines = standings.lines

@@ -41,6 +41,12 @@ def test_it_is_of_the_suite_and_preset_with_the_most_values(made):
     assert (found.suite, found.preset, found.evidence) == ("uci", "tuned", "6 data sets, 2 splits each")
 
 
+def test_of_presets_with_about_as_many_values_the_fair_one_is_shown(made):
+    tuned = run(6, 10, preset="tuned", protocol_hash="bbbbbbbb")
+    assert made([*run(6, 10), *tuned[:-1]]).preset == "tuned"
+    assert made([*run(6, 10), *tuned[:-30]]).preset == "paper"
+
+
 def test_the_preset_for_a_first_look_gives_way_to_any_other(made):
     quick = run(8, 9, preset="quick", protocol_hash="bbbbbbbb")
     assert made([*run(), *quick]).preset == "paper"

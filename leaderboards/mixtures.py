@@ -77,7 +77,7 @@ def _codes(cells: pd.DataFrame) -> list[Mixture]:
     return [
         Mixture(
             "Results of code "
-            + " and ".join(f"{name} ({counted(int(n), 'cell')})" for name, n in totals[key].items())
+            + ", ".join(f"{name} ({counted(int(n), 'cell')})" for name, n in totals[key].items())
             + " stand side by side",
             tuple(boards),
         )

@@ -53,7 +53,7 @@ def test_code_that_stands_side_by_side_is_said_with_its_numbers(cells):
     energy = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0}, changed]
     rows = cells(*energy, *(row | {"dataset": "wine"} for row in energy[1:]), {"dataset": "yacht"})
     assert said(rows) == [
-        "Results of code 0123456789 (3 cells) and fed with uncommitted changes (2 cells) stand side by side: "
+        "Results of code 0123456789 (3 cells), fed with uncommitted changes (2 cells) stand side by side: "
         "energy, wine (paper)."
     ]
 

@@ -23,7 +23,6 @@ class Overview(NamedTuple):
     suite, preset, metric, standings: what is shown.
     evidence: "18 data sets, 20 splits each".
     plot: see there.
-    lines: the same as a table: method, mean rank, its interval, whether told from the best, change, its interval.
     """
 
     suite: str
@@ -32,6 +31,11 @@ class Overview(NamedTuple):
     standings: Standings
     evidence: str
     plot: Plot
+
+    @property
+    def why(self) -> str:
+        """Why this is the one that is shown."""
+        return "At the same budget for all methods" if self.preset == FAIR else "Where there is most evidence"
 
 
 def overview(site: Site) -> Overview | None:

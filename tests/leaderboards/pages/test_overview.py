@@ -43,8 +43,10 @@ def test_it_is_of_the_suite_and_preset_with_the_most_values(made):
 
 def test_of_presets_with_about_as_many_values_the_fair_one_is_shown(made):
     tuned = run(6, 10, preset="tuned", protocol_hash="bbbbbbbb")
-    assert made([*run(6, 10), *tuned[:-1]]).preset == "tuned"
-    assert made([*run(6, 10), *tuned[:-30]]).preset == "paper"
+    found = made([*run(6, 10), *tuned[:-1]])
+    assert (found.preset, found.why) == ("tuned", "At the same budget for all methods")
+    found = made([*run(6, 10), *tuned[:-30]])
+    assert (found.preset, found.why) == ("paper", "Where there is most evidence")
 
 
 def test_the_preset_for_a_first_look_gives_way_to_any_other(made):

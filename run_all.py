@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from bench import console
-from bench.cluster.connection import Tls, check, connected
-from bench.plan import (
+from bench.console import display
+from bench.execution.cluster.connection import Tls, check, connected
+from bench.experiment.plan import (
     Refused,
     Request,
     broken_datasets,
@@ -148,7 +148,7 @@ def main(
 ) -> None:
     """Compare approximate-inference methods for neural networks, and build a leaderboard."""
     if list_:
-        console.show_lists(data_dir)
+        display.show_lists(data_dir)
         return
     try:
         elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing)
@@ -176,28 +176,28 @@ def main(
         here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
         _, without_ood = have(outsiders(here), data_dir, fetch=not dry_run)
         missing += lacking + without_ood + broken_datasets()
-        console.show_missing(missing)
-        console.show_broken(broken)
+        display.show_missing(missing)
+        display.show_broken(broken)
         if missing and strict:
             raise Refused(f"--strict: {len(missing)} data set(s) cannot be had")
         without = excluded(request, here, usable)
         wanted = cells(request, {name: chosen[name] for name in here}, usable, without)
     except Refused as refusal:
-        console.show_refusal(str(refusal))
+        display.show_refusal(str(refusal))
         raise typer.Exit(REFUSED) from None
 
-    from bench import outlook
-    from bench.earlier import beside
-    from bench.lock import locked
-    from bench.results import Results
-    from bench.workload import surroundings, workload, workload_elsewhere
+    from bench.console import outlook
+    from bench.costs.workload import surroundings, workload, workload_elsewhere
+    from bench.results.earlier import beside
+    from bench.results.folder import Results
+    from bench.results.lock import locked
 
     with _stops(out), nullcontext() if dry_run else locked(out):
         results = Results(out)
         if not (dry_run or fresh):
-            console.show_strange(results.mend())
+            display.show_strange(results.mend())
         if not fresh:
-            console.show_beside(beside(results.rows(), wanted, data_dir))
+            display.show_beside(beside(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
         with _team(elsewhere if todo else None, todo, fetch=not dry_run) as team:
             if team:
@@ -205,17 +205,17 @@ def main(
             else:
                 around, measure = surroundings(places), None  # a CPU's work begins at once
                 if dry_run:
-                    measure = outlook.measuring(console.err, data_dir, outlook.PATIENCE_SECONDS)
+                    measure = outlook.measuring(display.err, data_dir, outlook.PATIENCE_SECONDS)
                 elif around.kind == "cuda":
-                    measure = outlook.measuring(console.err, data_dir)  # a GPU's memory does not stretch
+                    measure = outlook.measuring(display.err, data_dir)  # a GPU's memory does not stretch
                 load = workload(todo, around, results.rows(), each=workers, measure=measure)
-            console.show_plan(protocol_of(request), wanted, todo, load.slots)
-            console.show_excluded(without)
+            display.show_plan(protocol_of(request), wanted, todo, load.slots)
+            display.show_excluded(without)
             if dry_run:
-                outlook.show(console.out, load)
+                outlook.show(display.out, load)
                 return
             if fresh and (aside := results.put_aside()):  # not before a cluster can be had
-                console.say(f"Old results moved to {aside}")
+                display.say(f"Old results moved to {aside}")
             results.note_missing(missing)
 
             where = team or load.slots
@@ -226,7 +226,7 @@ def main(
         import leaderboards
 
         page = leaderboards.build(out, html or out / "html")
-        console.show_outcome(leaderboards.export(out), wanted, results, missing, page)
+        display.show_outcome(leaderboards.export(out), wanted, results, missing, page)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if not same or any(status != "ok" for status in results.statuses(wanted).values()):
@@ -236,20 +236,20 @@ def main(
 @contextmanager
 def _stops(out: Path) -> Iterator[None]:
     """Makes a line and an exit code of what can stop a run that had begun, or was about to."""
-    from bench.lock import InUse
-    from bench.storage import NotStored, cannot_store
+    from bench.results.lock import InUse
+    from bench.results.storage import NotStored, cannot_store
 
     try:
         yield
     except (InUse, Refused) as refusal:
-        console.show_refusal(str(refusal))
+        display.show_refusal(str(refusal))
         raise typer.Exit(REFUSED) from None
     except NotStored as problem:
-        console.show_not_stored(problem.reason, out, problem.cells)
+        display.show_not_stored(problem.reason, out, problem.cells)
     except OSError as problem:
         if not cannot_store(problem, [out]):
             raise
-        console.show_not_stored(problem, out)
+        display.show_not_stored(problem, out)
     else:
         return
     raise typer.Exit(NOT_STORED)
@@ -282,9 +282,9 @@ def _team(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iterato
         yield None
         return
     with connected(*elsewhere) as client:
-        from bench.cluster.team import Cluster, needs_of
+        from bench.execution.cluster.team import Cluster, needs_of
 
-        team = Cluster(client, needs_of(todo, fetch), console.warn)
+        team = Cluster(client, needs_of(todo, fetch), display.warn)
         try:
             yield team
         finally:
@@ -293,23 +293,23 @@ def _team(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iterato
 
 def _run(store, load, where, journal, data_dir: Path | None, timeout: float | None) -> bool:
     """Whether Ctrl-C ended it."""
-    from bench.attempt import NoProcess
-    from bench.runner import run
+    from bench.console.runner import run
+    from bench.execution.retry import NoProcess
 
     try:
         return run(store, load.jobs(journal, data_dir), where, timeout, load.weights)
     except NoProcess as problem:
-        console.show_no_process(problem)
+        display.show_no_process(problem)
         raise typer.Exit(NO_PROCESS) from None
 
 
 def _time(results, wanted, around, data_dir: Path | None, timeout: float | None) -> tuple[bool, bool]:
     """Whether Ctrl-C ended the timing pass, and whether every repeated cell gave its numbers again."""
-    from bench.timing import Timings, due
-    from bench.workload import workload
+    from bench.costs.workload import workload
+    from bench.execution.timing import Timings, due
 
     cells = due(results, wanted)
-    console.show_timing(cells)
+    display.show_timing(cells)
     if not cells:
         return False, True
     timings = Timings(results, cells)
@@ -320,7 +320,7 @@ def _time(results, wanted, around, data_dir: Path | None, timeout: float | None)
             return Path(folder) / f"{cell.key}.jsonl"
 
         interrupted = _run(timings, load, load.slots, journal, data_dir, timeout)
-    console.show_repeated(timings.differing, timings.failed)
+    display.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed
 
 

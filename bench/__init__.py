@@ -1,1 +1,4 @@
-"""The engine room: suites and cells, the tuner, the scheduler, the stack, metrics and results."""
+"""The benchmark itself, in rooms: what is run, how it is trained, judged, executed and stored.
+
+Imports point down (pyproject.toml).
+"""

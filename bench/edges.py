@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.protocol import Protocol
-from bench.tasks import method_for, space_of, task_of
+from bench.experiment.protocol import Protocol
+from bench.experiment.tasks import method_for, space_of, task_of
 
 MARGIN = 0.02
 COLUMNS = ["suite", "dataset", "method", "preset", "protocol", "hparams"]

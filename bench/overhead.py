@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
-from bench.cells import Cell
-from bench.protocol import Protocol
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
 
 TRIVIAL = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
 N_SPLITS = 10
@@ -48,10 +48,10 @@ def main(
 
 
 def _of_jobs(folder: Path, count: int, workers: int) -> str:
-    from bench.jobs import Job
-    from bench.results import Results
-    from bench.scheduler import run_jobs
-    from bench.slots import slots_on
+    from bench.execution.scheduler import run_jobs
+    from bench.execution.workers import slots_on
+    from bench.experiment.jobs import Job
+    from bench.results.folder import Results
 
     results = Results(folder)
     jobs = [Job((cell,), (results.journal(cell),), None) for cell in trivial_cells(count + workers)]
@@ -82,9 +82,9 @@ def _of_scan(folder: Path, count: int) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bench.jobs import End
+    from bench.execution.run import row_of_the_lost
+    from bench.experiment.jobs import End
     from bench.schema import CELLS
-    from bench.worker import row_of_the_lost
 
     cells = trivial_cells(count)
     row = row_of_the_lost(cells[0], "cpu", End("failed", "made up"), 0.0)
@@ -98,7 +98,7 @@ def _of_scan(folder: Path, count: int) -> str:
 
 
 def _look(folder: Path, cells: list[Cell]) -> str:
-    from bench.results import Results
+    from bench.results.folder import Results
 
     started, computing = time.perf_counter(), time.process_time()
     results = Results(folder)

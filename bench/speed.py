@@ -4,14 +4,14 @@ The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 
 model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
 runs the same method code without vmap, one network at a time.
 
-With `--network` it times a large network instead, which is never stacked, beside plain SGD (`bench.scale`).
+With `--network` it times a large network instead, which is never stacked, beside plain SGD
+(`bench.costs.large_networks`).
 """
 
 import csv
 import os
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterable
 from typing import Annotated, Literal
 
@@ -21,13 +21,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 import methods
-from bench.protocol import CHOICES
+from bench.experiment.protocol import CHOICES
 
 NETWORKS = CHOICES["network"]
-N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
-MODEL_STEPS = 6000  # per measurement, spread over the rows of the stack, within the two limits
-MIN_UPDATES, MAX_UPDATES = 64, 256
-WARM_UPDATES = 16
 REPEATS = 3
 STACKS = "5,30,150,600"
 LARGE_BATCH = 128
@@ -61,7 +57,7 @@ def speed(
         raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler tells of its start and stop unless told before torch
 
-    from bench.process import settle
+    from bench.environment.process import settle
 
     settle(threads)
     if network:
@@ -77,12 +73,12 @@ def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) ->
     if network and (stacks != STACKS or compiled):
         raise typer.BadParameter("a large network is trained alone: leave out --stack and --compile, or --network")
     if batch_size and not network:
-        raise typer.BadParameter(
-            f"stacks have minibatches of {BATCH_SIZE}: name a --network, or leave out --batch-size"
-        )
+        raise typer.BadParameter("stacks have minibatches of 10: name a --network, or leave out --batch-size")
 
 
 def _stacked(chosen: list, sizes: list[int], execution: str, device: str, threads: int, output: str) -> None:
+    from bench.engine.timing import microseconds
+
     with _progress() as progress:
         bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
 
@@ -104,8 +100,8 @@ def _stacked(chosen: list, sizes: list[int], execution: str, device: str, thread
 def _beside_sgd(chosen: list, network: str, batch_size: int, device: str, threads: int, output: str) -> None:
     import torch
 
-    from bench.published_costs import published
-    from bench.scale import Scale
+    from bench.costs.large_networks import Scale
+    from bench.costs.published import published
 
     scale = Scale(network, batch_size, torch.device(device))
     suited = [method.suited_to(scale.task) for method in chosen]
@@ -148,47 +144,6 @@ def _measure(
         for size in sizes:
             stacked[size].append(measured(method, size, execution))
     return [(method.name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
-
-
-def microseconds(method, n_rows: int, execution: str, device: str = "cpu", stacked: bool = True) -> float:
-    """Time per model-step, without the first updates, which set up, and without those that record a phase."""
-    import numpy as np
-    import optuna
-    import torch
-    from optuna.samplers import RandomSampler
-
-    from bench.minibatches import Schedule
-    from bench.row import Data, Fit
-    from bench.stack import Stack
-    from methods.likelihoods import Gaussian
-    from methods.networks import MLP
-    from methods.problem import Task
-
-    n_fits = max(1, n_rows // method.members)
-    timed = min(MAX_UPDATES, max(MIN_UPDATES, MODEL_STEPS // (n_fits * method.members)))
-    generator = np.random.default_rng(0)
-    x = generator.standard_normal((N_ROWS, N_FEATURES))
-    data = Data.of(x, x.sum(axis=1), device)
-    task = Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(task)).params
-    fits = [Fit(np.arange(N_ROWS), hparams, seed) for seed in range(n_fits)]
-    minibatches = (WARM_UPDATES + timed) * method.batches_per_update
-    schedule = Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
-    phases = [method.phase(update, schedule.plan) for update in range(1, schedule.plan.n_updates + 1)]
-    recorded = [update for update in range(WARM_UPDATES + 1, len(phases)) if phases[update] not in phases[:update]]
-    clock = dict.fromkeys([WARM_UPDATES, len(phases), *recorded, *(update + 1 for update in recorded)], 0.0)
-
-    def watch(update: int) -> None:
-        if update in clock:
-            if data.x.is_cuda:
-                torch.cuda.synchronize()
-            clock[update] = time.perf_counter()
-
-    stacked = stacked and method.stackable
-    Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
-    seconds = clock[len(phases)] - clock[WARM_UPDATES] - sum(clock[one + 1] - clock[one] for one in recorded)
-    return seconds / ((timed - len(recorded)) * n_fits * method.members) * 1e6
 
 
 def _stackable() -> list[str]:

@@ -130,7 +130,7 @@ def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
         "exhaust": ("failed", "numpy._core._exceptions._ArrayMemoryError", "Unable to allocate"),
         "hang": ("timeout", "Overdue", "not done after 60 seconds"),
         "raise": ("failed", "KeyError", "nothing there"),
-        "nan": ("diverged", "bench.tuner.Diverged", "all 2 trials diverged"),
+        "nan": ("diverged", "bench.tuning.tuner.Diverged", "all 2 trials diverged"),
         "misshapen": ("failed", "TypeError", "misshapen.predict must return"),
         "leave": ("failed", "SystemExit", "ended by itself, with exit code 1"),
     }

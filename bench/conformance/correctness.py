@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 
-from bench import conjugate, metrics, speed
+from bench import metrics
 from bench.conformance.examined import (
     N_SAMPLES,
     REGRESSION,
@@ -20,8 +20,10 @@ from bench.conformance.examined import (
     on_every_task,
     require,
 )
-from bench.row import Fit
-from bench.stack import Stack
+from bench.engine.replica import Fit
+from bench.engine.stack import Stack
+from bench.engine.timing import microseconds
+from bench.reference import conjugate
 from methods.predictive import Classes, Normals
 from methods.problem import Task
 
@@ -102,8 +104,8 @@ def cost_is_told(examined: Examined) -> str:
         return "not measured: it needs the regression task"
     if not examined.method.stackable:
         return "not measured: a foreign library's own business"
-    alone = speed.microseconds(examined.method, 1, "eager", stacked=False)
-    stacked = speed.microseconds(examined.method, 30, "traced")
+    alone = microseconds(examined.method, 1, "eager", stacked=False)
+    stacked = microseconds(examined.method, 30, "traced")
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 

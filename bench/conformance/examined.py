@@ -10,9 +10,9 @@ import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import RandomSampler
 
-from bench.minibatches import Schedule
-from bench.row import Data, Fit
-from bench.stack import Stack
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Stack
 from methods.base import Method
 from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
 from methods.networks import MLP

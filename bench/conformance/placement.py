@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from bench.minibatches import Schedule
-from bench.row import Data, Fit, Model, rows_of
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit, Model, rows_of
 from methods.base import Method
 from methods.noise import Noise
 from methods.problem import Step, Task

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.seeds import seed_of
+from bench.engine.seeds import seed_of
 
 CHUNK = 1000  # images that are changed at once: 12 MiB in single precision if they are CIFAR's
 

@@ -66,8 +66,8 @@ def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
     import torch
     from torch.utils._pytree import tree_leaves
 
-    from bench.memory import peak_mib, reset_peak
-    from bench.streams.estimators import ESTIMATORS
+    from bench.environment.memory import peak_mib, reset_peak
+    from bench.experiment.estimators import ESTIMATORS
     from methods.noise import Noise
 
     torch.set_num_threads(1)

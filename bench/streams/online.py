@@ -8,10 +8,10 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-from bench.seeds import seed_of
+from bench.engine.graph_capture import record
+from bench.engine.random_streams import TapeRecorder
+from bench.engine.seeds import seed_of
 from bench.streams.fitting import Fitting, Gaussian
-from bench.tapes import TapeRecorder
-from bench.trace import record
 from methods.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
 from methods.noise import Noise
 

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.conjugate import LinearProblem
-from bench.distances import Target
-from bench.minibatches import RowStream
-from bench.seeds import seed_of
+from bench.engine.minibatches import RowStream
+from bench.engine.seeds import seed_of
+from bench.reference.conjugate import LinearProblem
+from bench.reference.distances import Target
 from datasets import Dataset
 from datasets.factor_models import FactorModels
 from datasets.records import Split

@@ -10,8 +10,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from typer.testing import CliRunner
 
 from bench.edges import Place, app, places, position
-from bench.protocol import Protocol
-from bench.tasks import task_of
+from bench.experiment.protocol import Protocol
+from bench.experiment.tasks import task_of
 from methods.map import MAP
 from methods.spaces import WIDE
 

@@ -6,13 +6,15 @@ import io
 import pytest
 from typer.testing import CliRunner
 
-from bench import process, speed
+from bench import speed
+from bench.engine import timing
+from bench.environment import process
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(speed, "MIN_UPDATES", 2)
-    monkeypatch.setattr(speed, "MAX_UPDATES", 2)
+    monkeypatch.setattr(timing, "MIN_UPDATES", 2)
+    monkeypatch.setattr(timing, "MAX_UPDATES", 2)
     monkeypatch.setattr(speed, "REPEATS", 1)
     monkeypatch.setattr(process, "settle", lambda threads: None)  # which changes how this process returns memory
 

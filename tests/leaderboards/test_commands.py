@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import run_all
-from bench.plan import Request, parse_settings, protocol_of
-from bench.protocol import LATER, OF_IMAGES, Protocol
-from bench.suites import SUITES
+from bench.experiment.plan import Request, parse_settings, protocol_of
+from bench.experiment.protocol import LATER, OF_IMAGES, Protocol
+from bench.experiment.suites import SUITES
 from leaderboards.commands import UNSAID, UNSAID_OF_IMAGES, command
 
 OTHERS = {

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench.suites import SUITES
+from bench.experiment.suites import SUITES
 from leaderboards.published import FOLLOWED, THESIS, VIFA, apart, beside_published, difference, read_published
 from leaderboards.summary import summarise
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import methods
-from bench.minibatches import Schedule
-from bench.row import Data, Fit
-from bench.seeds import seed_of
-from bench.stack import Stack
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.seeds import seed_of
+from bench.engine.stack import Stack
 from methods.base import Method
 from methods.deep_ensemble import DeepEnsemble
 from methods.ensemble import ensemble_of

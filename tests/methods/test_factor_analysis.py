@@ -10,7 +10,7 @@ from torch.distributions import MultivariateNormal
 from torch.func import grad
 from torch.utils._pytree import tree_leaves
 
-from bench.distances import relative_distance
+from bench.reference.distances import relative_distance
 from methods.factor_analysis import (
     GRADIENT_LR,
     MIN_VARIANCE_SHARE,

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import func
 
-from bench.memory import peak_during
+from bench.environment.memory import peak_during
 from methods.gradients import grad, grad_and_value
 
 POINTS = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.conjugate import correlated
+from bench.reference.conjugate import correlated
 from methods import nuts
 from methods.convnets import ConvNet
 from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, REHEARSED_DEPTH, TRANSITIONS

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import methods
-from bench.minibatches import Schedule
-from bench.row import Data, Fit
-from bench.stack import Stack
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Stack
 from methods.likelihoods import Categorical
 from methods.problem import Task
 from methods.resnets import PreActResNet

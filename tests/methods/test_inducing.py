@@ -9,7 +9,7 @@ from torch.distributions import MultivariateNormal, Normal, kl_divergence
 from torch.func import grad, jacrev
 from torch.nn.functional import softplus
 
-from bench.conjugate import orthogonal
+from bench.reference.conjugate import orthogonal
 from methods import inducing
 from methods.annealing import Annealing
 from methods.base import Plan

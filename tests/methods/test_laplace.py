@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from bench.conjugate import correlated
-from bench.minibatches import Schedule
-from bench.row import Data, Fit
-from bench.stack import Stack
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Stack
+from bench.reference.conjugate import correlated
 from methods.convnets import ConvNet
 from methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
 from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian

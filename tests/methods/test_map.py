@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from bench.conjugate import correlated
+from bench.reference.conjugate import correlated
 from methods.deep_ensemble import DeepEnsemble
 from methods.map import MAP
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.special import ndtr
 
-from bench.conjugate import correlated
+from bench.reference.conjugate import correlated
 from methods.convnets import ConvNet
 from methods.layers import Matrix
 from methods.likelihoods import Categorical, Gaussian

@@ -7,7 +7,7 @@ from torch.distributions import Normal, kl_divergence
 from torch.func import grad, vmap
 
 import methods
-from bench.conjugate import correlated, orthogonal
+from bench.reference.conjugate import correlated, orthogonal
 from methods.base import Plan
 from methods.convnets import ConvNet
 from methods.likelihoods import Categorical, Gaussian

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import methods
-from bench.conjugate import correlated
+from bench.reference.conjugate import correlated
 from methods import nuts
 from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
 from methods.networks import MLP

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.distances import relative_distance
+from bench.reference.distances import relative_distance
 from methods.base import Plan
 from methods.factor_analysis import ExpectationMaximisation
 from methods.noise import Noise

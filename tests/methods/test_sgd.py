@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from bench.conjugate import correlated
+from bench.reference.conjugate import correlated
 from methods.base import Plan
 from methods.noise import Noise
 from methods.problem import Batch, Step

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from bench.conjugate import orthogonal
-from bench.minibatches import Schedule
-from bench.row import Data, Fit
-from bench.stack import Stack
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Stack
+from bench.reference.conjugate import orthogonal
 from methods.convnets import ConvNet
 from methods.gaussian import LowRankPrecision
 from methods.likelihoods import Categorical, Gaussian

@@ -11,7 +11,7 @@ from torch.distributions import Normal, kl_divergence
 from torch.func import jacrev, vmap
 from torch.utils._pytree import tree_map
 
-from bench.conjugate import correlated
+from bench.reference.conjugate import correlated
 from methods.base import Plan
 from methods.likelihoods import Categorical, Gaussian
 from methods.networks import MLP

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.func import grad
 
-from bench.conjugate import correlated
-from bench.distances import relative_distance
+from bench.reference.conjugate import correlated
+from bench.reference.distances import relative_distance
 from methods import vifa
 from methods.base import Plan
 from methods.likelihoods import Categorical, Gaussian

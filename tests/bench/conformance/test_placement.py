@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from bench.conformance.placement import stray
-from bench.minibatches import Schedule
-from bench.row import Data
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data
 from methods.laplace import LastLayerLaplace
 from methods.likelihoods import Gaussian
 from methods.map import MAP

@@ -10,11 +10,11 @@ import torch
 from sklearn.decomposition import FactorAnalysis
 
 import datasets
-from bench.seeds import seed_of
+from bench.engine.random_streams import TapeRecorder
+from bench.engine.seeds import seed_of
+from bench.experiment.estimators import ESTIMATORS, excludes, names
 from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_of
-from bench.streams.estimators import ESTIMATORS, excludes, names
 from bench.streams.online import OnlineEM, OnlineSGA
-from bench.tapes import TapeRecorder
 from methods.factor_analysis import WARM_UP, Averages
 from methods.noise import Noise
 

@@ -1,0 +1,155 @@
+"""What a method costs on a large network, beside plain SGD of the same network: time per minibatch, and memory.
+
+The images are noise, 32 x 32 of three channels and ten classes, and hyper-parameters the middle of their ranges. An
+update of every phase of training (`Method.phase`) is timed between two minibatches of plain SGD, so that a machine that
+is busy meanwhile slows both, and the phases count by their share of a training of 10 epochs of 50,000 images. Noise and
+the standardisation of images are part of an update; drawing a minibatch and augmenting it are not.
+"""
+
+import time
+from collections import Counter
+from functools import partial
+from math import prod
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+from bench.engine import plain_sgd
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit, Model, rows_of
+from bench.engine.vectorise import row_of
+from bench.environment.memory import peak_during
+from bench.experiment.tasks import image_network
+from bench.tuning.tuner import Centred
+from methods.base import Method
+from methods.likelihoods import Categorical
+from methods.noise import LiveNoise
+from methods.optim import OPTIMISERS
+from methods.problem import Step, Task
+
+IMAGE, N_CLASSES = (3, 32, 32), 10
+N_IMAGES, EPOCHS = 50_000, 10
+DTYPE = torch.float32
+REPEATS = 5
+
+
+class Cost(NamedTuple):
+    """Of a method on a network of D weights.
+
+    Attributes:
+        method: its registry key.
+        ratio: seconds per minibatch over those of plain SGD, an ensemble's members together.
+        state: what it holds between updates, in vectors of D weights, its optimiser's averages not counted.
+        optimiser: those.
+        update: the most that an update holds beyond that, activations included, in vectors of D weights.
+    """
+
+    method: str
+    ratio: float
+    state: float
+    optimiser: float
+    update: float
+
+
+class Scale:
+    """A large network, images for it, and plain SGD to compare with.
+
+    Args:
+        network: one of `protocol.CHOICES["network"]`.
+        batch_size: M.
+        device: of everything.
+
+    Attributes:
+        task: to classify the images by that network.
+        sgd: what plain SGD costs.
+    """
+
+    def __init__(self, network: str, batch_size: int, device: torch.device):
+        self.task = Task("noise", Categorical(N_CLASSES), image_network(network, IMAGE, N_CLASSES))
+        self._batch_size, self._device = batch_size, device
+        pixels = np.random.default_rng(0).integers(0, 256, (batch_size, prod(IMAGE)), dtype=np.uint8)
+        self._data = Data.of(pixels, np.arange(float(batch_size)) % N_CLASSES, device)
+        self._sgd = plain_sgd.minibatches(self.task.network, self.task.likelihood, self._data, batch_size)
+        next(self._sgd)  # sets up
+        _, peak = peak_during(lambda: next(self._sgd), device)
+        self.sgd = Cost("plain SGD", 1.0, 1.0, 1.0, self._vectors(peak))
+        self._sgd_seconds: list[float] = []
+
+    @property
+    def sgd_seconds(self) -> float:
+        """Of a minibatch of plain SGD, the median of all that have been timed."""
+        return median(self._sgd_seconds)
+
+    def cost(self, method: Method) -> Cost:
+        """What a method costs that is suited to the task."""
+        plan = Schedule(N_IMAGES, self._batch_size, EPOCHS, method.batches_per_update).plan
+        phases = Counter(method.phase(update, plan) for update in range(1, plan.n_updates + 1))
+        training = _Training(method, self.task, self._data)
+        ratio, peak = 0.0, 0
+        for phase, count in phases.items():
+            # The first update of a phase is slower, because it sets up, but needs no other memory.
+            training.state, own_peak = peak_during(partial(training.after, phase), self._device)
+            ratio += count / plan.n_updates * self._ratio(training, phase) / method.batches_per_update
+            peak = max(peak, own_peak)
+        beyond, optimiser = held(training.state)
+        vectors = (self._vectors(size) for size in (beyond, optimiser, peak))
+        return Cost(method.name, ratio * method.members, *vectors)
+
+    def _ratio(self, training: "_Training", phase: Any) -> float:
+        """An update's time over that of the minibatches of plain SGD before and after it, median of several."""
+        ratios, before = [], next(self._sgd)
+        for _ in range(REPEATS):
+            plain_sgd.finish(self._device)
+            started = time.perf_counter()
+            training.state = training.after(phase)
+            plain_sgd.finish(self._device)
+            seconds = time.perf_counter() - started
+            after = next(self._sgd)
+            ratios.append(2 * seconds / (before + after))
+            self._sgd_seconds.append(after)
+            before = after
+        return median(ratios)
+
+    def _vectors(self, size: int) -> float:
+        """So many bytes in vectors of the network's weights."""
+        return size / (self.task.network.dim * DTYPE.itemsize)
+
+
+class _Training:
+    """A fit of a method, one update at a time.
+
+    Attributes:
+        state: the method's own, to be replaced by the one `after` an update.
+    """
+
+    def __init__(self, method: Method, task: Task, data: Data):
+        fit = Fit(np.arange(len(data.y)), Centred(method.image_space(task)).best().hparams, 0)
+        row = rows_of([fit], data, DTYPE, standardise_x=True, standardise_y=False, channels=IMAGE[0])
+        self._model, self._data, self._row = Model(method, task, DTYPE), data, tree_map(row_of, row)
+        self._noise = LiveNoise(torch.Generator(device=data.x.device).manual_seed(0), DTYPE)
+        self._index = torch.arange(len(data.y), device=data.x.device).expand(method.batches_per_update, -1)
+        self._count = 0
+        with torch.no_grad():
+            self.state = self._model.init(self._row, self._noise)
+
+    @torch.no_grad()
+    def after(self, phase: Any) -> Any:
+        """The state after one more update, as in that phase of training."""
+        self._count += 1
+        step = Step(torch.tensor(float(self._count), dtype=DTYPE, device=self._data.x.device), phase)
+        arguments = self._data.x, self._data.y, self._index, self.state, self._noise, step
+        return self._model.update(self._row, *arguments)
+
+
+def held(state: Any) -> tuple[int, int]:
+    """Bytes in a state's tensors: in those that are no optimiser's averages, and in those that are."""
+
+    def size(nodes: list[Any]) -> int:
+        return sum(leaf.nbytes for leaf in tree_leaves(nodes))
+
+    nodes = tree_leaves(state, is_leaf=lambda node: isinstance(node, OPTIMISERS))
+    optimisers = [node for node in nodes if isinstance(node, OPTIMISERS)]
+    return size(nodes) - size(optimisers), size(optimisers)

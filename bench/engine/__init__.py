@@ -1,0 +1,4 @@
+"""Training: many small fits in lockstep as one stacked computation, or one large network at a time.
+
+Imports `methods` and `datasets`.
+"""

@@ -1,0 +1,192 @@
+"""What one row of a stack is and does: one model, its own training rows, its own units. No row axis in here."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from datasets import Standardisation
+from methods.base import Method
+from methods.noise import Noise
+from methods.precision import Mixed
+from methods.predictive import Classes, Normals, Predictive
+from methods.problem import Batch, Problem, Step, Sweep, Task
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set on a device, held once and shared by all rows of a stack.
+
+    Attributes:
+        x: (N, P), features in original units, float64; of images pixels, uint8.
+        y: (N,), targets in original units, or class numbers; float64.
+    """
+
+    x: Tensor
+    y: Tensor
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu") -> "Data":
+        return cls(torch.tensor(x, device=device), torch.tensor(y, device=device))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One training run to be made.
+
+    Attributes:
+        rows: indices of its training rows.
+        hparams: name -> value.
+        seed: fixes initial weights, noise and the order of minibatches.
+    """
+
+    rows: np.ndarray
+    hparams: Mapping[str, float]
+    seed: int
+
+
+class Row(NamedTuple):
+    """What tells one row of a stack from another; `rows_of` gives every tensor a leading row axis."""
+
+    n_train: Tensor  # ()
+    x_mean: Tensor  # (P,), float64
+    x_scale: Tensor  # (P,), float64
+    y_mean: Tensor  # (), float64
+    y_scale: Tensor  # (), float64
+    hparams: dict[str, Tensor]  # () each
+
+
+def rows_of(
+    fits: Sequence[Fit],
+    data: Data,
+    dtype: torch.dtype,
+    *,
+    standardise_x: bool,
+    standardise_y: bool,
+    channels: int | None = None,
+) -> Row:
+    """The fits as one stacked `Row`, each standardised by the statistics of its own training rows.
+
+    x is standardised column by column, or with `channels` given, as images of that many channels, each as a whole.
+    """
+
+    def scaling(rows: np.ndarray) -> Standardisation:
+        return Standardisation.of(x, rows) if channels is None else Standardisation.of_channels(x, rows, channels)
+
+    x, y = data.x.cpu().numpy(), data.y.cpu().numpy()
+    x_identity, y_identity = (np.zeros(x.shape[1]), np.ones(x.shape[1])), (0.0, 1.0)
+    # Trials and members share their fold's index array, so a fold's statistics are computed once.
+    folds = {id(fit.rows): fit.rows for fit in fits}
+    known = {
+        key: (
+            *(scaling(rows) if standardise_x else x_identity),
+            *(Standardisation.of(y, rows) if standardise_y else y_identity),
+        )
+        for key, rows in folds.items()
+    }
+    scalings = [known[id(fit.rows)] for fit in fits]
+    numbers = {"dtype": dtype, "device": data.x.device}
+    return Row(
+        torch.tensor([len(fit.rows) for fit in fits], **numbers),
+        *(torch.tensor(np.stack(column), device=data.x.device) for column in zip(*scalings, strict=True)),
+        {name: torch.tensor([fit.hparams[name] for fit in fits], **numbers) for name in fits[0].hparams},
+    )
+
+
+class Model:
+    """A method on a task, as functions of one row; `bench.engine.vectorise` takes them to all rows.
+
+    Args:
+        method: whose mathematics it is.
+        task: what it is applied to.
+        dtype: of weights and arithmetic.
+        start: trained weights of all layers but the last, on the data's device; None for a random start.
+        short: what updates pass through the network in, if not in `dtype`; sweeps and predictions do not.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        task: Task,
+        dtype: torch.dtype,
+        start: Tensor | None = None,
+        short: torch.dtype | None = None,
+    ):
+        self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
+        self.dtype, self.start, self._short = dtype, None if start is None else start.to(dtype), short
+
+    def with_reference(self, n_rows: int) -> "Model":
+        """The same model where batch normalisation takes its statistics of the first `n_rows` rows of x."""
+        if not self.network.couples_rows:
+            return self
+        model = copy(self)
+        model.network = replace(self.network, n_reference=n_rows)
+        return model
+
+    def init(self, row: Row, noise: Noise) -> Any:
+        """The state before training."""
+        return self.method.init(self._problem(row), SimpleNamespace(**row.hparams), noise)
+
+    def update(self, row: Row, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
+        """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units."""
+        batch = Batch(self._standardised(row, x[index]), self._targets(row, y[index]))
+        problem = self._problem(row)
+        if self._short:
+            problem = replace(problem, network=Mixed(problem.network, self._short))
+        return self.method.update(problem, state, batch, SimpleNamespace(**row.hparams), noise, t)
+
+    def sweep(self, row: Row, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
+        """The state after those of the rows `index` (M,) of x (N, P) and y (N,) that are `present` (M,)."""
+        rows = Sweep(self._standardised(row, x[index]), self._targets(row, y[index]), present)
+        return self.method.sweep(self._problem(row), state, rows, SimpleNamespace(**row.hparams))
+
+    def finish(self, row: Row, state: Any) -> Any:
+        """The posterior."""
+        return self.method.finish(self._problem(row), state, SimpleNamespace(**row.hparams))
+
+    def moments(self, row: Row, posterior: Any) -> tuple[Tensor, Tensor] | None:
+        """Mean and covariance of the weights, where the method knows them in closed form."""
+        return self.method.moments(self._problem(row), posterior, SimpleNamespace(**row.hparams))
+
+    def diagnostics(self, row: Row, posterior: Any) -> dict[str, Tensor]:
+        """What the method reports of a fit."""
+        return self.method.diagnostics(self._problem(row), posterior, SimpleNamespace(**row.hparams))
+
+    def predict(self, row: Row, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+        """The predictive at x (n, P) in original units. Raises TypeError where the method's is of another shape."""
+        x, hparams = self._standardised(row, x), SimpleNamespace(**row.hparams)
+        found = self.method.predict(self._problem(row), posterior, x, hparams, noise, n_samples)
+        if not _is_predictive(found, len(x)):
+            got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(found) if isinstance(leaf, Tensor))
+            raise TypeError(
+                f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
+                f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C); it "
+                f"returned a {type(found).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
+            )
+        return found
+
+    def _standardised(self, row: Row, x: Tensor) -> Tensor:
+        if x.dtype == torch.uint8:  # images: double precision would cost time and memory for nothing
+            return (x.to(self.dtype) - row.x_mean.to(self.dtype)) / row.x_scale.to(self.dtype)
+        return ((x - row.x_mean) / row.x_scale).to(self.dtype)
+
+    def _targets(self, row: Row, y: Tensor) -> Tensor:
+        return ((y - row.y_mean) / row.y_scale).to(self.dtype)
+
+    def _problem(self, row: Row) -> Problem:
+        y_mean, y_scale = row.y_mean.to(self.dtype), row.y_scale.to(self.dtype)
+        return Problem(self.network, self.likelihood, row.n_train, y_mean, y_scale, self.start)
+
+
+def _is_predictive(found: Any, n_points: int) -> bool:
+    n_axes = {Normals: 2, Classes: 3}.get(type(found))
+    return n_axes is not None and all(
+        isinstance(part, Tensor) and part.ndim == n_axes and part.shape[1] == n_points and part.shape == found[0].shape
+        for part in found
+    )

@@ -1,0 +1,50 @@
+"""Microseconds that an update of one network takes, in a stack or alone."""
+
+import time
+
+import numpy as np
+import optuna
+import torch
+from optuna.samplers import RandomSampler
+
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Execution, Stack
+from methods.base import Method
+from methods.likelihoods import Gaussian
+from methods.networks import MLP
+from methods.problem import Task
+
+N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
+MODEL_STEPS = 6000  # per measurement, spread over the rows of the stack, within the two limits
+MIN_UPDATES, MAX_UPDATES = 64, 256
+WARM_UPDATES = 16
+
+
+def microseconds(method: Method, n_rows: int, execution: Execution, device: str = "cpu", stacked: bool = True) -> float:
+    """Time per model-step, without the first updates, which set up, and without those that record a phase."""
+    n_fits = max(1, n_rows // method.members)
+    timed = min(MAX_UPDATES, max(MIN_UPDATES, MODEL_STEPS // (n_fits * method.members)))
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((N_ROWS, N_FEATURES))
+    data = Data.of(x, x.sum(axis=1), device)
+    task = Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(task)).params
+    fits = [Fit(np.arange(N_ROWS), hparams, seed) for seed in range(n_fits)]
+    minibatches = (WARM_UPDATES + timed) * method.batches_per_update
+    schedule = Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
+    phases = [method.phase(update, schedule.plan) for update in range(1, schedule.plan.n_updates + 1)]
+    recorded = [update for update in range(WARM_UPDATES + 1, len(phases)) if phases[update] not in phases[:update]]
+    clock = dict.fromkeys([WARM_UPDATES, len(phases), *recorded, *(update + 1 for update in recorded)], 0.0)
+
+    def watch(update: int) -> None:
+        if update in clock:
+            if data.x.is_cuda:
+                torch.cuda.synchronize()
+            clock[update] = time.perf_counter()
+
+    stacked = stacked and method.stackable
+    Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
+    seconds = clock[len(phases)] - clock[WARM_UPDATES] - sum(clock[one + 1] - clock[one] for one in recorded)
+    return seconds / ((timed - len(recorded)) * n_fits * method.members) * 1e6

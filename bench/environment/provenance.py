@@ -1,0 +1,56 @@
+"""Where a number comes from: code, versions, machine."""
+
+import json
+import platform
+import socket
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+NO_CODE = (":(top,exclude)*.md", ":(top,exclude)docs", ":(top,exclude)tests")  # changes no number
+PACKAGES = ("torch", "numpy", "optuna", "scikit-learn", "lockstep-bench")
+
+
+class Revision(NamedTuple):
+    """The code that ran: a git commit (or "unversioned") and whether tracked files of code differed from it."""
+
+    commit: str
+    dirty: bool | None
+
+
+@cache
+def code_revision() -> Revision:
+    """The revision of the checkout that this file is part of."""
+    here = Path(__file__).resolve()
+    root = here.parents[2]
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(root), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        # Fails where this file is an installed copy below somebody else's checkout.
+        git("ls-files", "--error-unmatch", str(here))
+        edits = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", *NO_CODE)
+        return Revision(git("rev-parse", "HEAD"), bool(edits))
+    except (OSError, subprocess.CalledProcessError):
+        return Revision("unversioned", None)
+
+
+@cache
+def versions() -> str:
+    """Python and package versions as JSON."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return json.dumps(found)
+
+
+def host() -> str:
+    """This machine's name."""
+    return socket.gethostname()

@@ -1,0 +1,92 @@
+"""A slot's process: it makes one call after the other for its parent, and ends when its parent does.
+
+    python -m bench.execution.child
+
+Standard input brings pickled (function, arguments, limit in seconds or None). What becomes of a call goes out through
+what was standard output, pickled: ("told", x) for each x that the function gives to its `tell`, and then ("returned",
+value) or ("raised", exception). Whatever else is printed, by Python or by a library, goes to standard error, which the
+parent keeps as the log; the line `BEGINS` there stands before what a call writes.
+"""
+
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, BinaryIO
+
+BEGINS = b"\x1ea call begins\x1e"
+
+
+def main() -> None:
+    """Make calls until the parent ends."""
+    faulthandler.enable()
+    calls, replies = _own_streams()
+    waiting: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_listen, args=(calls, waiting), daemon=True).start()
+
+    def reply(kind: str, what: Any) -> None:
+        whole = pickle.dumps((kind, what))  # what cannot be pickled raises here, with nothing sent
+        replies.write(whole)
+        replies.flush()
+
+    while True:
+        try:
+            _make(waiting.get(), reply)
+        except Exception as problem:
+            reply("raised", _portable(problem))
+
+
+def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
+    os.write(2, b"\n" + BEGINS + b"\n")
+    function, arguments, limit = pickle.loads(call)
+    if limit is not None:
+        faulthandler.dump_traceback_later(limit)  # so that the log tells where a call hangs that is about to be killed
+    try:
+        value = function(*arguments, tell=lambda told: reply("told", told))
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        sys.stdout.flush()
+    reply("returned", value)
+
+
+def _own_streams() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes from and to the parent, out of the reach of what reads standard input or prints."""
+    calls, replies = (os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb")))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)  # a killed process takes along what it has not written yet
+    return calls, replies
+
+
+def _listen(calls: BinaryIO, waiting: "SimpleQueue[bytes]") -> None:
+    """Pass calls on; at the end of the pipe, which is the parent's, end this process and those that it has started.
+
+    A thread, so that it happens in the middle of a call as well; but not before a library that holds Python's
+    interpreter lock lets go of it.
+    """
+    try:
+        while True:
+            waiting.put(pickle.load(calls))
+    finally:
+        if hasattr(os, "getpgrp") and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+
+def _portable(problem: Exception) -> Exception:
+    """The exception, or what it says, if its class does not survive a journey."""
+    try:
+        pickle.loads(pickle.dumps(problem))
+    except Exception:
+        return RuntimeError("".join(traceback.format_exception(problem)))
+    return problem
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""From the command line to a Dask cluster, or to a refusal that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.experiment.plan import Refused
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.security import Security
+
+CONNECT_SECONDS = 15
+REMEDY = "install it: pip install 'lockstep-bench[cluster]'"
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Files in PEM format; what is None is as Dask's own configuration has it (distributed.comm.tls).
+
+    Attributes:
+        ca_file: certificate of the authority that signed all others.
+        cert: this side's certificate.
+        key: its key; None also where `cert` has both.
+    """
+
+    ca_file: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    @property
+    def given(self) -> dict[str, Path]:
+        """Those that are there, by the name of their option."""
+        files = {"--tls-ca-file": self.ca_file, "--tls-cert": self.cert, "--tls-key": self.key}
+        return {option: file for option, file in files.items() if file is not None}
+
+
+@contextmanager
+def connected(address: str, tls: Tls) -> Iterator[Client]:
+    """A client of the scheduler at `address`, "tcp://HOST:PORT" or "tls://HOST:PORT". Raises `Refused`."""
+    check(address, tls)
+    try:
+        from distributed import Client
+    except ImportError as problem:
+        raise Refused(f"--cluster needs distributed, which cannot be imported ({problem}); {REMEDY}") from None
+    security = security_of(address, tls)
+    try:
+        client = Client(
+            address,
+            timeout=CONNECT_SECONDS,
+            security=security,
+            name="lockstep-bench",
+            set_as_default=False,
+            direct_to_workers=False,  # only the scheduler has to be within reach
+        )
+    except (OSError, TypeError, ValueError) as problem:
+        raise Refused(
+            f"no Dask scheduler answered at {address} within {CONNECT_SECONDS} seconds ({problem}); start one with "
+            "`dask scheduler`, whose first lines say its address, or see docs/cluster.md for TLS"
+        ) from None
+    with client:
+        yield client
+
+
+def check(address: str, tls: Tls) -> None:
+    """Refuse what cannot be meant, before anything is imported or sent."""
+    protocol, _, rest = address.partition("://")
+    host, _, port = rest.rpartition(":")
+    if protocol not in ("tcp", "tls") or not host or not port.isdigit():
+        raise Refused(f"--cluster {address!r} is no address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT")
+    if tls.given and protocol != "tls":
+        raise Refused(f"{', '.join(tls.given)} with --cluster {address} would encrypt nothing; write tls://{rest}")
+    absent = [f"{option} {file}" for option, file in tls.given.items() if not file.is_file()]
+    if absent:
+        raise Refused(f"{', '.join(absent)} cannot be found")
+    if tls.given and not (tls.ca_file and tls.cert):
+        raise Refused(
+            f"only {', '.join(tls.given)} of --tls-ca-file, --tls-cert and --tls-key (or a key in the file of the "
+            "certificate) is given; give them all, or none to have those of Dask's configuration"
+        )
+
+
+def security_of(address: str, tls: Tls) -> Security:
+    """Dask's configuration, with the files given, and no connection without encryption to a tls:// address."""
+    from distributed.security import Security
+
+    names = {"tls_ca_file": tls.ca_file, "tls_client_cert": tls.cert, "tls_client_key": tls.key}
+    files = {name: str(file) for name, file in names.items() if file is not None}
+    security = Security(require_encryption=address.startswith("tls://") or None, **files)
+    if address.startswith("tls://") and not (security.tls_ca_file and security.tls_client_cert):
+        raise Refused(
+            f"--cluster {address} needs certificates; give --tls-ca-file, --tls-cert and --tls-key, or set "
+            "distributed.comm.tls in Dask's configuration"
+        )
+    return security

@@ -1,0 +1,82 @@
+"""A cell: the unit of resume and of results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import datasets
+from bench.engine.seeds import seed_of
+from bench.experiment.protocol import Protocol
+from bench.schema import cell_key
+from datasets.streams import StreamSource
+
+STREAM_DIM_OF_OVERHEAD = 275  # of a vector whose arithmetic takes as long as what every vector takes besides
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one split of one data set under one protocol.
+
+    Attributes:
+        suite, dataset, method: registry names.
+        split: number of the data set's fixed split.
+        preset: the name of the preset that `protocol` started from.
+        protocol: resolved.
+        seed: the run's; every random number follows from it and the cell's identity.
+    """
+
+    suite: str
+    dataset: str
+    method: str
+    split: int
+    preset: str
+    protocol: Protocol
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A relative path without suffix that names this cell and no other."""
+        return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol.hash, self.split, self.seed)
+
+    @property
+    def fit_seed(self) -> int:
+        """Seed of this cell's trials and fits."""
+        return seed_of(self.seed, self.suite, self.dataset, self.method, self.split)
+
+    @property
+    def fold_seed(self) -> int:
+        """Seed of the cross-validation folds: every method gets the same."""
+        return seed_of(self.seed, self.suite, self.dataset, self.split, "folds")
+
+    @property
+    def work(self) -> float:
+        """Roughly how long the cell takes, in minibatches of one row: to order jobs and to estimate what is left."""
+        source = datasets.entry(self.dataset)
+        if isinstance(source, StreamSource):
+            length = min(self.protocol.stream_length, source.max_length or self.protocol.stream_length)
+            return length * (1 + source.n_features / STREAM_DIM_OF_OVERHEAD)
+        rows = min(source.n_rows, self.protocol.max_train or source.n_rows)
+        minibatches = self.protocol.epochs * rows / self.protocol.batch_size
+        if self.protocol.max_minibatches:
+            minibatches = min(minibatches, self.protocol.max_minibatches)
+        if self.protocol.max_updates:
+            minibatches = min(minibatches, self.protocol.max_updates)
+        return minibatches * (self.protocol.trials * self.protocol.folds + 20)
+
+
+def cells_of(
+    suite: str,
+    names: Sequence[str],
+    methods: Sequence[str],
+    splits: Mapping[str, Sequence[int]],
+    preset: str,
+    protocol: Protocol,
+    seed: int,
+) -> list[Cell]:
+    """Every combination, longest work first; `splits` maps a data set to its split numbers."""
+    cells = [
+        Cell(suite, name, method, split, preset, protocol, seed)
+        for name in names
+        for method in methods
+        for split in splits[name]
+    ]
+    return sorted(cells, key=lambda cell: -cell.work)

@@ -1,0 +1,144 @@
+"""What the cells of a suite are: which methods there are for them, and who runs them. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, ClassVar
+
+import datasets
+import methods
+from bench.experiment import estimators
+from bench.experiment.protocol import Protocol
+
+if TYPE_CHECKING:
+    from methods.problem import Task
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Cells in which methods of the registry are trained on a data set.
+
+    Attributes:
+        runner: "module:class" of the `bench.evaluation.evaluation.Pack` that runs them.
+    """
+
+    runner: str
+    of_images: ClassVar[bool] = False  # whether a protocol may name a network for them
+
+    @property
+    def pack(self) -> type:
+        """What is called with (job, device, found, tell) and whose `go` gives the ends of the job's cells."""
+        return resolve_name(self.runner)
+
+    def names(self) -> tuple[str, ...]:
+        """All methods that may be asked for."""
+        return methods.names()
+
+    def headline(self) -> tuple[str, ...]:
+        """One method for each idea."""
+        return methods.headline()
+
+    def problem_with(self, name: str) -> str | None:
+        """Why a method cannot be used at all, or None. Imports it."""
+        return methods.problem_with(name)
+
+    def belongs(self, name: str, suite: str) -> bool:
+        """Whether a usable method runs in a suite without being asked for by name."""
+        return suite in methods.get(name).suites
+
+    def in_words(self, protocol: Protocol) -> str:
+        """The budget of a cell."""
+        limits = {"minibatches": protocol.max_minibatches, "updates": protocol.max_updates}
+        limit = "".join(f", at most {most} {what}" for what, most in limits.items() if most)
+        searched = f"{protocol.trials} {protocol.sampler} trials x {protocol.folds} folds"
+        return (
+            f"{'no tuning' if protocol.sampler == 'centre' else searched}, {protocol.epochs} epochs of batches of "
+            f"{protocol.batch_size}{limit}, {protocol.samples} test samples"
+        )
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        """Rows of the largest stack that a cell fills by itself: the most trials at a time, on every fold, all members.
+
+        0 where fits are trained one after the other.
+        """
+        used = methods.get(method)
+        fits = [(end - start) * protocol.folds for start, end in protocol.rounds()]
+        return max([1, *fits]) * used.members if used.stackable else 0
+
+    def lacks(self, dataset: str) -> tuple[str, str] | None:
+        """What besides the data is missing here to run a data set, and the remedy; None if nothing is."""
+        return None
+
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
+        """Why a method cannot be used on a data set, of which `task` makes the task, or None."""
+        found = task()
+        return methods.get(method).suited_to(found).excludes(found)
+
+
+class Streams(Kind):
+    """Cells in which estimators are fitted to streams of vectors; no network is trained."""
+
+    def names(self) -> tuple[str, ...]:
+        return estimators.names()
+
+    def headline(self) -> tuple[str, ...]:
+        return estimators.names()
+
+    def problem_with(self, name: str) -> str | None:
+        known = estimators.names()
+        return None if name in known else f"estimator {name!r} is unknown. Allowed: {', '.join(known)}"
+
+    def belongs(self, name: str, suite: str) -> bool:
+        return True
+
+    def in_words(self, protocol: Protocol) -> str:
+        return f"streams of up to {protocol.stream_length:,} vectors"
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        return 1
+
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
+        return estimators.excludes(method, dataset)
+
+
+class Images(Kind):
+    """Cells in which one network at a time is trained on images."""
+
+    of_images = True
+
+    def rows_of(self, method: str, protocol: Protocol) -> int:
+        return 0
+
+    def in_words(self, protocol: Protocol) -> str:
+        searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"
+        start = f" from {protocol.start} weights" if protocol.weights else ""
+        images = f", {protocol.max_train:,} images" if protocol.max_train else ""
+        short = "" if protocol.precision == "float32" else f" in {protocol.precision}"
+        return (
+            f"{protocol.network}{start}{short}, {searched}, {protocol.epochs} epochs of batches of "
+            f"{protocol.batch_size}{images}, {protocol.samples} test samples"
+        )
+
+
+@dataclass(frozen=True)
+class Fidelity(Kind):
+    """Cells in which a posterior is compared with the true one: of the weights, or of a network's function."""
+
+    def lacks(self, dataset: str) -> tuple[str, str] | None:
+        from methods import nuts
+
+        source = datasets.entry(dataset)
+        if source.model is None:
+            return "it names no model whose posterior would be the truth", "give its `datasets.Source` a `model`"
+        solved = not source.model.hidden and (source.task == "regression" or source.n_features <= 2)
+        if solved or nuts.is_installed():
+            return None
+        return "its truth has to be sampled, and JAX and NumPyro are not installed", nuts.REMEDY
+
+    def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
+        in_weights = not datasets.entry(dataset).model.hidden
+        if in_weights and not methods.get(method).weight_posterior:
+            return "it does not approximate the posterior of the weights under the prior N(0, I / prior_precision)"
+        return super().excludes(method, dataset, task)

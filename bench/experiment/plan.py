@@ -1,0 +1,253 @@
+"""From what was asked for to the cells that answer it, or to a refusal before any work."""
+
+import difflib
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+import datasets
+from bench.experiment.cells import Cell, cells_of
+from bench.experiment.protocol import OF_IMAGES, OPTIONAL, Protocol
+from bench.experiment.suites import SUITES, Suite
+
+
+class Refused(ValueError):
+    """A request that cannot be met as it stands; the message says what was got, what is allowed, what to do."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for; None where nothing was said.
+
+    Attributes:
+        suite, preset: names.
+        methods, datasets: names, all that belong to the suite if None.
+        splits: numbers, the preset's if None.
+        changes: fields of `Protocol` that differ from the preset's.
+        seed: of the whole run.
+    """
+
+    suite: str
+    preset: str
+    methods: Sequence[str] | None
+    datasets: Sequence[str] | None
+    splits: Sequence[int] | None
+    changes: Mapping[str, int | str | None]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A data set that cannot be had, why, and what to do about it."""
+
+    dataset: str
+    reason: str
+    remedy: str
+
+
+def suite_of(request: Request) -> Suite:
+    """The suite asked for."""
+    return SUITES[known("suite", request.suite, tuple(SUITES))]
+
+
+def chosen_datasets(request: Request) -> tuple[str, ...]:
+    """Names of the data sets asked for, each known and of the suite."""
+    suite = suite_of(request)
+    if request.datasets is None:
+        without = suite.left_out.get(request.preset, ())
+        return tuple(name for name in suite.datasets() if name not in without)
+    broken = {problem.name: problem for problem in datasets.problems()}
+    for name in request.datasets:
+        known("dataset", name, datasets.names())
+        if name in broken:
+            raise Refused(str(broken[name]))
+        known(f"dataset of the suite {suite.name}", name, suite.datasets())
+    return tuple(dict.fromkeys(request.datasets))
+
+
+def broken_datasets() -> list[Missing]:
+    """Data sets of installed packages whose own code fails."""
+    return [Missing(problem.name, problem.reason, problem.remedy) for problem in datasets.problems()]
+
+
+def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Names of the methods asked for, and of those of installed packages that cannot be loaded, with the reason.
+
+    "headline" stands for one method of each idea. An unknown method, and a broken one that was asked for by name, are
+    refused. This imports the methods.
+    """
+    suite = suite_of(request)
+    kind = suite.kind
+    asked = kind.names() if request.methods is None else request.methods
+    groups = (kind.headline() if name == "headline" else (name,) for name in asked)
+    names = tuple(dict.fromkeys(name for group in groups for name in group))
+    broken = {name: problem for name in names if (problem := kind.problem_with(name))}
+    if broken and request.methods is not None:
+        raise Refused(next(iter(broken.values())))
+    usable = tuple(name for name in names if name not in broken)
+    return usable if request.methods else tuple(name for name in usable if kind.belongs(name, suite.name)), broken
+
+
+def protocol_of(request: Request) -> tuple[str, Protocol]:
+    """The resolved protocol and the name it goes by: the preset's, with "-modified" if anything was changed."""
+    presets = suite_of(request).presets
+    original = presets[known("preset", request.preset, tuple(presets))]
+    for name in OF_IMAGES:
+        if name in request.changes and not suite_of(request).kind.of_images:
+            raise Refused(f"{name} is a matter of networks for images, and the suite {request.suite} has none")
+    try:
+        protocol = original.changed(**request.changes)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    return request.preset if protocol == original else f"{request.preset}-modified", protocol
+
+
+def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The splits to run of each data set: those asked for that it has, else the preset's."""
+    default = suite_of(request).splits[request.preset]
+    available = {name: datasets.entry(name).n_splits for name in names}
+    if request.splits is None:
+        first = {name: count if default is None else min(default, count) for name, count in available.items()}
+        return {name: tuple(range(count)) for name, count in first.items()}
+    most = max(available.values(), default=0)
+    beyond = [split for split in request.splits if split >= most]
+    if beyond and names:
+        raise Refused(f"there is no split {beyond[0]}: the chosen data sets have splits 0 to {most - 1} at most")
+    return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
+
+
+def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Why a method cannot be used on a data set, for each (method, data set) that does not go together."""
+    from bench.experiment.tasks import task_of
+
+    _, protocol = protocol_of(request)
+
+    def excludes(method: str, name: str) -> str | None:
+        try:
+            return suite_of(request).kind.excludes(method, name, partial(task_of, request.suite, name, protocol))
+        except Exception as problem:  # a stranger's method has its own say in this
+            return f"asking it whether it is ended with {type(problem).__name__}: {problem}"
+
+    reasons = {(method, name): excludes(method, name) for method in method_names for name in names}
+    return {pair: reason for pair, reason in reasons.items() if reason}
+
+
+def cells(
+    request: Request,
+    splits: Mapping[str, Sequence[int]],
+    method_names: Sequence[str],
+    without: Container[tuple[str, str]] = (),
+) -> list[Cell]:
+    """The cells of the request, longest work first.
+
+    `splits` maps each data set that can be had to its splits; pairs (method, data set) in `without` are left out.
+    """
+    preset, protocol = protocol_of(request)
+    found = cells_of(request.suite, tuple(splits), method_names, splits, preset, protocol, request.seed)
+    return [cell for cell in found if (cell.method, cell.dataset) not in without]
+
+
+def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
+    """Which data sets, or trained weights, can be had, after trying to download those that are not here if `fetch`."""
+    here, missing, out_of_reach = [], [], set()
+    for name in names:
+        state, reason, remedy = datasets.availability(name, data_dir, deep=True)
+        if state in ("missing", "damaged") and fetch:
+            server = datasets.published(name).base_url
+            try:
+                if server in out_of_reach:
+                    raise datasets.Unreachable(name, "its server was out of reach a moment ago", remedy)
+                datasets.fetch(name, data_dir, progress=True)
+                state = "ready"
+            except datasets.Unavailable as problem:
+                if isinstance(problem, datasets.Unreachable):
+                    out_of_reach.add(server)
+                reason = f"{reason}; {problem.reason}"
+        if state == "ready":
+            here.append(name)
+        else:
+            missing.append(Missing(name, reason, remedy))
+    return here, missing
+
+
+def outsiders(names: Sequence[str]) -> tuple[str, ...]:
+    """The sets that a model of one of those is shown besides, out of distribution or of the same classes."""
+    groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
+    groups += [(other,) for name in names if (other := datasets.partner(name))]
+    return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
+
+
+def runnable(
+    request: Request, names: Sequence[str], data_dir: Path | None = None, fetch: bool = False
+) -> tuple[list[str], list[Missing]]:
+    """Which of the data sets, which are all here, can be run, and what the others lack.
+
+    Trained weights that networks start from are downloaded if they are not here and `fetch`.
+    """
+    _, protocol = protocol_of(request)
+    if protocol.weights and names:
+        _, without = have([protocol.weights], data_dir, fetch)
+        for lacking in without:
+            reason = f"its network starts from the weights {lacking.dataset}: {lacking.reason}"
+            return [], [Missing(name, reason, lacking.remedy) for name in names]
+    lacks = suite_of(request).kind.lacks
+    missing = [Missing(name, *found) for name in names if (found := lacks(name))]
+    return [name for name in names if name not in {one.dataset for one in missing}], missing
+
+
+def parse_splits(text: str) -> list[int]:
+    """Split numbers from text such as "0-4,7"."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        found = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part.strip())
+        if not found:
+            raise Refused(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges: 0-4,7")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise Refused(f"splits {text!r}: the range {part.strip()!r} runs backwards")
+        numbers.update(range(first, last + 1))
+    return sorted(numbers)
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
+    """Fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
+    settings: dict[str, int | str | None] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise Refused(f"setting {text!r} cannot be read; write NAME=VALUE, as in samples=30")
+        known("setting", name, tuple(field.name for field in fields(Protocol)))
+        if name in settings:
+            raise Refused(f"setting {name!r} is given twice")
+        nothing = name in OPTIONAL and value.lower() == "none"
+        settings[name] = None if nothing else int(value) if re.fullmatch("-?[0-9]+", value) else value
+    return settings
+
+
+def parse_devices(text: str) -> list[str]:
+    """Torch device names from "cpu", "cuda" (all of them) or "cuda:0,1"."""
+    if text == "cpu":
+        return ["cpu"]
+    if not re.fullmatch(r"cuda(:[0-9]{1,3}(, *(cuda:)?[0-9]{1,3})*)?", text):
+        raise Refused(f"devices {text!r} cannot be read; write cpu, cuda, or cuda:0,1 for chosen GPUs")
+    import torch
+
+    count = torch.cuda.device_count()
+    if count == 0:
+        raise Refused(f"devices {text!r}: torch {torch.__version__} finds no CUDA device here; use --devices cpu")
+    wanted = [int(number) for number in re.findall("[0-9]+", text)] or range(count)
+    beyond = [number for number in wanted if number >= count]
+    if beyond:
+        raise Refused(f"devices {text!r}: there is no GPU {beyond[0]}; this machine has {count}, numbered from 0")
+    return [f"cuda:{number}" for number in dict.fromkeys(wanted)]
+
+
+def known(kind: str, name: str, allowed: Sequence[str]) -> str:
+    """`name` if it is allowed, else a refusal that suggests the nearest."""
+    if name in allowed:
+        return name
+    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise Refused(f"{kind} {name!r} is unknown; {hint}Allowed: {', '.join(allowed)}")

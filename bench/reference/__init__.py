@@ -1,0 +1,1 @@
+"""True posteriors, exact or sampled, and distances to them. Imports `bench.engine`."""

@@ -1,0 +1,96 @@
+"""Bayesian linear regression, the one task whose posterior is known exactly, for checking methods against it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Stack
+from methods.base import Method
+from methods.likelihoods import Gaussian
+from methods.networks import MLP
+from methods.problem import Task
+
+
+class Normal(NamedTuple):
+    """A dense Gaussian."""
+
+    mean: np.ndarray  # (D,)
+    covariance: np.ndarray  # (D, D)
+
+
+class LinearProblem(NamedTuple):
+    """y = theta^T x + noise of precision beta, with prior theta ~ N(0, I / alpha)."""
+
+    x: np.ndarray  # (N, D)
+    y: np.ndarray  # (N,)
+    alpha: float
+    beta: float
+
+    @property
+    def task(self) -> Task:
+        """A linear model without bias."""
+        return Task("linear", Gaussian((self.beta, self.beta)), MLP(self.x.shape[1], hidden=(), bias=False))
+
+    def posterior(self) -> Normal:
+        """N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
+        covariance = np.linalg.inv(self.alpha * np.eye(self.x.shape[1]) + self.beta * self.x.T @ self.x)
+        return Normal(self.beta * covariance @ self.x.T @ self.y, covariance)
+
+    def fit(
+        self,
+        method: Method,
+        lr: float,
+        updates: int,
+        batch_size: int,
+        seeds: Sequence[int] = (0,),
+        execution: str = "traced",
+        **others: float,
+    ) -> Stack:
+        """Fits of a linear model without bias, one per seed, on the data as they are, in float64.
+
+        `others` are the method's own hyper-parameters besides `lr` and the two precisions.
+
+        Behind the N rows the data hold the D unit vectors, at which the model's output is a weight.
+        """
+        hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta} | others
+        minibatches = updates * method.batches_per_update
+        schedule = Schedule(len(self.x), batch_size, minibatches, method.batches_per_update, minibatches)
+        fits = [Fit(np.arange(len(self.x)), hparams, seed) for seed in seeds]
+        dim = self.x.shape[1]
+        data = Data.of(np.concatenate([self.x, np.eye(dim)]), np.concatenate([self.y, np.zeros(dim)]))
+        return Stack(
+            method,
+            self.task,
+            data,
+            fits,
+            schedule,
+            standardise=False,
+            execution=execution,
+            dtype=torch.float64,
+            stacked=method.stackable,
+        )
+
+    def weight_samples(self, stack: Stack, n_samples: int) -> np.ndarray:
+        """Posterior samples (B, S, D) of each fit's weights, as its predictive shows them."""
+        probes = np.arange(len(self.x), len(self.x) + self.x.shape[1])
+        return np.stack([one.mean.numpy() for one in stack.predict([probes] * len(stack.fits), n_samples)])
+
+
+def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float = 0.1) -> LinearProblem:
+    """The two-dimensional task of the thesis (4.4.2.1): inputs of unit variance and covariance 0.5."""
+    generator = np.random.default_rng(seed)
+    x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
+    theta = generator.normal(0, alpha**-0.5, size=2)
+    return LinearProblem(x, x @ theta + generator.normal(0, beta**-0.5, size=n_rows), alpha, beta)
+
+
+def orthogonal(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 1.0, beta: float = 1.0) -> LinearProblem:
+    """A task whose posterior is a factorised Gaussian: the columns of x are orthogonal, of norm sqrt(N)."""
+    generator = np.random.default_rng(seed)
+    x = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q * np.sqrt(n_rows)
+    theta = generator.normal(0, alpha**-0.5, size=dim)
+    return LinearProblem(x, x @ theta + generator.normal(0, beta**-0.5, size=n_rows), alpha, beta)

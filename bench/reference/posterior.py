@@ -1,0 +1,72 @@
+"""The true posterior of a part: in closed form, on a grid, or by a sampler that has converged."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
+
+from bench.reference.problem import Part
+
+N_DRAWS = 2000  # of a posterior from which independent ones can be had
+GRID_POINTS, GRID_SDS = 81, 8.0  # along each axis, and how far it reaches either way; five points per sd
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Draws of the true posterior, and how they were come by.
+
+    Attributes:
+        draws: (S, D).
+        mean: (D,); of a network that of its draws, which means nothing.
+        covariance: (D, D); as `mean`.
+        kind: "exact", "grid" or "nuts".
+        facts: what is known about the draws' quality.
+    """
+
+    draws: np.ndarray
+    mean: np.ndarray
+    covariance: np.ndarray
+    kind: str
+    facts: dict[str, float] = field(default_factory=dict)
+
+
+def exact(part: Part, seed: int) -> Truth:
+    """Linear regression: N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
+    alpha, beta = part.prior_precision, part.noise_precision
+    precision = alpha * np.eye(part.x.shape[1]) + beta * part.x.T @ part.x
+    covariance = np.linalg.inv(precision)
+    mean = beta * covariance @ part.x.T @ part.y
+    draws = np.random.default_rng(seed).multivariate_normal(mean, covariance, size=N_DRAWS, method="cholesky")
+    return Truth(draws, mean, covariance, "exact")
+
+
+def grid(part: Part, seed: int) -> Truth:
+    """Logistic regression of two weights: the density on a grid about its mode, which reaches eight of Laplace's sd.
+
+    Moments are sums over the grid; draws are its points, drawn by their probabilities and moved within their squares.
+    """
+
+    def negative(theta: np.ndarray) -> np.ndarray:
+        logits = theta @ part.x.T
+        prior = 0.5 * part.prior_precision * np.square(theta).sum(-1)
+        return np.logaddexp(0, logits).sum(-1) - logits @ part.y + prior
+
+    def gradient(theta: np.ndarray) -> np.ndarray:
+        return part.x.T @ (expit(part.x @ theta) - part.y) + part.prior_precision * theta
+
+    mode = minimize(negative, np.zeros(2), jac=gradient, method="BFGS").x
+    slopes = expit(part.x @ mode)
+    hessian = (part.x.T * (slopes * (1 - slopes))) @ part.x + part.prior_precision * np.eye(2)
+    root = np.linalg.cholesky(np.linalg.inv(hessian))
+    axis = np.linspace(-GRID_SDS, GRID_SDS, GRID_POINTS)
+    unit = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    points = mode + unit @ root.T
+    log_density = -np.concatenate([negative(some) for some in np.array_split(points, GRID_POINTS)])
+    mass = np.exp(log_density - logsumexp(log_density))
+    mean = mass @ points
+    covariance = (points - mean).T @ ((points - mean) * mass[:, None])
+    generator = np.random.default_rng(seed)
+    chosen = generator.choice(len(points), size=N_DRAWS, p=mass)
+    within = generator.uniform(-0.5, 0.5, size=(N_DRAWS, 2)) * (axis[1] - axis[0])
+    return Truth(points[chosen] + within @ root.T, mean, covariance, "grid")

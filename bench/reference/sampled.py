@@ -1,0 +1,140 @@
+"""Truths that have to be sampled: run once, kept as Parquet with the fingerprint of what they are of, and refused
+where the chains have not converged.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock
+
+from bench.reference.posterior import Truth
+from bench.reference.problem import Part
+from datasets.records import digest
+
+VARIABLE = "BENCH_REFERENCE_DIR"
+MAX_R_HAT = 1.01  # Vehtari et al. 2021
+VERSION = 1  # of what is computed; a change makes all files anew
+MAX_COMPARED = 2000  # draws that a truth has, thinned from all
+
+
+class Refused(RuntimeError):
+    """The sampler's chains have not converged, so that nothing may be compared with them."""
+
+
+class Settings(NamedTuple):
+    """How long chains are."""
+
+    chains: int
+    warmup: int
+    draws: int
+
+
+LINEAR = Settings(4, 1000, 2500)
+NETWORK = Settings(4, 1000, 2000)
+
+
+def folder() -> Path:
+    """Where references are kept: BENCH_REFERENCE_DIR, else the user's cache folder."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("lockstep-bench", appauthor=False) / "references"
+
+
+def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable[[float], None]) -> Truth:
+    """The posterior of a part, by NUTS or from what an earlier run has kept.
+
+    Convergence is judged on the weights of a linear model, and on a network's outputs at `probes`, because permuted
+    units are other weights but the same function.
+
+    Args:
+        part: whose posterior.
+        name: of the file, for people.
+        seed: fixes the chains.
+        probes: (n, P), standardised inputs at which a network's outputs are compared between chains.
+        tell: called with the fraction that is done.
+
+    Raises Refused where R-hat is 1.01 or more.
+    """
+    settings = NETWORK if part.network.hidden else LINEAR
+    path = folder() / f"{name}-{_fingerprint(part, settings, seed, probes)}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):  # another worker may be at it
+        if not path.exists():
+            _write(path, *_run(part, settings, seed, probes, tell))
+    weights, facts = _read(path)
+    if not facts["r_hat"] < MAX_R_HAT:
+        raise Refused(
+            f"the reference for {name} is refused: R-hat is {facts['r_hat']:.3f}, and less than {MAX_R_HAT} is asked "
+            f"for ({settings.chains} chains of {settings.draws} draws after {settings.warmup})"
+        )
+    step = max(1, len(weights) // MAX_COMPARED)
+    return Truth(weights[::step], weights.mean(axis=0), np.cov(weights.T, bias=True), "nuts", facts)
+
+
+def _run(part: Part, settings: Settings, seed: int, probes: np.ndarray, tell) -> tuple[np.ndarray, dict[str, float]]:
+    """All draws (S, D), chain after chain, and what is known about them."""
+    from methods import nuts
+
+    found = nuts.sample(
+        part.network,
+        part.likelihood,
+        part.x,
+        part.y,
+        part.prior_precision,
+        part.noise_precision,
+        part.y_scale,
+        **settings._asdict(),
+        seed=seed,
+        progress=tell,
+    )
+    compared = _outputs(part, found.weights, probes) if part.network.hidden else found.weights
+    facts = {
+        "r_hat": float(np.max(nuts.r_hat(compared))),
+        "effective_samples": float(np.min(nuts.effective_sample_size(compared))),
+        "divergences": found.divergences,
+        "saturated": found.saturated,
+        "seconds": found.seconds,
+        **settings._asdict(),
+    }
+    return found.weights.reshape(-1, part.network.dim), facts
+
+
+def _outputs(part: Part, weights: np.ndarray, probes: np.ndarray) -> np.ndarray:
+    """The network's outputs (chains, draws, n O) at probes (n, P)."""
+    import torch
+    from torch.func import vmap
+
+    x = torch.tensor(probes)
+    flat = torch.tensor(weights.reshape(-1, part.network.dim))
+    found = vmap(part.network, in_dims=(0, None), chunk_size=500)(flat, x)
+    return found.flatten(1).numpy().reshape(*weights.shape[:2], -1)
+
+
+def _fingerprint(part: Part, settings: Settings, seed: int, probes: np.ndarray) -> str:
+    said = [VERSION, digest(part.x, part.y, probes), repr(part.network), part.likelihood.kind, part.prior_precision]
+    said += [part.noise_precision, part.y_scale, *settings, seed]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def _write(path: Path, weights: np.ndarray, facts: dict[str, float]) -> None:
+    values = pa.FixedSizeListArray.from_arrays(pa.array(weights.ravel()), weights.shape[1])
+    table = pa.table({"weights": values}).replace_schema_metadata({"facts": json.dumps(facts)})
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    pq.write_table(table, temporary, compression="zstd")
+    os.replace(temporary, path)
+
+
+def _read(path: Path) -> tuple[np.ndarray, dict[str, float]]:
+    table = pq.read_table(path)
+    column = table["weights"].combine_chunks()
+    return column.flatten().to_numpy().reshape(len(table), -1), json.loads(table.schema.metadata[b"facts"])

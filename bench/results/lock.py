@@ -1,0 +1,48 @@
+"""One run at a time writes to a results folder."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from bench.environment.provenance import host
+
+LOCK, HOLDER = ".lock", ".lock-holder.json"
+
+
+class InUse(Exception):
+    """Another run writes to the folder; the message says which."""
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder, which is made if it is not there, against other runs.
+
+    The lock is the operating system's, so that it ends with its process however that ends. Raises `InUse`, and OSError
+    where nothing can be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InUse(f"another run writes to {folder}{_who(folder)}; wait for its end, or give another --out") from None
+    try:
+        holder = {"host": host(), "pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}
+        (folder / HOLDER).write_text(json.dumps(holder))
+        yield
+    finally:
+        (folder / HOLDER).unlink(missing_ok=True)
+        lock.release()
+
+
+def _who(folder: Path) -> str:
+    try:
+        holder = json.loads((folder / HOLDER).read_text())
+        return f": process {holder['pid']} on {holder['host']}, since {holder['since']}"
+    except (OSError, ValueError, KeyError, TypeError):  # it has only just begun
+        return ""

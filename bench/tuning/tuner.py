@@ -1,0 +1,186 @@
+"""Hyper-parameter search inside train splits: Optuna studies, one per cell, whose trials train together.
+
+Trials are asked for in rounds. A round's trials x folds, of all cells that are tuned side by side, are stacked; the
+objective of a trial is the mean over the folds of the validation NMLL. Only training rows are ever seen here.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+
+from bench.engine.seeds import seed_of
+from bench.experiment.protocol import TPE_STARTUP, Protocol
+
+SECONDS = "seconds of the round from trial "  # user attributes of a study
+ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
+
+Trials = list[tuple[int, dict[str, float]]]  # (trial number, hyper-parameters) of a round
+# For each search that takes part in a round its trials -> for each the mean validation NMLL of each trial
+Objective = Callable[[list[tuple["Search", Trials]]], list[list[float]]]
+
+
+class Diverged(ArithmeticError):
+    """Training left the numbers that mean anything."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The outcome of a study.
+
+    Attributes:
+        hparams, score: of the best trial; no score where nothing was tried.
+        n_trials, n_failed: trials in all, and those without a usable score.
+        seconds: wall-clock time of all rounds, those before an interruption included; None where nothing was tried.
+    """
+
+    hparams: dict[str, float]
+    score: float | None
+    n_trials: int
+    n_failed: int
+    seconds: float | None = field(compare=False)
+
+
+class Search:
+    """One cell's study, kept in the file `journal`, or what is left of it.
+
+    A trial's hyper-parameters depend on `seed`, its number and, for TPE, the rounds before it, so a study that was
+    interrupted goes on from its last complete round and ends as it would have undisturbed. A trial whose score is
+    not finite, or absurd, is told as failed.
+    """
+
+    def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
+        self._space, self._protocol, self._seed = space, protocol, seed
+        self._study = _opened(journal, protocol)
+
+    @property
+    def n_asked(self) -> int:
+        """Trials so far."""
+        return len(self._study.get_trials(deepcopy=False))
+
+    def ask(self, start: int, end: int) -> list[optuna.Trial]:
+        """The trials of a round, from number `start` to before `end`."""
+        asked = []
+        for number in range(start, end):
+            self._study.sampler = _sampler(self._protocol.sampler, seed_of(self._seed, "trial", number))
+            asked.append(self._study.ask(self._space))
+        return asked
+
+    def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
+        """The scores of a round's trials, and how long they took."""
+        # Before the telling, which is what makes a round complete.
+        self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
+        for trial, score in zip(asked, scores, strict=True):
+            if math.isfinite(score) and score < ABSURD_NMLL:
+                self._study.tell(trial, score)
+            else:
+                self._study.tell(trial, state=TrialState.FAIL)
+
+    def best(self) -> Tuned:
+        """The best trial of the finished study. Raises Diverged when all trials failed."""
+        trials = self._study.get_trials(deepcopy=False)
+        failed = sum(trial.state == TrialState.FAIL for trial in trials)
+        if failed == len(trials):
+            raise Diverged(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
+        seconds = sum(value for name, value in self._study.user_attrs.items() if name.startswith(SECONDS))
+        return Tuned(self._study.best_params, self._study.best_value, len(trials), failed, seconds)
+
+
+class Centred:
+    """No search at all: the middle of every range, on the range's own scale, and the first of choices."""
+
+    def __init__(self, space: dict[str, BaseDistribution]):
+        self._space = space
+
+    def best(self) -> Tuned:
+        """The middle, of no trial and without a score."""
+        return Tuned({name: _middle(one) for name, one in self._space.items()}, None, 0, 0, None)
+
+
+def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -> None:
+    """Run the studies of `searches` side by side to their end; those in a round share its time by their trials."""
+    for start, end in protocol.rounds():
+        due = [search for search in searches if search.n_asked < end]
+        if not due:
+            continue
+        started, asked = time.perf_counter(), [search.ask(start, end) for search in due]
+        trials = [[(trial.number, trial.params) for trial in own] for own in asked]
+        scores = objective(list(zip(due, trials, strict=True)))
+        seconds = (time.perf_counter() - started) / len(due)
+        for search, own, its_scores in zip(due, asked, scores, strict=True):
+            search.tell(own, its_scores, seconds)
+
+
+def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
+    """The objective of each trial from scores of trials x folds, in that order."""
+    return scores.reshape(-1, n_folds).mean(axis=1).tolist()
+
+
+def _middle(distribution: BaseDistribution) -> float:
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[0]
+    if getattr(distribution, "log", False):
+        return math.sqrt(distribution.low * distribution.high)
+    return (distribution.low + distribution.high) / 2
+
+
+def _sampler(name: str, seed: int) -> BaseSampler:
+    seed %= 2**32  # what Optuna's random state takes
+    if name == "random":
+        return RandomSampler(seed=seed)
+    return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)
+
+
+def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
+    """The study in `journal` cut back to its complete rounds; a new one if there is none or it cannot be read."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    _tidy(journal)
+    found = _readable(journal)
+    trials = found.trials if found else []
+    finished = sum(trial.state.is_finished() for trial in trials)
+    complete = max((end for _, end in protocol.rounds() if end <= finished), default=0)
+    if found and complete == len(trials):
+        return found
+    if journal.exists():
+        # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
+        fresh = journal.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        copy = _study(fresh)
+        copy.add_trials(trials[:complete])
+        for name, value in (found.user_attrs if found else {}).items():
+            copy.set_user_attr(name, value)
+        os.replace(fresh, journal)
+    return _study(journal)
+
+
+def _tidy(journal: Path) -> None:
+    """Take out what a killed process left: its lock, and a half line, which Optuna would append to and so spoil."""
+    Path(f"{journal}.lock").unlink(missing_ok=True)
+    if journal.exists():
+        written = journal.read_bytes()
+        whole = written.rfind(b"\n") + 1
+        if whole < len(written):
+            os.truncate(journal, whole)
+
+
+def _readable(journal: Path) -> optuna.Study | None:
+    try:
+        return _study(journal) if journal.exists() else None
+    except (ValueError, KeyError, AssertionError):  # not a journal, or one with a hole
+        return None
+
+
+def _study(journal: Path) -> optuna.Study:
+    storage = JournalStorage(JournalFileBackend(str(journal)))
+    return optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)

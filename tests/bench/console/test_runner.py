@@ -1,0 +1,84 @@
+"""What a person sees while cells run."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from bench.console.runner import Board
+from bench.execution.run import Outcome
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.progress import Told
+from bench.experiment.protocol import Protocol
+
+CELLS = [Cell("toy", "toy", "map", split, "tiny", Protocol(), 0) for split in range(4)]
+WORK = CELLS[0].work
+PAIR, OTHER, LAST = (Job(tuple(cells), (), None) for cells in (CELLS[:2], CELLS[2:3], CELLS[3:]))
+FAILED = {"status": "failed", "error": "Traceback\nValueError: it [broke]"}
+
+
+@pytest.fixture
+def progress():
+    shown = Console(file=io.StringIO(), force_terminal=False, width=300)
+    with Progress(TextColumn("{task.description} {task.fields[done]}/{task.fields[cells]}"), console=shown) as made:
+        yield made
+
+
+@pytest.fixture
+def board(progress):
+    return Board(progress, [PAIR, OTHER, LAST])
+
+
+def completed(progress: Progress) -> float:
+    return progress.tasks[0].completed / WORK
+
+
+def text(progress: Progress) -> str:
+    return progress.console.file.getvalue()
+
+
+def test_the_bar_stands_at_what_is_finished_and_what_is_done_of_the_rest(progress, board):
+    assert progress.tasks[0].total == pytest.approx(4 * WORK)
+    board.tell(PAIR, Told(0.5))
+    board.tell(OTHER, Told(0.25))
+    assert completed(progress) == pytest.approx(1.25)
+    board.finished(Outcome(CELLS[2], {"status": "ok", "nmll": 1.5}))
+    assert completed(progress) == pytest.approx(2)
+    board.again(Outcome(CELLS[0], FAILED))  # the pair is over
+    assert completed(progress) == pytest.approx(1)
+    board.finished(Outcome(CELLS[1], {"status": "ok", "nmll": 2.5}))
+    assert completed(progress) == pytest.approx(2)
+    assert progress.tasks[0].fields["done"] == 2
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_a_job_does_besides_training_is_told(terminal):
+    shown = Console(file=io.StringIO(), force_terminal=terminal, width=300)
+    with Progress(TextColumn("{task.description}"), console=shown) as progress:
+        board = Board(progress, [PAIR])
+        board.tell(PAIR, Told(0.25, "sampling the reference", 0.4))
+        board.tell(PAIR, Told(0.25, "sampling the reference", 0.5))
+        assert completed(progress) == pytest.approx(0.5)
+    assert "sampling the reference: 50%" in shown.file.getvalue()
+    assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
+
+
+def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
+    board.again(Outcome(CELLS[0], FAILED))
+    board.finished(Outcome(CELLS[0], FAILED))
+    first, second = [line for line in text(progress).splitlines() if "broke" in line]
+    assert first == f"failed {CELLS[0].key}: ValueError: it [broke] (is tried again, alone, at the end)"
+    assert second == f"failed {CELLS[0].key}: ValueError: it [broke]"
+
+
+def test_an_interruption_names_what_is_waited_for_and_what_is_dropped(progress, board):
+    board.tell(PAIR, Told(0.0))
+    board.tell(OTHER, Told(0.0))
+    board.interrupted()
+    board.finished(Outcome(CELLS[2], {"status": "ok", "nmll": 1.5}))
+    board.ended(dropped=True)
+    said = text(progress)
+    assert "finishing what runs: toy map splits 0, 1, toy map split 2. Ctrl-C again drops it." in said
+    assert "dropped toy map splits 0, 1. 1 of 4 cells finished; the same command goes on from here." in said

@@ -1,0 +1,102 @@
+"""What is counted and what is divided by what; how fast anything is, is not tested."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import methods
+from bench.costs import large_networks, published
+from bench.costs.large_networks import Scale, held
+from bench.tuning.tuner import Centred
+from methods.base import Method, Paper
+from methods.likelihoods import Categorical
+from methods.noise import NoiseGauge
+from methods.optim import Adam, Momentum
+from methods.problem import Problem, Task
+from methods.resnets import PreActResNet
+
+CPU = torch.device("cpu")
+
+
+class Spy(Method):
+    """Two phases of 1 and 3 parts of training; an update takes as long as its phase says."""
+
+    name, title, paper = "spy", "Spy", Paper("Somebody 2000", "A Book")
+    batches_per_update = 2
+    members = 3
+
+    def __init__(self, clock):
+        self.clock = clock
+
+    def search_space(self, task):
+        return {}
+
+    def phase(self, update, plan):
+        return 8.0 if update <= plan.n_updates / 4 else 16.0
+
+    def init(self, problem, hparams, noise):
+        weights = torch.zeros(problem.dim)
+        return weights, Momentum.init(weights)
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        assert batch.x.shape == (2, 4, 3072)
+        self.clock.now += t.phase
+        return state
+
+
+class Clock:
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """A scale on which a minibatch of plain SGD takes 4 seconds, by the clock that it comes with."""
+    clock = Clock()
+    monkeypatch.setattr(large_networks, "time", clock)
+    monkeypatch.setattr(large_networks.plain_sgd, "minibatches", lambda *arguments: iter(lambda: 4.0, None))
+    return Scale("cnn", 4, CPU), clock
+
+
+def test_the_ratio_is_per_minibatch_all_members_together_and_phases_count_by_their_share(timed):
+    on, clock = timed
+    cost = on.cost(Spy(clock))
+    assert cost.ratio == pytest.approx(3 * (8 / 4 + 3 * 16 / 4) / 4 / 2, rel=1e-3)
+    assert on.sgd_seconds == 4.0
+    assert (cost.method, cost.state, cost.optimiser) == ("spy", 1.0, 1.0)
+
+
+def test_optimisers_are_counted_apart():
+    weights, half = torch.zeros(10), torch.zeros(5, dtype=torch.float64)
+    assert held((weights, Adam.init(weights), {"more": half})) == (40 + 40, 80)
+    assert held(weights) == (40, 0)
+
+
+def test_published_ratios_are_those_of_the_two_times():
+    times = {("vifa", "SGD"): (463.2, 435.7), ("directuq-mean", "SGD"): (2.18, 1.97), ("mfvi", "SGD"): (8.51, 1.97)}
+    times |= {("variational-laplace", "MAP"): (114.9, 41.8), ("mfvi", "MAP"): (43.2, 41.8)}
+    found = {(name, one.beside): one.ratio for name, _ in times for one in published.published(name)}
+    assert found == {key: pytest.approx(own / plain, abs=0.005) for key, (own, plain) in times.items()}
+    assert {name for one in published.PUBLISHED for name in one.methods} <= set(methods.names())
+
+
+SMALL = Task("small", Categorical(3), PreActResNet((3, 8, 8), 3, widths=(8, 16), blocks=1, norm="group"))
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_no_method_holds_more_than_its_rank_and_three_vectors_of_weights_beyond_its_optimiser(name):
+    method = methods.get(name).suited_to(SMALL)
+    if reason := method.excludes(SMALL):
+        pytest.skip(reason)
+    one = torch.tensor(1.0)
+    problem = Problem(method.network(SMALL), method.likelihood(SMALL), 100 * one, 0 * one, one)
+    best = Centred(method.image_space(SMALL)).best()
+    hparams = SimpleNamespace(**{key: value * one for key, value in best.hparams.items()})
+    beyond, _ = held(method.init(problem, hparams, NoiseGauge(torch.float32)))
+    rank = getattr(method, "latent_dim", getattr(method, "rank", 0))  # VIFA, SLANG and online FA; SWAG
+    vectors = beyond / problem.dim / 4
+    scalars = 0.1  # counts, and the K x K moments of EM
+    assert vectors < rank + 3 + scalars

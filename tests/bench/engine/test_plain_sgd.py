@@ -1,0 +1,18 @@
+"""The unit of cost."""
+
+from itertools import accumulate
+
+import numpy as np
+
+from bench.engine import plain_sgd
+from bench.engine.replica import Data
+from methods.likelihoods import Categorical
+from methods.networks import MLP
+
+
+def test_a_minibatch_costs_its_median_time_after_the_first_few(monkeypatch):
+    data = Data.of(np.zeros((20, 16), dtype=np.uint8), np.arange(20.0) % 3)
+    minibatches = [100, 90, 3, 5, 40, 4, 6]
+    clock = accumulate(step for seconds in minibatches for step in (1, seconds))
+    monkeypatch.setattr(plain_sgd.time, "perf_counter", lambda: next(clock))
+    assert plain_sgd.seconds_per_minibatch(MLP(16, (), 3), Categorical(3), data, 8) == 5

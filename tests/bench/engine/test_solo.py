@@ -1,0 +1,204 @@
+"""Networks that are trained alone: what a method is given, and what becomes of its predictions."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+import methods
+from bench.engine import solo
+from bench.engine.minibatches import RowStream, Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.seeds import seed_of
+from bench.engine.solo import Solo
+from datasets import Standardisation
+from methods.base import Method, Paper
+from methods.convnets import ConvNet
+from methods.likelihoods import Categorical
+from methods.map import MAP
+from methods.networks import MLP
+from methods.predictive import Classes
+from methods.problem import Task
+from methods.resnets import PreActResNet
+
+IMAGE = (2, 4, 4)
+TASK = Task("tiny", Categorical(3), ConvNet(IMAGE, channels=(3,), n_outputs=3))
+LINEAR = Task("tiny", Categorical(3), MLP(32, hidden=(), n_outputs=3))
+TEST = np.arange(30, 47)
+HPARAMS = {"lr": 0.01, "prior_precision": 2.0}
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    generator = np.random.default_rng(0)
+    return Data.of(generator.integers(0, 256, size=(60, 32), dtype=np.uint8), np.arange(60.0) % 3)
+
+
+def train(data: Data, method: Method, task: Task = TASK, fits: list[Fit] | None = None, updates: int = 5, **options):
+    minibatches = updates * method.batches_per_update
+    schedule = Schedule(25, 6, minibatches, method.batches_per_update, minibatches)
+    fits = fits or [Fit(np.arange(25), HPARAMS, 7)]
+    return Solo(method, task, data, fits, schedule, channels=2, **options)
+
+
+class Seen(NamedTuple):
+    x: Tensor
+    y: Tensor
+    lr: Tensor
+    noise: Tensor
+    swept: Tensor
+
+
+class Spy(Method):
+    """Keeps what it is given."""
+
+    name, title, paper = "spy", "Spy", Paper("Somebody 2000", "A Book")
+    batches_per_update = 2
+    sweeps = True
+
+    def search_space(self, task):
+        return {}
+
+    def init(self, problem, hparams, noise):
+        return Seen(*(torch.zeros(0) for _ in Seen._fields))
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        given = Seen(batch.x, batch.y, hparams.lr[None], noise.normal(3), torch.zeros(0))
+        return Seen(*(torch.cat([before, now.flatten()]) for before, now in zip(state, given, strict=True)))
+
+    def sweep(self, problem, state, rows, hparams):
+        return state._replace(swept=torch.cat([state.swept, rows.y * rows.present]))
+
+    def predict(self, problem, posterior, x, hparams, noise, n_samples):
+        shift = noise.normal(n_samples, 1, 3)
+        return Classes((x[None, :, :3] + shift).log_softmax(-1))
+
+
+def test_a_method_is_given_standardised_images_in_the_order_of_the_fits_seed(data, monkeypatch):
+    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 10)
+    rows = np.arange(3, 28)
+    (seen,) = train(data, Spy(), fits=[Fit(rows, HPARAMS, 7)]).posteriors
+    dealt = RowStream(rows, seed_of(7, 0, "rows")).take(5 * 2 * 6)
+    mean, scale = Standardisation.of_channels(data.x.numpy(), rows, 2)
+    expected = (data.x.numpy()[dealt] - mean) / scale
+    np.testing.assert_allclose(seen.x.reshape(60, 32), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(seen.y, dealt % 3)
+    np.testing.assert_array_equal(seen.swept, rows % 3)
+    assert len(seen.noise.unique()) == 15
+
+
+def test_the_rate_falls_along_a_cosine_but_for_methods_that_need_it_constant(data):
+    class Constant(Spy):
+        constant_rate = True
+
+    cases = (Spy(), True), (Constant(), True), (Spy(), False)
+    (annealed,), (constant,), (plain,) = (train(data, method, annealed=on).posteriors for method, on in cases)
+    expected = [0.01 * (1 + math.cos(math.pi * k / 5)) / 2 for k in range(5)]
+    np.testing.assert_allclose(annealed.lr, expected, rtol=1e-6)
+    np.testing.assert_allclose(constant.lr, 0.01)
+    np.testing.assert_allclose(plain.lr, 0.01)
+
+
+def test_images_are_augmented_before_they_are_standardised(data):
+    (seen,) = train(data, Spy(), augment=lambda pixels, noise: 0 * pixels).posteriors
+    mean, scale = Standardisation.of_channels(data.x.numpy(), np.arange(25), 2)
+    np.testing.assert_allclose(seen.x.reshape(60, 32), np.tile(-mean / scale, (60, 1)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["vifa", "swag", "map", "directuq-mean", "laplace", "deep-ensemble", "mc-dropout"])
+def test_all_points_see_the_same_samples_however_they_are_cut(data, monkeypatch, name):
+    method = methods.get(name)
+    hparams = HPARAMS | {"dropout_rate": 0.3, "penalty_weight": 0.1}
+    trained = train(data, method, fits=[Fit(np.arange(25), hparams, 7)], updates=6)
+    (whole,) = trained.predict([TEST], 6)
+    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 5)
+    (cut,) = trained.predict([TEST], 6)
+    torch.testing.assert_close(whole.log_probs, cut.log_probs)
+    n_samples = {"map": 1, "deep-ensemble": 5, "swag": 6}.get(name, 6)
+    assert whole.log_probs.shape == (n_samples, 17, 3)
+    if n_samples > 1:
+        assert whole.log_probs.std(0).max() > 0
+
+
+def test_batch_normalisation_takes_training_images_to_predict_and_nothing_else(data, monkeypatch):
+    """A point's prediction depends on no other point, and the network's statistics are those of all training images."""
+    task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
+    fit = Fit(np.arange(25), HPARAMS, 7)
+    trained = train(data, MAP(), task, [fit], dtype=torch.float64)
+    (together,), (alone,) = trained.predict([TEST], 1), trained.predict([TEST[:1]], 1)
+    torch.testing.assert_close(together.log_probs[:, :1], alone.log_probs)
+    mean, scale = Standardisation.of_channels(data.x.numpy(), fit.rows, 2)
+    x = torch.tensor((data.x.numpy() - mean) / scale)
+    network = replace(task.network, n_reference=25)
+    outputs = network(trained.posteriors[0], torch.cat([x[:25], x[TEST]]))[25:]
+    torch.testing.assert_close(together.log_probs[0], outputs.log_softmax(-1))
+
+
+def test_a_sweep_looks_at_each_training_image_once_under_the_statistics_of_prediction(data, monkeypatch):
+    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 10)
+    task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
+    seen = []
+
+    class Swept(Spy):
+        def sweep(self, problem, state, rows, hparams):
+            seen.append((problem.network.n_reference, rows.y[rows.present == 1], len(rows.y)))
+            return state
+
+    train(data, Swept(), task)
+    assert [n_reference for n_reference, _, _ in seen] == [25, 25, 25]
+    np.testing.assert_array_equal(torch.cat([y for _, y, _ in seen]), np.arange(25) % 3)
+    assert [length for _, _, length in seen] == [35, 35, 30]
+
+
+def test_other_images_than_those_of_training_can_be_predicted(data):
+    trained = train(data, MAP())
+    (own,) = trained.predict([TEST], 1)
+    (given,) = trained.predict([np.arange(17)], 1, data.x[30:47])
+    assert torch.equal(own.log_probs, given.log_probs)
+
+
+def test_fits_are_their_own(data):
+    fits = [Fit(np.arange(25), HPARAMS, 1), Fit(np.arange(30, 55), HPARAMS | {"lr": 0.1}, 2)]
+    together = list(train(data, methods.get("vifa"), fits=fits).predict([TEST, TEST[:3]], 4))
+    for fit, rows, ours in zip(fits, (TEST, TEST[:3]), together, strict=True):
+        (alone,) = train(data, methods.get("vifa"), fits=[fit]).predict([rows], 4)
+        assert torch.equal(ours.log_probs, alone.log_probs)
+
+
+def test_logistic_regression_ends_where_scikit_learns_does(data):
+    fit = Fit(np.arange(25), {"lr": 0.05, "prior_precision": 2.0}, 0)
+    schedule = Schedule(25, 25, 600, 1)
+    trained = Solo(MAP(), LINEAR, data, [fit], schedule, channels=2, annealed=True, dtype=torch.float64)
+    mean, scale = Standardisation.of_channels(data.x.numpy(), fit.rows, 2)
+    x = (data.x.numpy() - mean) / scale
+    # scikit-learn does not penalise biases, so they are the weights of one more input.
+    theirs = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10, max_iter=10_000)
+    theirs.fit(np.c_[x[:25], np.ones(25)], data.y.numpy()[:25])
+    (ours,) = trained.predict([TEST], 1)
+    np.testing.assert_allclose(ours.log_probs[0], theirs.predict_log_proba(np.c_[x, np.ones(60)][TEST]), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in methods.names() if "images" in methods.get(name).suites])
+def test_short_passes_change_the_last_digits_and_leave_the_state_long(data, name):
+    method = methods.get(name).suited_to(TASK)
+    space = method.image_space(TASK)
+    hparams = {key: getattr(one, "low", None) or one.choices[0] for key, one in space.items()}
+    fits = [Fit(np.arange(25), hparams, 7)]
+    long, short = (train(data, method, fits=fits, updates=2, short=short) for short in (None, torch.bfloat16))
+    pairs = list(zip(*(tree_leaves(one.posteriors) for one in (long, short)), strict=True))
+    assert all(one.dtype == other.dtype for one, other in pairs)
+    assert not all(torch.equal(*pair) for pair in pairs)
+    ours, theirs = (next(one.predict([TEST], 5)).log_probs.exp() for one in (long, short))
+    torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.05)
+
+
+def test_every_update_of_every_fit_is_watched(data):
+    told = []
+    train(data, MAP(), fits=[Fit(np.arange(25), HPARAMS, seed) for seed in (0, 1)], updates=3, watch=told.append)
+    assert told == [1, 2, 3, 4, 5, 6]

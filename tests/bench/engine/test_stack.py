@@ -1,0 +1,225 @@
+"""The property everything rests on: a fit in a stack equals the same fit alone."""
+
+import numpy as np
+import optuna
+import pytest
+import torch
+from optuna.samplers import RandomSampler
+
+import methods
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stack import Stack
+from methods.base import Method
+from methods.likelihoods import Gaussian
+from methods.map import MAP
+from methods.networks import MLP
+from methods.problem import Task
+from methods.vifa import VIFA
+
+TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(6,)))
+TEST = np.arange(50, 60)
+STACKABLE = [name for name in methods.names() if methods.get(name).stackable]
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    generator = np.random.default_rng(0)
+    x = generator.normal(5, 100, size=(60, 3))
+    return Data.of(x, 1e3 + 50 * np.sin(x.sum(axis=1) / 100))
+
+
+def fits(method: Method | None = None) -> list[Fit]:
+    """Four fits that differ in everything: rows (40 or 39 of them), hyper-parameters, seed."""
+    rows = [np.arange(40), np.arange(39), np.arange(5, 45), np.arange(8, 47)]
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study, space = optuna.create_study(sampler=RandomSampler(seed=0)), (method or MAP()).search_space(TASK)
+    return [Fit(own, study.ask(space).params, number) for number, own in enumerate(rows)]
+
+
+def train(data: Data, which: list[Fit], method: Method, updates: int = 40, **options) -> Stack:
+    minibatches = updates * method.batches_per_update
+    schedule = Schedule(40, 7, minibatches, method.batches_per_update, minibatches)
+    return Stack(method, TASK, data, which, schedule, **{"dtype": torch.float64} | options)
+
+
+def predictives(stack: Stack) -> list[torch.Tensor]:
+    return [one.mean for one in stack.predict([TEST] * len(stack.fits), 6)]
+
+
+@pytest.mark.parametrize("name", STACKABLE)
+def test_a_fit_in_a_stack_equals_the_same_fit_alone(data, name):
+    method = methods.get(name)
+    together = predictives(train(data, fits(method), method))
+    for number, fit in enumerate(fits(method)):
+        (alone,) = predictives(train(data, [fit], method, stacked=False))
+        torch.testing.assert_close(together[number], alone, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", STACKABLE)
+def test_order_and_company_do_not_matter(data, name):
+    method = methods.get(name)
+    together = predictives(train(data, fits(method), method))
+    reordered = predictives(train(data, fits(method)[::-1][:3], method))
+    for ours, theirs in zip(together[::-1][:3], reordered, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", STACKABLE)
+def test_recorded_and_eager_steps_agree(data, name):
+    method = methods.get(name)
+    recorded, eager = (
+        predictives(train(data, fits(method), method, execution=execution)) for execution in ("traced", "eager")
+    )
+    for ours, theirs in zip(recorded, eager, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STACKABLE)
+def test_compiled_and_eager_steps_agree(data, name):
+    method = methods.get(name)
+    compiled, eager = (
+        predictives(train(data, fits(method), method, execution=execution)) for execution in ("compiled", "eager")
+    )
+    for ours, theirs in zip(compiled, eager, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_single_precision_stacks_agree_with_alone_to_rounding(data):
+    method = methods.get("vifa")
+    together = predictives(train(data, fits(), method, dtype=torch.float32))
+    for number, fit in enumerate(fits()):
+        (alone,) = predictives(train(data, [fit], method, stacked=False, dtype=torch.float32))
+        torch.testing.assert_close(together[number], alone, rtol=1e-3, atol=0.5)  # targets have a spread of 35
+
+
+class Recorder(Method):
+    """Keeps the last batch and counts updates by phase, so that a test can look at what the engine deals."""
+
+    name, title = "recorder", "Recorder"
+    batches_per_update = 2
+
+    def search_space(self, task):
+        return {}
+
+    def phase(self, update, plan):
+        return "late" if update > plan.n_updates // 2 else "early"
+
+    def init(self, problem, hparams, noise):
+        x = torch.zeros(2, 7, 3, dtype=torch.float64)
+        return {"x": x, "y": x[..., 0], "late": problem.n_train * 0, "scale": problem.y_scale}
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        return state | {"x": batch.x, "y": batch.y, "late": state["late"] + (1 if t.phase == "late" else 0)}
+
+
+def test_rows_see_their_own_training_rows_standardised_by_themselves(data):
+    stack = train(data, fits(), Recorder(), updates=5)
+    for number, fit in enumerate(fits()):
+        x, y = data.x[fit.rows], data.y[fit.rows]
+        wanted_x = (x - x.mean(0)) / x.std(0, correction=0)
+        wanted_y = (y - y.mean()) / y.std(correction=0)
+        seen = stack.posterior["x"][number].flatten(0, 1), stack.posterior["y"][number].flatten()
+        for seen_x, seen_y in zip(*seen, strict=True):
+            row = (wanted_x - seen_x).abs().sum(1).argmin()
+            torch.testing.assert_close(seen_x, wanted_x[row])
+            torch.testing.assert_close(seen_y, wanted_y[row])
+        torch.testing.assert_close(stack.posterior["scale"][number], y.std(correction=0))
+
+
+def test_phases_branch_in_python(data):
+    stack = train(data, fits(), Recorder(), updates=5)
+    assert stack.posterior["late"].tolist() == [3, 3, 3, 3]
+
+
+def test_data_in_original_units_when_told_so(data):
+    stack = train(data, fits()[:1], Recorder(), updates=1, standardise=False)
+    assert all((data.x == seen).all(1).any() for seen in stack.posterior["x"][0].flatten(0, 1))
+
+
+class KeepsItsNoise(Method):
+    """Its state is the very first tape it was dealt."""
+
+    name, title = "keeper", "Keeper"
+
+    def search_space(self, task):
+        return {}
+
+    def phase(self, update, plan):
+        return "first" if update == 1 else "later"
+
+    def init(self, problem, hparams, noise):
+        return noise.normal(3)
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        new = noise.normal(3)
+        return new if t.phase == "first" else state
+
+
+@pytest.mark.parametrize("execution", ["traced", "eager"])
+def test_noise_that_a_state_keeps_is_not_overwritten(data, execution):
+    short, long = (
+        train(data, fits(), KeepsItsNoise(), updates=updates, execution=execution).posterior for updates in (1, 50)
+    )
+    assert torch.equal(short, long)
+
+
+class ChangesItsState(MAP):
+    def update(self, problem, state, batch, hparams, noise, t):
+        return {"weights": state.weights}
+
+
+def test_a_state_that_changes_its_structure_is_refused(data):
+    with pytest.raises(TypeError, match=r"map.update must return a state of the structure, shapes and types"):
+        train(data, fits(), ChangesItsState())
+
+
+def test_a_row_that_diverges_leaves_its_neighbours_alone(data):
+    method = methods.get("mfvi")
+    wild = Fit(np.arange(40), {"lr": 1e30, "prior_precision": 1.0, "noise_precision": 1.0}, 9)
+    together = predictives(train(data, [fits()[0], wild, fits()[1]], method))
+    calm = predictives(train(data, fits()[:2], method))
+    assert not together[1].isfinite().all()
+    torch.testing.assert_close(together[0], calm[0], rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(together[2], calm[1], rtol=1e-9, atol=1e-9)
+
+
+def test_a_foreign_library_runs_one_by_one_behind_the_same_contract(data, foreign_library):
+    together = predictives(train(data, fits(), foreign_library, stacked=False))
+    assert len({tuple(one.flatten().tolist()) for one in together}) == 4
+    for number, fit in enumerate(fits()):
+        (alone,) = predictives(train(data, [fit], foreign_library, stacked=False))
+        assert torch.equal(together[number], alone)
+
+
+def test_predictions_do_not_depend_on_how_points_are_cut(data, monkeypatch):
+    stack = train(data, fits(), methods.get("vifa"))
+    whole = predictives(stack)
+    monkeypatch.setattr("bench.engine.stack.PREDICTIVE_NUMBERS", 12)
+    for ours, theirs in zip(predictives(stack), whole, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-9)
+
+
+class TwoVIFAs(VIFA):
+    members = 2
+
+
+def test_members_share_the_samples_that_are_asked_for(data):
+    stack = train(data, fits(), TwoVIFAs())
+    assert [len(one.mean) for one in stack.predict([TEST] * 4, 6)] == [6] * 4
+    assert [len(one.mean) for one in stack.predict([TEST] * 4, 5)] == [6] * 4  # rounded up to whole members
+    rows = [TEST[number:] for number in range(4)]
+    for number, together in enumerate(stack.predict(rows, 6)):
+        (alone,) = train(data, fits()[number : number + 1], TwoVIFAs()).predict([rows[number]], 6)
+        torch.testing.assert_close(together.mean, alone.mean, rtol=1e-9, atol=1e-9)
+
+
+def test_folds_of_unequal_size_are_predicted_each_at_its_own_rows(data):
+    stack = train(data, fits(), methods.get("map"))
+    rows = [np.arange(50, 50 + count) for count in (3, 10, 1, 7)]
+    found = [one.mean.shape[1] for one in stack.predict(rows, 4)]
+    assert found == [3, 10, 1, 7]
+    full = predictives(stack)
+    for own, part in zip(stack.predict(rows, 4), full, strict=True):
+        torch.testing.assert_close(own.mean, part[:, : own.mean.shape[1]])

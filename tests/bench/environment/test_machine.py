@@ -1,0 +1,69 @@
+"""Free memory under limits that are written down by hand, in folders like the system's."""
+
+import pytest
+
+from bench.environment.machine import free_of_cgroups, gpu_names, this_machine
+
+GIB = 2**30
+
+
+def group(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(f"{text}\n")
+
+
+def test_the_tightest_of_nested_groups_counts_and_its_file_cache_is_free(tmp_path):
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    own.write_text("0::/user/job\n")
+    inactive = f"anon 7\ninactive_file {GIB}"
+    group(root / "user/job", {"memory.max": 8 * GIB, "memory.current": 3 * GIB, "memory.stat": inactive})
+    group(root / "user", {"memory.max": 6 * GIB, "memory.current": 5 * GIB, "memory.stat": "anon 7"})
+    group(root, {"memory.max": "max", "memory.current": 20 * GIB, "memory.stat": "anon 7"})
+    assert sorted(free_of_cgroups(root, own)) == [GIB, 6 * GIB]  # 6 - 5 of the outer; 8 - 3 + 1 of the inner
+
+
+def test_a_container_sees_its_own_limit_at_the_root(tmp_path):
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    own.write_text("0::/\n")
+    group(root, {"memory.max": 4 * GIB, "memory.current": GIB, "memory.stat": "inactive_file 0"})
+    assert free_of_cgroups(root, own) == [3 * GIB]
+
+
+def test_the_older_layout_has_a_folder_for_memory(tmp_path):
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    own.write_text("5:cpu,cpuacct:/a\n4:memory:/a\n")
+    limits = {"memory.limit_in_bytes": 2 * GIB, "memory.usage_in_bytes": GIB}
+    group(root / "memory/a", limits | {"memory.stat": f"total_inactive_file {GIB // 2}"})
+    assert free_of_cgroups(root, own) == [3 * GIB // 2]
+
+
+def test_a_group_that_is_over_its_limit_has_nothing_left(tmp_path):
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    own.write_text("0::/\n")
+    group(root, {"memory.max": GIB, "memory.current": 2 * GIB, "memory.stat": "inactive_file 0"})
+    assert free_of_cgroups(root, own) == [0]
+
+
+def test_where_nothing_is_told_nothing_limits(tmp_path):
+    assert free_of_cgroups(tmp_path, tmp_path / "absent") == []
+
+
+def test_this_machine_has_a_core_and_no_more_memory_than_is_built_in():
+    import psutil
+
+    machine = this_machine()
+    assert machine.cores >= 1
+    assert 0 < machine.free_bytes <= psutil.virtual_memory().total
+
+
+@pytest.mark.parametrize(
+    ("shown", "names"),
+    [(None, ["0", "2"]), ("", ["0", "2"]), ("5,6,7", ["5", "7"]), ("GPU-a, GPU-b,3", ["GPU-a", "3"])],
+)
+def test_gpus_keep_the_names_they_were_shown_under(monkeypatch, shown, names):
+    if shown is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", shown)
+    assert gpu_names(["cuda:0", "cuda:2"]) == names

@@ -1,0 +1,49 @@
+"""Where a number comes from."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.environment import provenance
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    command = ["git", "-C", str(folder), *identity, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def revision_seen_from(folder: Path) -> tuple[str, bool | None]:
+    code = "import json, bench.environment.provenance as p; print(json.dumps(p.code_revision()))"
+    found = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
+    return tuple(json.loads(found.stdout))
+
+
+def test_the_revision_is_that_of_the_checkout_and_edits_make_it_dirty(tmp_path):
+    room = tmp_path / "bench/environment"
+    room.mkdir(parents=True)
+    (room.parent / "__init__.py").touch()
+    (room / "__init__.py").touch()
+    copy = shutil.copy(provenance.__file__, room)
+    assert revision_seen_from(tmp_path) == ("unversioned", None)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "somebody else's")
+    assert revision_seen_from(tmp_path) == ("unversioned", None)  # an installed copy below another checkout
+    texts = [tmp_path / "README.md", tmp_path / "docs/page.svg", tmp_path / "tests/test_it.py"]
+    for text in texts:
+        text.parent.mkdir(exist_ok=True)
+        text.touch()
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "ours")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    for text in texts:
+        text.write_text("changes no number")
+    assert revision_seen_from(tmp_path) == (commit, False)
+    Path(copy).write_text(Path(copy).read_text() + "\n")
+    assert revision_seen_from(tmp_path) == (commit, True)
+
+
+def test_versions_name_what_arithmetic_depends_on():
+    assert {"python", "torch", "numpy", "optuna"} <= json.loads(provenance.versions()).keys()

@@ -1,0 +1,162 @@
+"""Cells of image classifiers, from data to row."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import datasets
+from bench.engine.solo import Solo
+from bench.evaluation.images import ImagePack
+from bench.execution.run import Outcome, run
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.protocol import Protocol
+from bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
+from datasets import File, Source, Split
+from methods.spaces import OneOf
+
+TINY = Protocol(
+    epochs=4, batch_size=8, trials=2, samples=4, validation_samples=2, network="cnn", schedule="cosine", max_shifted=5
+)
+SPLITS = (
+    Split(np.arange(30), np.arange(40, 60), np.arange(30, 40)),
+    Split(np.arange(10, 40), np.arange(40, 60), np.arange(10)),
+)
+
+
+def pixels(seed: int, brightest: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, brightest, size=(60, 100), dtype=np.uint8)
+
+
+def squares() -> tuple[np.ndarray, np.ndarray]:
+    """Dim noise with a bright square in one of three places, which is the class."""
+    x, y = pixels(0, 60).reshape(60, 10, 10), np.arange(60) % 3
+    for image, number in zip(x, y, strict=True):
+        image[2:8, 3 * number : 3 * number + 3] = 255
+    return x.reshape(60, 100), y.astype(float)
+
+
+def source(name: str, read, **more) -> Source:
+    return Source(
+        name=name,
+        title=name,
+        n_rows=60,
+        n_features=100,
+        n_splits=2,
+        origin="here",
+        licence="none",
+        read=read,
+        task="multiclass",
+        n_classes=3,
+        image=(1, 10, 10),
+        **more,
+    )
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Three sets of images: one to learn, one that it is not like, one that is not here."""
+    x, y = squares()
+    groups = {"near": ("noise", "absent"), "far": ("absent-too",)}
+    absent = {"files": (File("gone.bin", 1, "0" * 64),), "folder": "nowhere", "base_url": "https://localhost"}
+    found = {
+        "squares": source("squares", lambda contents: (x, y, SPLITS), suites=("images",), ood_groups=groups),
+        "noise": source("noise", lambda contents: (pixels(1, 256), y, SPLITS)),
+        "absent": source("absent", None, **absent),
+        "absent-too": source("absent-too", None, **absent),
+    }
+    monkeypatch.setattr("datasets.registry._built_in", lambda: found)
+    return found
+
+
+def outcomes(tmp_path: Path, method: str, splits=(0,), **changes) -> list[Outcome]:
+    cells = tuple(Cell("images", "squares", method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
+    journals = tuple(tmp_path / f"{method}-{cell.split}.jsonl" for cell in cells)
+    return run(Job(cells, journals, None))
+
+
+def test_a_classifier_is_judged_on_test_images_on_others_and_under_shift(tmp_path, known):
+    (outcome,) = outcomes(tmp_path, "map", epochs=40)
+    row = outcome.row
+    assert row["status"] == "ok", row["error"]
+    assert row["accuracy"] == 1
+    assert row["near_ood_auroc"] > 0.9
+    assert "far_ood_auroc" not in row
+    assert (row["n_train"], row["n_test"], row["n_ood"]) == (40, 20, 20)
+    assert row["sgd_ratio"] > 0
+    schemas = {"reliability": RELIABILITY, "confidence": CONFIDENCE, "selective": SELECTIVE, "ood": OOD_SETS}
+    for name, schema in (schemas | {"shifts": SHIFTS}).items():
+        assert outcome.tables[name].schema == schema
+    assert set(outcome.tables["ood"]["set"].to_pylist()) == {"noise"}
+    assert set(outcome.tables["shifts"]["family"].to_pylist()) == {None, "rotation", "translation"}
+    assert len(outcome.tables["predictions"]) == 20
+    shifted = {(one["shift"], one["severity"]): one["accuracy"] for one in outcome.tables["shifts"].to_pylist()}
+    assert shifted[None, 0] == 1
+    # Three columns to the right, a square stands where that of the next class would, and wraps round past the last.
+    assert shifted["translation", 4] < 1
+
+
+def test_without_tuning_the_middle_of_each_range_is_taken_and_nothing_is_scored(tmp_path, known, monkeypatch):
+    monkeypatch.setattr(ImagePack, "scores", None)
+    (outcome,) = outcomes(tmp_path, "map", sampler="centre")
+    assert outcome.row["status"] == "ok", outcome.row["error"]
+    assert json.loads(outcome.row["hparams"]) == pytest.approx({"lr": (3e-4 * 1e-2) ** 0.5, "prior_precision": 10})
+    assert outcome.row["validation_nmll"] is None
+    assert outcome.row["n_trials"] == 0
+
+
+def test_trials_see_training_images_alone_and_the_final_fit_the_validation_images_too(tmp_path, known, monkeypatch):
+    seen, init = [], Solo.__init__
+
+    def spy(solo, method, task, data, fits, *arguments, **options):
+        seen.extend(sorted(fit.rows) for fit in fits)
+        init(solo, method, task, data, fits, *arguments, **options)
+
+    monkeypatch.setattr(Solo, "__init__", spy)
+    outcomes(tmp_path, "map", (0, 1))
+    assert seen == [list(range(30))] * 2 + [list(range(10, 40))] * 2 + [list(range(40))] * 2
+
+
+def test_test_labels_have_no_influence_on_what_is_chosen(tmp_path, known, monkeypatch):
+    (before,) = outcomes(tmp_path / "before", "map")
+    original = datasets.load("squares")
+    y = original.y.copy()
+    y[40:] = (y[40:] + 1) % 3
+    monkeypatch.setattr(
+        datasets, "load", lambda name, _: type(original)(name, original.x, y, original.splits, None, original.image)
+    )
+    (after,) = outcomes(tmp_path / "after", "map")
+    assert before.row["hparams"] == after.row["hparams"]
+    assert before.row["validation_nmll"] == after.row["validation_nmll"]
+    assert before.row["accuracy"] != after.row["accuracy"]
+
+
+def test_every_method_gets_the_same_images_where_there_are_to_be_fewer(tmp_path, known):
+    rows = [outcomes(tmp_path, name, max_train=12, max_test=7)[0] for name in ("map", "mfvi")]
+    assert [one.row["n_train"] for one in rows] == [12, 12]
+    first, second = (one.tables["predictions"]["row"].to_pylist() for one in rows)
+    assert first == second
+    assert len(first) == 7
+
+
+def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp_path, known, monkeypatch):
+    x, y = squares()
+    other = source("other", lambda contents: (x, (y + 2) % 3, SPLITS))  # the same squares by other numbers
+    monkeypatch.setitem(known, "other", other)
+    monkeypatch.setattr("datasets.elsewhere.PARTNERS", {"squares": "other"})
+    monkeypatch.setattr("datasets.elsewhere.CLASSES", {"squares": ("a", "b", "c"), "other": ("b", "c", "a")})
+    (outcome,) = outcomes(tmp_path, "map", epochs=40, max_test=20)
+    assert outcome.row["status"] == "ok", outcome.row["error"]
+    assert ELSEWHERE.keys() <= outcome.row.keys()
+    assert outcome.row["accuracy"] == 1
+    assert outcome.row["elsewhere_accuracy"] == 1
+
+
+def test_a_network_that_diverges_is_told_as_such(tmp_path, known, monkeypatch):
+    monkeypatch.setattr("methods.spaces.IMAGES", {})
+    monkeypatch.setattr("methods.map.MAP.search_space", lambda *_: {"lr": OneOf(1e30), "prior_precision": OneOf(1.0)})
+    (outcome,) = outcomes(tmp_path, "map", sampler="centre")
+    assert outcome.row["status"] == "diverged"
+    assert "not finite" in outcome.row["error"]

@@ -1,0 +1,157 @@
+"""Cells of the suites `posterior` and `toy`, from data to row."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import datasets
+from bench.evaluation import function_posterior, weight_posterior
+from bench.evaluation.function_posterior import regions
+from bench.execution.run import Outcome, run
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.progress import Told
+from bench.experiment.protocol import Protocol
+from bench.reference.posterior import Truth
+from bench.reference.sampled import Refused
+from bench.schema import BANDS, CELLS, POSTERIORS
+
+TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, validation_samples=10)
+
+
+def outcomes(
+    tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", tell=print, **changes
+) -> list[Outcome]:
+    cells = tuple(Cell(suite, dataset, method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
+    journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.jsonl" for cell in cells)
+    return run(Job(cells, journals, None), tell=tell)
+
+
+def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
+    first, second = outcomes(tmp_path, "synthetic-linear-2d", "laplace-full", (0, 1), epochs=600)
+    for outcome in (first, second):
+        row = outcome.row
+        assert row["status"] == "ok", row["error"]
+        assert row["rel_cov"] < 1e-6
+        assert row["rel_mean"] < 0.02
+        assert row["total_variation"] < 0.01
+        assert json.loads(row["reference"]) == {"kind": "exact"}
+        assert row["validation_w2_scaled"] > 0
+        assert set(json.loads(row["hparams"])) == {"lr"}
+        pa.Table.from_pylist([row], schema=CELLS)
+    assert first.row["rel_mean"] != second.row["rel_mean"]
+    table = first.tables["posteriors"]
+    assert table.schema == POSTERIORS
+    method, truth = table.to_pylist()
+    np.testing.assert_allclose(method["covariance"], truth["covariance"], rtol=1e-6)
+    assert len(truth["draws"]) == 2 * weight_posterior.DRAWS_KEPT
+
+
+def test_a_point_estimate_is_told_as_one(tmp_path):
+    (outcome,) = outcomes(tmp_path, "synthetic-linear-2d", "map", epochs=300)
+    assert outcome.row["rel_cov"] == 1.0
+    assert outcome.row["kl"] == np.inf
+
+
+def test_moments_in_closed_form_agree_with_those_of_samples(tmp_path, monkeypatch):
+    (known,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
+    monkeypatch.setattr("bench.engine.stack.Stack.moments", lambda stack: None)
+    (tmp_path / "synthetic-linear-2d-mfvi-0.jsonl").unlink()
+    (sampled,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
+    spread = 3 * np.sqrt(2 / weight_posterior.SAMPLES)
+    for one, other in zip(
+        *(x.tables["posteriors"].to_pylist()[0]["covariance"] for x in (known, sampled)), strict=True
+    ):
+        assert one == pytest.approx(
+            other, rel=spread, abs=spread * max(known.tables["posteriors"]["covariance"][0].as_py())
+        )
+
+
+def test_logistic_regression_is_compared_with_a_grid(tmp_path):
+    (outcome,) = outcomes(tmp_path, "synthetic-logistic-2d", "laplace-full", epochs=300)
+    assert outcome.row["status"] == "ok", outcome.row["error"]
+    assert json.loads(outcome.row["reference"]) == {"kind": "grid"}
+    assert 0 <= outcome.row["total_variation"] <= 1
+    assert 0.9 < outcome.row["agreement"] <= 1
+
+
+def gaussian_weights(part, name, seed, probes, tell) -> Truth:
+    draws = 0.3 * np.random.default_rng(0).standard_normal((40, part.network.dim))
+    return Truth(draws, draws.mean(0), np.cov(draws.T), "nuts", {"r_hat": 1.001})
+
+
+def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(function_posterior, "sampled", gaussian_weights)
+    (outcome,) = outcomes(tmp_path, "toy", "mfvi", suite="toy", epochs=5, batch_size=20)
+    row = outcome.row
+    assert row["status"] == "ok", row["error"]
+    assert set(json.loads(row["hparams"])) == {"lr"}
+    assert json.loads(row["reference"])["r_hat"] == 1.001
+    bands = outcome.tables["bands"]
+    assert bands.schema == BANDS
+    x, sd, theirs = (bands[name].to_numpy() for name in ("x", "sd", "reference_sd"))
+    train = datasets.load("toy").x[datasets.load("toy").splits[0].train, 0]
+    between, far = regions(x, train)
+    assert row["sd_ratio_between"] == pytest.approx(sd[between].mean() / theirs[between].mean(), rel=1e-5)
+    assert row["sd_ratio_far"] == pytest.approx(sd[far].mean() / theirs[far].mean(), rel=1e-5)
+    np.testing.assert_allclose(bands["noise_sd"].to_numpy(), 0.1, rtol=1e-5)
+
+
+def test_sampling_the_reference_is_told_beside_the_jobs_own_progress(tmp_path, monkeypatch):
+    def slow(part, name, seed, probes, tell):
+        tell(0.43)
+        return gaussian_weights(part, name, seed, probes, tell)
+
+    monkeypatch.setattr("bench.experiment.progress.TELL_SECONDS", 0.0)
+    monkeypatch.setattr(function_posterior, "sampled", slow)
+    told = []
+    outcomes(tmp_path, "toy", "map", suite="toy", tell=told.append, epochs=2, batch_size=50)
+    assert told[-1] == Told(1.0, "sampling the reference toy-split00", 0.43)
+
+
+def test_the_references_functions_are_in_original_units(tmp_path, monkeypatch):
+    """A reference whose network is zero predicts the training targets' mean."""
+
+    def zeros(part, name, seed, probes, tell):
+        return gaussian_weights(part, name, seed, probes, tell).__class__(
+            np.zeros((3, part.network.dim)), np.zeros(part.network.dim), np.zeros((1, 1)), "nuts", {"r_hat": 1.0}
+        )
+
+    monkeypatch.setattr(function_posterior, "sampled", zeros)
+    (outcome,) = outcomes(tmp_path, "toy", "map", suite="toy", epochs=2, batch_size=50)
+    toy = datasets.load("toy")
+    np.testing.assert_allclose(outcome.tables["bands"]["reference_mean"], toy.y[toy.splits[0].train].mean())
+
+
+def test_a_refused_reference_is_a_failed_cell_that_says_why(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise Refused("the reference is refused: R-hat is 1.2")
+
+    monkeypatch.setattr(function_posterior, "sampled", refuse)
+    (outcome,) = outcomes(tmp_path, "toy", "map", suite="toy", epochs=2, batch_size=50)
+    assert outcome.row["status"] == "failed"
+    assert "R-hat is 1.2" in outcome.row["error"]
+
+
+def test_regions_are_the_widest_gap_and_outside():
+    between, far = regions(np.array([-2.0, -0.8, 0.0, 0.7, 3.0]), np.array([0.5, -1.0, 1.0, -0.7]))
+    np.testing.assert_array_equal(between, [False, False, True, False, False])
+    np.testing.assert_array_equal(far, [True, False, False, False, True])
+
+
+def test_trials_are_scored_on_the_other_part(tmp_path, monkeypatch):
+    """Poisoned targets of the judged part change no choice of hyper-parameters."""
+    (clean,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
+    original = datasets.load("synthetic-linear-2d")
+    y = original.y.copy()
+    y[original.splits[0].train] = 1e3
+    poisoned = datasets.Dataset(original.name, original.x, y, original.splits)
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: poisoned)
+    (tmp_path / "synthetic-linear-2d-mfvi-0.jsonl").unlink()
+    (other,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
+    for chosen in ("hparams", "validation_w2_scaled"):
+        assert other.row[chosen] == clean.row[chosen]
+    assert other.row["w2_scaled"] != clean.row["w2_scaled"]

@@ -1,0 +1,113 @@
+"""Real schedulers and workers, each a process of its own on loopback."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[4]
+START_SECONDS = 120  # on a busy machine
+TINY = (
+    *("--datasets", "diabetes", "--methods", "map,vifa,kill-once", "--splits", "0"),
+    *("--trials", "2", "--folds", "2", "--epochs", "1"),
+)
+
+
+class Machines:
+    """Processes of `dask`, started from `folder`, each with its log there."""
+
+    def __init__(self, folder: Path, site: Path):
+        self.folder = folder
+        self.environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]),
+            "BENCH_DATA_DIR": str(folder / "data"),
+            "HTTPS_PROXY": "http://127.0.0.1:9",
+        }
+        self.processes: list[psutil.Popen] = []
+
+    def scheduler(self, *options: str | Path, host: str = "tcp://127.0.0.1") -> str:
+        """Its address."""
+        log = self._start("scheduler", "--host", host, "--port", "0", *options)
+        return self._said(log, "Scheduler at:")
+
+    def worker(
+        self, address: str, *options: str | Path, host: str = "tcp://127.0.0.1", python_path: Path | None = None
+    ) -> psutil.Popen:
+        """A worker with one thread, and without the nanny that would start it again."""
+        path = {} if python_path is None else {"PYTHONPATH": str(python_path)}
+        own = ("--nthreads", "1", "--no-nanny", "--local-directory", self.folder, *options)
+        log = self._start("worker", address, "--host", host, *own, **path)
+        self._said(log, "Registered to:")
+        return self.processes[-1]
+
+    def start_run(self, *arguments: str | Path) -> psutil.Popen:
+        """`run_all.py` with a small budget and these arguments, the last of which hold."""
+        command = [sys.executable, str(ROOT / "run_all.py"), *TINY, *map(str, arguments)]
+        pipe = subprocess.PIPE
+        self.processes.append(
+            psutil.Popen(command, cwd=self.folder, env=self.environment, text=True, stdout=pipe, stderr=pipe)
+        )
+        return self.processes[-1]
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess:
+        """The same, when it is done."""
+        process = self.start_run(*arguments)
+        output, errors = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+    @staticmethod
+    def fits(process: psutil.Process) -> list[psutil.Process]:
+        """The processes in which a worker runs its jobs."""
+        found = []
+        for one in process.children():
+            with suppress(psutil.NoSuchProcess):
+                if "bench.execution.child" in one.cmdline():
+                    found.append(one)
+        return found
+
+    @staticmethod
+    def eventually(condition: Callable[[], object]) -> None:
+        """Wait until a condition holds."""
+        deadline = time.monotonic() + START_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come to that"
+            time.sleep(0.1)
+
+    def end(self) -> None:
+        for process in self.processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(self.processes, 10)
+
+    def _start(self, *arguments: str | Path, **environment: str) -> Path:
+        log = self.folder / f"{arguments[0]}-{len(self.processes)}.log"
+        with log.open("wb") as file:
+            command = [sys.executable, "-m", "dask", *map(str, arguments), "--no-dashboard"]
+            process = psutil.Popen(
+                command, stderr=file, stdout=file, env=self.environment | environment, cwd=self.folder
+            )
+        self.processes.append(process)
+        return log
+
+    def _said(self, log: Path, words: str) -> str:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            for line in log.read_text().splitlines():
+                if words in line:
+                    return line.split()[-1]
+            time.sleep(0.05)
+        raise AssertionError(log.read_text())
+
+
+@pytest.fixture
+def machines(tmp_path, install_faulty):
+    """For clusters of one test."""
+    made = Machines(tmp_path, install_faulty(tmp_path / "site"))
+    yield made
+    made.end()

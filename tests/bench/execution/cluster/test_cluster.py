@@ -1,0 +1,159 @@
+"""A suite on a scheduler and workers of their own, and what may become of these."""
+
+import re
+import shutil
+from pathlib import Path
+from threading import Thread
+
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.environment.provenance import host
+from bench.execution.cluster.connection import Tls, connected
+from bench.execution.cluster.team import Cluster, NoScheduler, needs_of
+from bench.execution.scheduler import run_jobs
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.plan import Refused
+from bench.experiment.protocol import Protocol
+from bench.schema import CELLS, COSTS, TABLES
+
+ROOT = Path(__file__).resolve().parents[4]
+TINY = Protocol(epochs=1, batch_size=100, trials=2, folds=2, samples=5, validation_samples=5)
+TIMES = {name for name in COSTS if "seconds" in name or "memory" in name} | {"elapsed_seconds", "finished_at"}
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+
+def tables(out: Path) -> dict[str, pd.DataFrame]:
+    """All rows without what a clock or a memory meter says, and every table beside them."""
+    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
+    found = {"cells": cells.sort_values(["method", "split"]).reset_index(drop=True)}
+    for part in TABLES:
+        found |= {
+            str(path.relative_to(out)): pq.read_table(path).to_pandas() for path in (out / part).rglob("*.parquet")
+        }
+    return found
+
+
+def jobs(folder: Path, *methods: str) -> list[Job]:
+    cells = [Cell("uci", "diabetes", method, 0, "tiny", TINY, 0) for method in methods]
+    return [Job((cell,), (folder / f"{cell.method}.jsonl",), folder / "of no concern to workers") for cell in cells]
+
+
+def team(client, todo: list[Job]) -> Cluster:
+    return Cluster(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
+
+
+def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines):
+    address = machines.scheduler()
+    workers = [machines.worker(address) for _ in range(2)]
+    there = machines.run("--out", "there", "--cluster", address)
+    assert there.returncode == 0, there.stderr
+    assert "3 cells; 2 worker(s) on" in there.stdout
+    assert "killed by SIGKILL" in there.stderr  # in a process of its worker, which lives on
+    assert all(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
+    assert not any(map(machines.fits, workers))
+
+    here = machines.run("--out", "here", "--workers", "2")
+    assert here.returncode == 0, here.stderr
+    found, expected = (tables(machines.folder / out) for out in ("there", "here"))
+    assert len(expected["cells"]) == 3
+    assert found.keys() == expected.keys()
+    for name, table in expected.items():
+        pd.testing.assert_frame_equal(found[name], table)
+    studies = [
+        {path.relative_to(machines.folder / out) for path in (machines.folder / out / "studies").rglob("*.jsonl")}
+        for out in ("there", "here")
+    ]
+    assert studies[0] == studies[1]
+    assert len(studies[0]) == 3
+    assert not list(machines.folder.rglob("lockstep-bench-*/"))
+
+
+def test_what_a_killed_worker_ran_is_tried_again_on_another(machines):
+    address = machines.scheduler()
+    workers = [machines.worker(address) for _ in range(2)]
+    todo, again, orphans = jobs(machines.folder, "hang-once"), [], []
+
+    def kill_the_one_that_hangs() -> None:
+        machines.eventually((machines.folder / "site" / "hung").exists)
+        (busy,) = [worker for worker in workers if machines.fits(worker)]
+        orphans.extend(machines.fits(busy))
+        busy.kill()
+
+    killer = Thread(target=kill_the_one_that_hangs)
+    killer.start()
+    with connected(address, Tls()) as client:
+        (outcome,) = run_jobs(todo, team(client, todo), again=again.append)
+    killer.join()
+    assert outcome.row["status"] == "ok"
+    assert todo[0].journals[0].exists()
+    assert [(one.row["status"], one.row["error_class"]) for one in again] == [("failed", "WorkerLost")]
+    assert "was lost" in again[0].row["error"]
+    pa.Table.from_pylist([again[0].row], schema=CELLS)
+    assert orphans
+    assert not psutil.wait_procs(orphans, 10)[1]
+
+
+def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines):
+    address = machines.scheduler()
+    worker = machines.worker(address)
+    hung, todo = machines.folder / "site" / "hung", jobs(machines.folder, "map", "hang-once")
+
+    def hangs() -> bool:
+        return hung.exists() and bool(machines.fits(worker))
+
+    with connected(address, Tls()) as client:
+        told = []
+        outcomes = run_jobs(todo, team(client, todo), tell=lambda job, one: told.append(job))
+        first = next(outcomes)
+        assert first.row["status"] == "ok"
+        assert first.row["exclusive"] is True
+        machines.eventually(hangs)
+        outcomes.close()
+        machines.eventually(lambda: not machines.fits(worker))
+        assert set(told) == set(todo)
+
+        hung.unlink()
+        driver = machines.start_run("--methods", "hang-once", "--cluster", address)
+        machines.eventually(hangs)
+        driver.kill()
+        machines.eventually(lambda: not machines.fits(worker))
+
+        hung.unlink()
+        outcomes = run_jobs(todo, team(client, todo))
+        assert next(outcomes).row["status"] == "ok"
+        machines.eventually(hangs)
+        machines.processes[0].kill()
+        with pytest.raises(NoScheduler, match="out of reach"):
+            next(outcomes)
+        machines.eventually(lambda: worker.poll() is not None or not machines.fits(worker))
+
+
+def test_other_code_is_refused_with_the_host_and_the_remedy(machines):
+    other = machines.folder / "other"
+    for package in ("bench", "methods", "datasets"):
+        shutil.copytree(ROOT / package, other / package)
+    with (other / "bench" / "seeds.py").open("a") as file:
+        file.write("# differs\n")
+    address = machines.scheduler()
+    machines.worker(address, python_path=other)
+    refused = machines.run("--cluster", address)
+    assert refused.returncode == 2, refused.stderr
+    said = rf"on {re.escape(host())} is refused: it has (revision|source files of SHA-256) \S+, and here is "
+    assert re.search(said, refused.stderr), refused.stderr
+    assert "restart the workers" in refused.stderr
+
+
+def test_what_is_missing_on_a_worker_is_told_before_any_work(machines):
+    address = machines.scheduler()
+    machines.worker(address)
+    cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
+    with connected(address, Tls()) as client, pytest.raises(Refused) as refusal:
+        Cluster(client, needs_of(cells, fetch=True), print)
+    assert "lacks data set yacht: " in str(refusal.value)
+    assert "lacks method nowhere" in str(refusal.value)

@@ -1,0 +1,82 @@
+"""What is refused before a connection, and one that is encrypted."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.execution.cluster.connection import Tls, check, connected
+from bench.experiment.plan import Refused
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:8786", "tcp://127.0.0.1", "ucx://host:1", "tcp://:8786", "tcp://host:x"]
+)
+def test_an_address_has_a_protocol_a_host_and_a_port(address):
+    with pytest.raises(Refused, match=r"write tcp://HOST:PORT or tls://HOST:PORT"):
+        check(address, Tls())
+
+
+def test_an_address_of_ipv6_is_one():
+    check("tcp://[::1]:8786", Tls())
+
+
+def test_files_of_tls_are_there_all_of_them_and_used(tmp_path):
+    ca, cert = tmp_path / "ca.pem", tmp_path / "cert.pem"
+    with pytest.raises(Refused, match=r"--tls-cert .*cert.pem cannot be found"):
+        check("tls://host:1", Tls(cert=cert))
+    ca.touch()
+    cert.touch()
+    with pytest.raises(Refused, match=r"--tls-ca-file with --cluster tcp://host:1 would encrypt nothing; write tls://"):
+        check("tcp://host:1", Tls(ca_file=ca))
+    with pytest.raises(Refused, match="only --tls-ca-file of"):
+        check("tls://host:1", Tls(ca_file=ca))
+    check("tls://host:1", Tls(ca, cert))
+
+
+def test_without_certificates_nothing_is_sent_to_a_tls_address():
+    with pytest.raises(Refused, match=r"needs certificates; give --tls-ca-file"), connected("tls://127.0.0.1:9", Tls()):
+        pass
+
+
+def test_without_the_library_it_is_told_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(Refused, match=r"pip install 'lockstep-bench\[cluster\]'"), connected("tcp://h:1", Tls()):
+        pass
+
+
+def test_no_scheduler_is_told_in_words(monkeypatch):
+    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 0.5)
+    nobody = "tcp://127.0.0.1:9"
+    with pytest.raises(Refused, match=f"no Dask scheduler answered at {nobody}"), connected(nobody, Tls()):
+        pass
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
+def test_tls_lets_in_who_has_a_certificate_of_the_authority_and_nobody_else(machines, monkeypatch):
+    own, strange = (authority(machines.folder / name) for name in ("own", "strange"))
+    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 5)
+    files = ("--tls-ca-file", own.ca_file, "--tls-cert", own.cert, "--tls-key", own.key)
+    address = machines.scheduler(*files, host="tls://127.0.0.1")
+    assert address.startswith("tls://")
+    machines.worker(address, *files, host="tls://127.0.0.1")
+    with connected(address, own) as client:
+        assert client.submit(sum, [1, 2]).result(30) == 3
+    with pytest.raises(Refused, match="no Dask scheduler answered"), connected(address, strange):
+        pass
+    with pytest.raises(Refused), connected(address.replace("tls", "tcp"), Tls()):
+        pass
+
+
+def authority(folder: Path) -> Tls:
+    """A certificate that is its own authority."""
+    folder.mkdir()
+    files = Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem")
+    kind = ("-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1")
+    command = ["openssl", "req", *kind, "-subj", "/CN=lockstep-bench", "-keyout", files.key, "-out", files.cert]
+    subprocess.run(command, check=True, capture_output=True)
+    return files

@@ -1,0 +1,55 @@
+"""The same code is the same, wherever it lies; other code is told apart."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import cloudpickle
+import pytest
+
+from bench.execution.cluster import identity as module
+from bench.execution.cluster.identity import identity
+
+
+def test_a_process_does_not_differ_from_itself_nor_from_one_elsewhere():
+    mine = identity()
+    assert mine.differs(mine) is None
+    assert mine.differs(replace(mine, host="elsewhere", gpus="3")) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("python", "3.99", r"it has Python 3\.99, and here is 3\."),
+        ("package", "9.9", r"package version 9\.9"),
+        ("revision", "abc with edits", "revision abc with edits"),
+        ("sources", "f" * 64, "source files of SHA-256 ffffffffffff, and"),
+        ("stale", True, "changed after it had been started"),
+    ],
+)
+def test_other_code_is_told_apart(field, value, said):
+    mine = identity()
+    assert re.search(said, replace(mine, **{field: value}).differs(mine))
+
+
+def test_sources_change_with_a_files_name_or_content_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    file = tmp_path / "bench" / "a.py"
+    file.parent.mkdir()
+    file.write_text("one")
+    before = module.sources()
+    (tmp_path / "bench" / "notes.txt").write_text("no code")
+    assert module.sources() == before
+    file.write_text("two")
+    changed = module.sources()
+    file.rename(file.with_name("b.py"))
+    assert len({before, changed, module.sources()}) == 3
+
+
+def test_a_machine_without_the_package_can_answer(tmp_path):
+    asking = tmp_path / "asking"
+    asking.write_bytes(cloudpickle.dumps(module.asking()))
+    code = "import sys, cloudpickle; sys.modules['bench'] = None; print(cloudpickle.load(open(sys.argv[1], 'rb'))())"
+    answered = subprocess.run([sys.executable, "-c", code, asking], capture_output=True, text=True, cwd=tmp_path)
+    assert "bench" in answered.stdout, answered.stderr

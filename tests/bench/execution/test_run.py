@@ -1,0 +1,349 @@
+"""One cell from data to row: right numbers, honest failures, no look at the test part."""
+
+import dataclasses
+import errno
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+import datasets
+import methods
+from bench import metrics
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.seeds import seed_of
+from bench.engine.stack import Stack
+from bench.execution.run import Outcome, run
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.protocol import Protocol
+from bench.experiment.tasks import task_of
+from bench.schema import CELLS, COSTS, METRICS
+from methods.predictive import Normals
+from methods.spaces import OneOf
+
+REGRESSION = {
+    *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),
+    *(f"coverage_{level}" for level in (50, 80, 90, 95)),
+}
+TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
+
+
+@pytest.fixture
+def job(tmp_path):
+    def make(method: str = "vifa", split: int = 0, **changes) -> Job:
+        cell = Cell("uci", "diabetes", method, split, "tiny", TINY.changed(**changes), seed=0)
+        return Job((cell,), (tmp_path / f"{method}-{split}.jsonl",), None)
+
+    return make
+
+
+def outcome_of(job: Job) -> Outcome:
+    (outcome,) = run(job)
+    return outcome
+
+
+def side_by_side(*jobs: Job) -> Job:
+    """One job of the cells of several."""
+    return dataclasses.replace(
+        jobs[0], cells=tuple(job.cells[0] for job in jobs), journals=tuple(job.journals[0] for job in jobs)
+    )
+
+
+def elsewhere(job: Job) -> Job:
+    """The same cell with a journal of its own."""
+    return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.jsonl"),))
+
+
+def numbers(row: dict) -> dict:
+    return {name: row.get(name) for name in (*METRICS, "validation_nmll", "hparams", "status", "n_parameters")}
+
+
+@pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
+def test_a_row_is_complete_and_fits_the_schema(job, method):
+    outcome = outcome_of(job(method))
+    table = pa.Table.from_pylist([outcome.row], schema=CELLS)
+    missing = [name for name in table.column_names if table[name].null_count]
+    of_others = {"error", "error_class", "reference", "validation_w2_scaled", "sgd_ratio"}
+    of_others |= {"log", "exclusive"}  # what the scheduler alone knows
+    assert set(missing) == of_others | (set(METRICS) - REGRESSION)
+    assert outcome.row["status"] == "ok"
+    assert outcome.row["n_train"] + outcome.row["n_test"] == 442
+    assert all(outcome.row[cost] > 0 for cost in COSTS if cost not in missing)
+    assert json.loads(outcome.row["protocol"])["trials"] == 3
+    assert json.loads(outcome.row["search_space"]).keys() == json.loads(outcome.row["hparams"]).keys()
+
+
+def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
+    outcome = outcome_of(job())
+    table = outcome.tables["predictions"]
+    dataset = datasets.load("diabetes")
+    np.testing.assert_array_equal(table["row"].to_numpy(), dataset.splits[0].test)
+    np.testing.assert_array_equal(table["y"].to_numpy(), dataset.y[dataset.splits[0].test])
+    samples = [torch.tensor(np.stack(table[name].to_numpy())).T for name in ("mean", "variance")]
+    assert samples[0].shape == (20, outcome.row["n_test"])
+    scale = dataset.y[dataset.splits[0].train].std()
+    again = metrics.evaluate(Normals(*samples), torch.tensor(table["y"].to_numpy()), scale)
+    assert set(again) == REGRESSION
+    assert again == pytest.approx({name: outcome.row[name] for name in again}, rel=1e-5)
+    assert table["nll"].to_numpy().mean() == pytest.approx(outcome.row["nmll"])
+
+
+def test_running_again_gives_the_same_numbers_and_another_seed_others(job, tmp_path):
+    first = outcome_of(job())
+    (tmp_path / "vifa-0.jsonl").unlink()
+    assert numbers(outcome_of(job()).row) == numbers(first.row)
+    other = elsewhere(job())
+    other = dataclasses.replace(other, cells=(dataclasses.replace(other.cells[0], seed=1),))
+    assert numbers(outcome_of(other).row) != numbers(first.row)
+
+
+def test_nothing_chosen_looks_at_the_test_part(job, monkeypatch):
+    clean = outcome_of(job())
+    original = datasets.load("diabetes")
+    test = original.splits[0].test
+    x, y = original.x.copy(), original.y.copy()
+    x[test], y[test] = 1e9, -1e9
+    poisoned = dataclasses.replace(original, x=x, y=y)
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: poisoned)
+    row = outcome_of(elsewhere(job())).row
+    for chosen in ("hparams", "validation_nmll", "n_trials", "n_trials_failed"):
+        assert row[chosen] == clean.row[chosen]
+    assert row["nmll"] > 1e6  # the poison was really there
+
+
+def test_the_final_fit_never_saw_a_test_target(job, monkeypatch):
+    clean = outcome_of(job("mfvi"))
+    original = datasets.load("diabetes")
+    y = original.y.copy()
+    y[original.splits[0].test] = -1e9
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: dataclasses.replace(original, y=y))
+    outcome = outcome_of(elsewhere(job("mfvi")))
+    assert outcome.tables["predictions"]["mean"] == clean.tables["predictions"]["mean"]
+    assert outcome.row["nmll"] > 1e6  # the poison was really there
+
+
+def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
+    one = job("mfvi")
+    outcome = outcome_of(one)
+    dataset = datasets.load("diabetes")
+    train, test = dataset.splits[0].train, dataset.splits[0].test
+    fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cells[0].fit_seed, "final"))
+    stack = Stack(
+        methods.get("mfvi"),
+        task_of("uci", "diabetes"),
+        Data.of(dataset.x, dataset.y),
+        [fit],
+        Schedule(len(train), TINY.batch_size, TINY.epochs, 1),
+    )
+    (wanted,) = stack.predict([test], TINY.samples)
+    found = np.stack(outcome.tables["predictions"]["mean"].to_numpy()).T
+    np.testing.assert_allclose(found, wanted.mean.numpy(), rtol=1e-6)
+
+
+def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
+    seen = {}
+
+    def scores(self, fits, validation):
+        seen[self.method.name] = [tuple(part) for part in validation]
+        return np.ones(len(fits))
+
+    monkeypatch.setattr("bench.evaluation.evaluation.Pack._scores", scores)
+    outcome_of(job("map"))
+    outcome_of(job("mfvi"))
+    assert seen["map"] == seen["mfvi"]
+
+
+def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):
+    seen = []
+
+    def scores(self, fits, validation):
+        seen.extend(zip(fits, validation, strict=True))
+        return np.arange(1.0, len(fits) + 1)
+
+    monkeypatch.setattr("bench.evaluation.evaluation.Pack._scores", scores)
+    outcome_of(job("map"))
+    train = datasets.load("diabetes").splits[0].train
+    assert len(seen) == 3 * 3
+    for fit, validation in seen:
+        np.testing.assert_array_equal(np.sort(np.concatenate([fit.rows, validation])), np.sort(train))
+    for trial in range(3):
+        folds = seen[3 * trial : 3 * trial + 3]
+        np.testing.assert_array_equal(np.sort(np.concatenate([part for _, part in folds])), np.sort(train))
+        assert len({tuple(fit.hparams.items()) for fit, _ in folds}) == 1
+    assert len({fit.seed for fit, _ in seen}) == 9
+
+
+def test_tuning_trains_the_rehearsal_and_the_final_fit_the_method_itself(job, monkeypatch):
+    trained = []
+
+    class Watched(Stack):
+        def __init__(self, method, *arguments, **others):
+            trained.append(method.name)
+            super().__init__(method, *arguments, **others)
+
+    monkeypatch.setattr("bench.evaluation.evaluation.Stack", Watched)
+    monkeypatch.setattr("methods.mfvi.MeanFieldVI.rehearsal", lambda method: methods.get("map"))
+    assert outcome_of(job("mfvi")).row["status"] == "ok"
+    assert trained == ["map", "mfvi"]
+
+
+def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
+    monkeypatch.setattr(
+        "methods.map.MAP.search_space",
+        lambda *_: {
+            name: OneOf(value) for name, value in {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 3e-4}.items()
+        },
+    )
+    row = outcome_of(job("map")).row
+    assert (row["status"], row["n_trials"]) == ("ok", 1)
+
+
+def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
+    first = outcome_of(job())
+    monkeypatch.setattr("bench.evaluation.evaluation.Pack._scores", lambda *_: pytest.fail("tuned again"))
+    assert numbers(outcome_of(job()).row) == numbers(first.row)
+
+
+def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch):
+    monkeypatch.setattr("bench.metrics.evaluate", lambda *_: 1 / np.zeros(0).item())
+    row = outcome_of(job()).row
+    assert row["status"] == "failed"
+    assert "ValueError" in row["error"]
+    assert row["error_class"] == "ValueError"
+    assert row["hparams"]
+    pa.Table.from_pylist([row], schema=CELLS)
+
+
+@pytest.mark.parametrize(
+    ("made", "got"),
+    [
+        (lambda found: Normals(found.mean.T, found.variance.T), r"a Normals of the shapes \((\d+), 1\), \(\1, 1\)$"),
+        (lambda found: Normals(found.mean, found.variance[0]), r"a Normals of the shapes \(1, (\d+)\), \(\1,\)$"),
+        (lambda found: found.mean, r"a Tensor of the shapes \(1, \d+\)$"),
+        (lambda found: None, "a NoneType of no tensors$"),
+    ],
+)
+def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):
+    real = methods.get("map").__class__.predict
+    monkeypatch.setattr("methods.map.MAP.predict", lambda *arguments: made(real(*arguments)))
+    row = outcome_of(job("map")).row
+    assert (row["status"], row["error_class"]) == ("failed", "TypeError")
+    said = row["error"].strip().splitlines()[-1]
+    assert re.search(r"map\.predict must return, for the (\d+) points .* the shape \(S, \1\), or .*\(S, \1, C\)", said)
+    assert re.search(got, said)
+
+
+def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
+    monkeypatch.setattr("bench.metrics.nmll", lambda *_: float("nan"))
+    outcome = outcome_of(job("map"))
+    assert outcome.row["status"] == "diverged"
+    assert "all 3 trials diverged" in outcome.row["error"]
+    assert outcome.row["error_class"] == "bench.tuning.tuner.Diverged"
+    assert outcome.tables == {}
+    pa.Table.from_pylist([outcome.row], schema=CELLS)
+
+
+def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
+    cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
+    row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"))).row
+    assert row["status"] == "failed"
+    assert "python -m datasets fetch yacht" in row["error"]
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampler):
+    monkeypatch.setattr("bench.experiment.progress.TELL_SECONDS", 0.0)
+    told = []
+    run(job("deep-ensemble", sampler=sampler, trials=12), tell=told.append)
+    fractions = [one.done for one in told]
+    assert fractions == sorted(fractions)
+    assert fractions[0] > 0
+    assert fractions[-1] == 1
+
+
+@pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
+def test_cells_side_by_side_predict_the_bits_that_each_predicts_alone(job, method):
+    """Which is what makes a run that was interrupted, and is packed otherwise, end with the same rows."""
+    alone = []
+    for split in (0, 1, 2):
+        one = job(method, split)
+        alone.append(outcome_of(one))
+        one.journals[0].unlink()
+    together = run(side_by_side(*(job(method, split) for split in (0, 1, 2))))
+    for one, other in zip(alone, together, strict=True):
+        assert one.row["hparams"] == other.row["hparams"]
+        assert one.row["validation_nmll"] == pytest.approx(other.row["validation_nmll"], rel=1e-6)
+        assert one.tables == other.tables
+
+
+def test_a_failure_side_by_side_is_everybodys_with_what_was_known(job, monkeypatch):
+    monkeypatch.setattr(metrics, "evaluate", lambda *_: 1 / 0)
+    for outcome in run(side_by_side(job("map", 0), job("map", 1))):
+        assert (outcome.row["status"], outcome.row["error_class"]) == ("failed", "ZeroDivisionError")
+        assert outcome.row["hparams"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
+    def opened(journal, protocol):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("bench.tuning.tuner._opened", opened)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        run(job("map"))
+
+
+def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(job, monkeypatch):
+    one = job("map")
+
+    def raising(name: str):
+        def opened(journal, protocol):
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+
+        return opened
+
+    monkeypatch.setattr("bench.tuning.tuner._opened", raising(str(one.journals[0])))
+    with pytest.raises(PermissionError):
+        run(one)
+    monkeypatch.setattr("bench.tuning.tuner._opened", raising("/somewhere/else"))
+    assert outcome_of(one).row["error_class"] == "PermissionError"
+
+
+def test_a_classification_cell_with_ood_rows_is_complete(job):
+    cell = dataclasses.replace(job().cells[0], dataset="digits-ood", method="map")
+    outcome = outcome_of(dataclasses.replace(job(), cells=(cell,)))
+    assert outcome.row["status"] == "ok", outcome.row["error"]
+    dataset = datasets.load("digits-ood")
+    table = outcome.tables["predictions"].to_pandas()
+    assert (~table["ood"]).sum() == len(dataset.splits[0].test)
+    assert table["ood"].sum() == len(dataset.ood) == outcome.row["n_ood"]
+    assert table["y"].isna().equals(table["ood"])
+    log_probs = np.stack(table["log_probs"]).reshape(len(table), -1, 5)  # MAP: one sample
+    np.testing.assert_allclose(np.exp(log_probs).sum(-1), 1, rtol=1e-5)
+    chosen = log_probs[~table["ood"], 0].argmax(-1)
+    assert (chosen == table["y"][~table["ood"]]).mean() == pytest.approx(outcome.row["accuracy"])
+    assert 0.5 < outcome.row["ood_auroc"] <= 1
+    pa.Table.from_pylist([outcome.row], schema=CELLS)
+
+
+@pytest.mark.parametrize(
+    ("limits", "updates"), [({"max_updates": 7}, 7), ({"max_updates": 7, "max_minibatches": 8}, 2)]
+)
+def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, monkeypatch, limits, updates):
+    seen = []
+
+    class Watched(Stack):
+        def __init__(self, method, task, data, fits, schedule, **others):
+            seen.append(schedule.plan.n_updates)
+            super().__init__(method, task, data, fits, schedule, **others)
+
+    monkeypatch.setattr("bench.evaluation.evaluation.Stack", Watched)
+    assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
+    assert seen == [updates, updates]

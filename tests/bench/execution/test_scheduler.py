@@ -1,0 +1,199 @@
+"""Jobs on slots: who is tried again, where and when; with attempts that cost nothing."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from bench.execution import scheduler
+from bench.execution.retry import NoProcess
+from bench.execution.run import Outcome
+from bench.execution.scheduler import run_jobs
+from bench.execution.supervisor import Stopped
+from bench.execution.workers import Slot
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.progress import Told
+from bench.experiment.protocol import Protocol
+
+SLOTS = (Slot("one", neighbours=1), Slot("two", neighbours=1))
+FAILED = {"status": "failed", "error": "it broke", "error_class": "ValueError"}
+
+
+def job(*splits: int, folder: Path = Path("nowhere")) -> Job:
+    cells = tuple(Cell("uci", "diabetes", "map", split, "tiny", Protocol(), 0) for split in splits)
+    return Job(cells, tuple(folder / f"{split}.jsonl" for split in splits), None)
+
+
+class Attempts:
+    """Stands for `bench.execution.retry.attempt`: every cell is "ok" but for what `ends` says of its first tries."""
+
+    def __init__(self, ends: dict[int, list[dict]]):
+        self.ends, self.seen, self.lock = ends, [], threading.Lock()
+
+    def __call__(self, job, slot, crew, timeout, tell):
+        with self.lock:
+            self.seen.append((tuple(cell.split for cell in job.cells), slot.name, timeout))
+            ends = [self.ends.get(cell.split, []) for cell in job.cells]
+            rows = [own.pop(0) if own else {"status": "ok"} for own in ends]
+        tell(Told(0.5))
+        return [Outcome(cell, row) for cell, row in zip(job.cells, rows, strict=True)]
+
+    @property
+    def splits(self) -> list[tuple[int, ...]]:
+        return [splits for splits, _, _ in self.seen]
+
+
+@pytest.fixture
+def attempts(monkeypatch):
+    def make(**ends: list[dict]) -> Attempts:
+        made = Attempts({int(split[1:]): own for split, own in ends.items()})
+        monkeypatch.setattr(scheduler, "attempt", made)
+        return made
+
+    return make
+
+
+def statuses(outcomes) -> dict[int, str]:
+    return {outcome.cell.split: outcome.row["status"] for outcome in outcomes}
+
+
+def test_every_job_runs_once_in_order_on_the_slots_there_are(attempts):
+    seen = attempts()
+    found = statuses(run_jobs([job(number) for number in range(20)], SLOTS, timeout=7))
+    assert found == dict.fromkeys(range(20), "ok")
+    assert sorted(seen.splits[:2]) == [(0,), (1,)]
+    assert all(abs(place - number) < 2 for place, (number,) in enumerate(seen.splits))
+    assert {(slot, timeout) for _, slot, timeout in seen.seen} <= {("one", 7), ("two", 7)}
+
+
+def test_a_slot_runs_one_job_at_a_time(monkeypatch):
+    busy, worst, lock = {slot.name: 0 for slot in SLOTS}, [], threading.Lock()
+
+    def attempt(job, slot, *others):
+        with lock:
+            busy[slot.name] += 1
+            worst.append(busy[slot.name])
+        threading.Event().wait(0.001)
+        with lock:
+            busy[slot.name] -= 1
+        return [Outcome(cell, {"status": "ok"}) for cell in job.cells]
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    assert len(list(run_jobs([job(number) for number in range(50)], SLOTS))) == 50
+    assert set(worst) == {1}
+
+
+def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
+    seen, told = attempts(s1=[FAILED], s4=[FAILED, FAILED | {"error": "again"}]), []
+    jobs = [job(0, 1, 2), job(3), job(4), job(5)]
+    outcomes = list(run_jobs(jobs, SLOTS, again=told.append))
+    assert statuses(outcomes) == {0: "ok", 1: "ok", 2: "ok", 3: "ok", 4: "failed", 5: "ok"}
+    assert len(outcomes) == 6
+    assert sorted(seen.splits[4:]) == [(1,), (4,)]
+    assert {outcome.cell.split for outcome in outcomes[-2:]} == {1, 4}
+    (row,) = [outcome.row for outcome in outcomes if outcome.cell.split == 4]
+    assert row["error"] == "again"
+    assert statuses(told) == {1: "failed", 4: "failed"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"error_class": "SIGKILL", "error": "killed"},
+        {"error_class": "MemoryError", "error": "no memory"},
+        {"error_class": "numpy._core._exceptions._ArrayMemoryError", "error": "Unable to allocate"},
+        {"error_class": "torch.OutOfMemoryError", "error": "CUDA out of memory"},
+        {"error_class": "RuntimeError", "error": "DefaultCPUAllocator: can't allocate memory: you tried"},
+    ],
+)
+def test_what_may_have_lacked_memory_is_tried_again_while_nothing_else_runs(attempts, row):
+    seen = attempts(s0=[FAILED | row], s1=[FAILED | row], s2=[FAILED])
+    assert set(statuses(run_jobs([job(number) for number in range(4)], SLOTS)).values()) == {"ok"}
+    assert [splits for splits, _, _ in seen.seen[4:]] == [(2,), (0,), (1,)] or seen.splits[4:] == [(2,), (1,), (0,)]
+    assert {slot for _, slot, _ in seen.seen[5:]} == {"one"}
+
+
+def test_and_with_a_quarter_of_the_fits_at_a_time(attempts, monkeypatch):
+    made = attempts(s0=[FAILED | {"error_class": "MemoryError"}], s1=[FAILED])
+    rows = {}
+
+    def recorded(job, *others):
+        rows.setdefault(job.cells[0].split, []).append(job.stack_rows)
+        return made(job, *others)
+
+    monkeypatch.setattr(scheduler, "attempt", recorded)
+    found = statuses(run_jobs([replace(job(0), stack_rows=150), replace(job(1), stack_rows=150)], SLOTS))
+    assert found == {0: "ok", 1: "ok"}
+    assert rows == {0: [150, 37], 1: [150, 150]}
+
+
+def test_what_diverged_is_tuned_anew_and_what_failed_is_resumed(attempts, tmp_path):
+    attempts(s0=[FAILED | {"status": "diverged"}], s1=[FAILED])
+    jobs = [job(number, folder=tmp_path) for number in (0, 1)]
+    for one in jobs:
+        one.journals[0].touch()
+    list(run_jobs(jobs, SLOTS))
+    assert [one.journals[0].exists() for one in jobs] == [False, True]
+
+
+def test_progress_is_told_from_the_beginning_of_a_job(attempts):
+    attempts()
+    told = []
+    list(run_jobs([job(0)], SLOTS, tell=lambda job, one: told.append((job, one))))
+    assert told == [(job(0), Told(0.0)), (job(0), Told(0.5))]
+
+
+def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
+    stop, begun = Event(), []
+
+    def attempt(job, *others):
+        begun.append(job)
+        stop.set()
+        row = FAILED if job.cells[0].split == 0 else {"status": "ok"}
+        return [Outcome(cell, row) for cell in job.cells]
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    outcomes = list(run_jobs([job(0), job(1), job(2)], SLOTS[:1], stop=stop))
+    assert begun == [job(0)]
+    assert outcomes == []
+
+
+def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
+    both_run, begun = threading.Barrier(2), []
+
+    def attempt(job, slot, crew, timeout, tell):
+        if crew._ended:
+            raise Stopped
+        begun.append(job.cells[0].split)
+        if begun[-1] < 2:
+            both_run.wait(10)
+        if job.cells[0].split == 0:
+            return [Outcome(cell, {"status": "ok"}) for cell in job.cells]
+        while not crew._ended:  # as a process does that is in the middle of a call
+            threading.Event().wait(0.001)
+        raise Stopped
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    running = run_jobs([job(number) for number in range(9)], SLOTS)
+    assert next(running).cell.split == 0
+    threads = threading.active_count()
+    running.close()
+    assert set(begun) <= {0, 1, 2}
+    assert threading.active_count() < threads
+
+
+@pytest.mark.parametrize("n_slots", [1, 2])
+def test_what_is_no_cells_fault_ends_the_run(monkeypatch, n_slots):
+    def attempt(job, *others):
+        raise NoProcess("no memory for a process")
+
+    monkeypatch.setattr(scheduler, "attempt", attempt)
+    with pytest.raises(NoProcess, match="no memory for a process"):
+        list(run_jobs([job(number) for number in range(9)], SLOTS[:n_slots]))
+
+
+def test_no_job_is_no_work():
+    assert list(run_jobs([], SLOTS)) == []

@@ -1,0 +1,237 @@
+"""A child process does what it is told, and whatever happens to it is told apart. No torch: a child starts at once."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Thread
+
+import psutil
+import pytest
+
+from bench.execution import supervisor
+from bench.execution.supervisor import LINE_LENGTH, LOG_LINES, Died, Overdue, Stopped, Supervised
+
+CALLS = """
+import os, signal, subprocess, sys, threading, time
+
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+
+def add(one, two, *, tell):
+    return one + two
+
+def count(to, *, tell):
+    for number in range(to):
+        tell(number)
+
+def say(text, *, tell):
+    print(text)
+    os.system("echo from a shell")
+    print("warned", file=sys.stderr)
+
+def say_and_die(text, *, tell):
+    print(text)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def read(*, tell):
+    return sys.stdin.read()
+
+def leave(code, *, tell):
+    sys.exit(code)
+
+def crash(*, tell):
+    import ctypes
+    ctypes.string_at(0)
+
+def fail(*, tell):
+    raise Odd("a", "b")
+
+def something_odd(*, tell):
+    return threading.Lock()
+
+def dwell(seconds, *, tell):
+    tell(os.getpid())
+    time.sleep(seconds)
+
+def have_a_child_and_die(seconds, *, tell):
+    tell(subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"]).pid)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def fork_and_die(seconds, *, tell):
+    pid = os.fork()
+    if not pid:
+        time.sleep(seconds)
+    tell(pid)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+LONG = 60
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    """A module of functions to call, found through the path as an installed one is."""
+    (tmp_path / "calls_of_tests.py").write_text(CALLS)
+    monkeypatch.syspath_prepend(tmp_path)
+    import calls_of_tests
+
+    yield calls_of_tests
+    del sys.modules["calls_of_tests"]
+
+
+@contextmanager
+def ended(process: Supervised):
+    try:
+        yield process
+    finally:
+        process.end()
+
+
+@pytest.fixture
+def child(calls):
+    with ended(Supervised({})) as process:
+        yield process
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within a minute."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_one_process_makes_call_after_call(child, calls):
+    pid = child.pid
+    assert [child.call(calls.add, 1, number) for number in range(3)] == [1, 2, 3]
+    assert child.pid == pid
+    assert child.alive
+
+
+def test_what_a_call_tells_arrives_in_order_before_its_end(child, calls):
+    told = []
+    assert child.call(calls.count, 5, tell=told.append) is None
+    assert told == [0, 1, 2, 3, 4]
+
+
+def test_what_is_printed_is_log_and_not_reply(child, calls):
+    assert child.call(calls.say, "from Python") is None
+    assert child.call(calls.add, 1, 2) == 3
+    child.call(calls.say, "the second time")
+    child.end()
+    assert child.log().splitlines() == ["the second time", "from a shell", "warned"]
+
+
+def test_a_long_log_keeps_its_end_and_a_long_line_its_beginning(child, calls):
+    lines = [f"line {number}" for number in range(LOG_LINES)]
+    child.call(calls.say, "\n".join(["too early"] * 100 + lines) + "\rprogress 99 %\r" + "x" * 10 * LINE_LENGTH)
+    child.end()
+    kept = child.log().splitlines()
+    assert kept[:-4] == lines[4:]
+    assert kept[-4:] == ["progress 99 %", "x" * LINE_LENGTH, "from a shell", "warned"]
+
+
+def test_nobody_waits_for_the_keyboard(child, calls):
+    assert child.call(calls.read) == ""
+
+
+def test_what_a_function_raises_is_raised_here_and_the_child_lives_on(child, calls):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        child.call(calls.add, 1, "a")
+    assert child.call(calls.add, 1, 2) == 3
+
+
+def test_what_does_not_survive_a_journey_is_told_in_words(child, calls):
+    with pytest.raises(RuntimeError, match=r"calls_of_tests\.Odd: a"):
+        child.call(calls.fail)
+    with pytest.raises(TypeError, match="pickle"):
+        child.call(calls.something_odd)
+    assert child.call(calls.add, 1, 2) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "said"),
+    [
+        (("say_and_die", "my last words"), "SIGKILL", r"killed by SIGKILL \(out of memory\?\)"),
+        (("crash",), "SIGSEGV", "killed by SIGSEGV$"),
+        (("leave", 3), "SystemExit", "ended by itself, with exit code 3"),
+    ],
+)
+def test_a_death_is_told_with_its_cause_and_the_last_words(child, calls, call, name, said):
+    with pytest.raises(Died, match=said) as death:
+        child.call(getattr(calls, call[0]), *call[1:])
+    assert death.value.name == name
+    assert not child.alive
+    assert {"SIGKILL": "my last words", "SIGSEGV": "in crash"}.get(name, "") in child.log()
+
+
+def test_a_call_that_hangs_is_killed_and_the_log_says_where_it_hung(child, calls, monkeypatch):
+    monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.5)
+    with pytest.raises(Overdue):
+        child.call(calls.dwell, LONG, limit=0.3)
+    assert "in dwell" in child.log()
+    assert gone(child.pid)
+
+
+def test_a_call_within_its_limit_is_left_alone(child, calls):
+    assert child.call(calls.dwell, 0.0, limit=LONG) is None
+    assert child.call(calls.dwell, 0.0) is None
+
+
+def test_a_child_that_is_ended_stops_its_call(child, calls):
+    Thread(target=lambda: (time.sleep(0.3), child.end())).start()
+    with pytest.raises(Stopped):
+        child.call(calls.dwell, LONG)
+    with pytest.raises(Stopped):
+        child.call(calls.add, 1, 2)
+
+
+@pytest.mark.parametrize("how", ["have_a_child_and_die", "fork_and_die"])
+def test_a_death_takes_along_what_the_child_had_started(child, calls, monkeypatch, how):
+    """Also what was forked, and so holds the child's end of the pipe open."""
+    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
+    told = []
+    with pytest.raises(Died):
+        child.call(getattr(calls, how), LONG, tell=told.append)
+    assert gone(told[0])
+
+
+def test_the_environment_is_ours_and_what_was_asked_for(calls, monkeypatch):
+    monkeypatch.setenv("OURS", "here")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    with ended(Supervised({"CUDA_VISIBLE_DEVICES": "1"})) as process:
+        process.call(calls.add, 1, 2)  # until it has been started, it has the environment of its parent
+        found = psutil.Process(process.pid).environ()
+    assert (found["OURS"], found["CUDA_VISIBLE_DEVICES"]) == ("here", "1")
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_nothing_outlives_a_parent_that_is_killed(calls, tmp_path, idle):
+    parent = f"""
+        import sys, time
+        sys.path.insert(0, {str(tmp_path)!r})
+        import calls_of_tests
+        from bench.execution.supervisor import Supervised
+        process = Supervised({{}})
+        if {idle}:
+            process.call(calls_of_tests.add, 1, 2)
+            print(process.pid, flush=True)
+            time.sleep({LONG})
+        process.call(calls_of_tests.dwell, {LONG}, tell=lambda pid: print(pid, flush=True))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(parent)]
+    root = str(Path(supervisor.__file__).parents[2])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([root, *sys.path])}
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    with started, closing(started.stdout):
+        pid = int(started.stdout.readline())
+        assert psutil.pid_exists(pid)
+        started.send_signal(signal.SIGKILL)
+        assert gone(pid)

@@ -1,0 +1,149 @@
+"""What is repeated for its times, and that a repetition which gives other numbers is not believed."""
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pyarrow.parquet as pq
+import pytest
+
+from bench.execution.timing import Timings, differences, due
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
+from bench.results.folder import Results
+from bench.schema import SCHEMA_VERSION, TIMINGS
+
+CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
+
+
+def row(cell: Cell = CELL, **changes) -> dict:
+    return {
+        **{name: getattr(cell, name) for name in ("suite", "dataset", "method", "split", "preset", "seed")},
+        "schema_version": SCHEMA_VERSION,
+        "protocol": cell.protocol.to_json(),
+        "protocol_hash": cell.protocol.hash,
+        "status": "ok",
+        "code_revision": "abc",
+        "versions": "{}",
+        "device": "cpu",
+        "host": "here",
+        "finished_at": datetime(2026, 1, 2, tzinfo=UTC),
+        "exclusive": False,
+        "nmll": 1.5,
+        "hparams": '{"lr": 0.1}',
+        "rmse": 2.5,
+        "fit_seconds": 9.0,
+        **changes,
+    }
+
+
+@pytest.fixture
+def results(tmp_path):
+    return Results(tmp_path / "out")
+
+
+def stored(results: Results, *rows: tuple[Cell, dict]) -> list[Cell]:
+    for cell, changes in rows:
+        results.write(cell, row(cell, **changes))
+    return [cell for cell, _ in rows]
+
+
+def test_the_first_finished_split_of_each_method_data_set_and_protocol_is_due(results):
+    longer = replace(CELL, protocol=Protocol(epochs=7))
+    others = [replace(CELL, method="vifa"), replace(CELL, dataset="boston"), longer]
+    cells = stored(
+        results,
+        (replace(CELL, split=2), {}),
+        (replace(CELL, split=1), {}),
+        (CELL, {"status": "failed"}),
+        *((cell, {}) for cell in others),
+    )
+    assert set(due(results, [*cells, replace(CELL, method="swag")])) == {replace(CELL, split=1), *others}
+
+
+def test_what_has_exclusive_times_is_not_due(results):
+    cells = stored(results, (CELL, {}), (replace(CELL, split=1), {"exclusive": True}))
+    assert due(results, cells) == []
+
+
+def test_rows_that_do_not_know_are_due(results):
+    assert due(results, stored(results, (CELL, {"exclusive": None}))) == [CELL]
+
+
+def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results):
+    cells = stored(results, (CELL, {}), (replace(CELL, split=1), {}))
+    timings = Timings(results, [CELL])
+    timings.write(CELL, row(fit_seconds=0.25, exclusive=True), {})
+    (kept,) = pq.read_table(results.timing(CELL), schema=TIMINGS).to_pylist()
+    assert {name: kept[name] for name in ("dataset", "method", "split", "fit_seconds")} == {
+        "dataset": "yacht",
+        "method": "map",
+        "split": 0,
+        "fit_seconds": 0.25,
+    }
+    assert "nmll" not in kept
+    assert due(results, cells) == []
+    assert (timings.differing, timings.failed) == ({}, {})
+    assert Results(results.out).row(CELL)["fit_seconds"] == 9.0  # the stored row stays as it was
+
+
+def test_cells_that_rehearse_leave_nothing(results):
+    stored(results, (CELL, {}))
+    rehearsal = replace(CELL, seed=1)
+    timings = Timings(results, [CELL])
+    timings.write(rehearsal, row(rehearsal, nmll=9.0), {})
+    assert timings.differing == {}
+    assert not results.timing(CELL).exists()
+
+
+def test_other_numbers_are_told_and_their_times_are_not_kept(results):
+    stored(results, (CELL, {}))
+    timings = Timings(results, [CELL])
+    timings.write(CELL, row(nmll=1.6), {})
+    assert timings.differing == {CELL: ["nmll 1.5, now 1.6"]}
+    assert not results.timing(CELL).exists()
+
+
+def test_a_repetition_that_fails_is_told(results):
+    stored(results, (CELL, {}))
+    timings = Timings(results, [CELL])
+    timings.write(CELL, row(status="timeout"), {})
+    assert timings.failed == {CELL: "timeout"}
+    assert not results.timing(CELL).exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, []),
+        ({"fit_seconds": 1.0, "exclusive": True}, []),
+        ({"nmll": 1.5001}, []),
+        ({"nmll": 1.5002}, ["nmll 1.5, now 1.5002"]),
+        ({"rmse": None}, ["rmse 2.5, now None"]),
+        ({"crps": 1.0}, ["crps None, now 1.0"]),
+        ({"hparams": "{}"}, ['hparams {"lr": 0.1}, now {}']),
+        ({"code_revision": "def"}, []),
+        ({"code_revision": "def", "nmll": math.inf}, ["another code revision", "nmll 1.5, now inf"]),
+    ],
+)
+def test_numbers_are_compared_to_rounding_and_times_are_not(changes, found):
+    before = dict.fromkeys(("crps",)) | row()
+    assert differences(Whole(before), row(**changes)) == found
+
+
+class Whole(dict):
+    """A stored row, which has every column."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("before", "now", "alike"), [(0.0, 1e-6, True), (1e-7, -1e-7, True), (0.0, 1e-4, False)])
+def test_near_zero_rounding_is_not_relative(before, now, alike):
+    assert (differences(Whole(row(nmll=before)), row(nmll=now)) == []) == alike
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])
+def test_numbers_that_are_not_finite_equal_themselves(value):
+    assert differences(Whole(row(nmll=value)), row(nmll=value)) == []
+    assert differences(Whole(row(nmll=value)), row(nmll=1.0)) != []

@@ -1,0 +1,130 @@
+"""A cell is known by its key, and its seeds follow from who it is."""
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import datasets
+from bench.experiment.cells import Cell, cells_of
+from bench.experiment.protocol import Protocol
+
+CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
+DIFFERENT = {
+    "suite": "other",
+    "dataset": "boston",
+    "method": "mfvi",
+    "split": 13,
+    "preset": "paper-modified",
+    "protocol": Protocol(trials=31),
+    "seed": 1,
+}
+
+names = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+cells = st.builds(
+    Cell,
+    suite=names,
+    dataset=names,
+    method=st.from_regex(r"(ensemble:)?[a-z][a-z0-9-]{0,8}", fullmatch=True),
+    split=st.integers(0, 200),
+    preset=names,
+    protocol=st.builds(Protocol, trials=st.integers(1, 5)),
+    seed=st.integers(0, 2**63 - 1),
+)
+
+
+def changed(name: str) -> Cell:
+    return replace(CELL, **{name: DIFFERENT[name]})
+
+
+def test_the_key_of_a_cell_never_changes():
+    """Results are found by it; the hash is that of the JSON pinned in the tests of the protocol."""
+    assert CELL.key == "uci/yacht/vifa/paper-e9f65655/split03-seed0"
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_the_key_changes_with_everything_a_cell_is(name):
+    assert changed(name).key != CELL.key
+
+
+@given(cells, cells)
+@settings(deadline=None)
+def test_different_cells_have_different_keys(one, other):
+    assert (one.key == other.key) == (one == other)
+
+
+@given(cells)
+@settings(deadline=None)
+def test_a_key_is_a_relative_path_that_names_its_protocol(cell):
+    path = PurePosixPath(cell.key)
+    assert not path.is_absolute()
+    assert path.parts[:3] == (cell.suite, cell.dataset, cell.method.replace(":", "+"))
+    assert not set(cell.key) & set('\\:*?"<>|')  # which Windows takes in no name
+    assert path.parts[3] == f"{cell.preset}-{cell.protocol.hash}"
+    assert "." not in path.name
+
+
+@pytest.mark.parametrize("name", ["suite", "dataset", "method", "split", "seed"])
+def test_fits_of_different_cells_have_different_seeds(name):
+    assert changed(name).fit_seed != CELL.fit_seed
+
+
+def test_every_method_gets_the_same_folds():
+    assert changed("method").fold_seed == CELL.fold_seed
+
+
+@pytest.mark.parametrize("name", ["suite", "dataset", "split", "seed"])
+def test_everything_else_gets_folds_of_its_own(name):
+    assert changed(name).fold_seed != CELL.fold_seed
+
+
+def test_seeds_of_fits_and_folds_are_apart():
+    assert CELL.fit_seed != CELL.fold_seed
+
+
+def test_cells_are_every_combination_once():
+    splits = {"yacht": (0, 4), "protein": (1,)}
+    found = cells_of("uci", ["yacht", "protein"], ["vifa", "mfvi"], splits, "paper", Protocol(), 5)
+    identities = sorted((cell.dataset, cell.method, cell.split) for cell in found)
+    assert identities == [
+        ("protein", "mfvi", 1),
+        ("protein", "vifa", 1),
+        ("yacht", "mfvi", 0),
+        ("yacht", "mfvi", 4),
+        ("yacht", "vifa", 0),
+        ("yacht", "vifa", 4),
+    ]
+    assert {(cell.suite, cell.preset, cell.protocol, cell.seed) for cell in found} == {("uci", "paper", Protocol(), 5)}
+
+
+def test_fewer_images_are_less_work():
+    images = replace(CELL, suite="images", dataset="mnist", protocol=Protocol(max_train=7000))
+    assert images.work == pytest.approx(replace(images, protocol=Protocol()).work / 10)
+
+
+def test_the_longest_work_comes_first():
+    rows = {name: datasets.entry(name).n_rows for name in ("yacht", "protein", "boston")}
+    found = cells_of("uci", list(rows), ["vifa"], dict.fromkeys(rows, (0, 1)), "paper", Protocol(), 0)
+    assert [cell.dataset for cell in found] == [name for name in sorted(rows, key=rows.get)[::-1] for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "factor"),
+    [
+        ({"epochs": 240}, 2),
+        ({"batch_size": 20}, 1 / 2),
+        ({"trials": 60}, (60 * 5 + 20) / (30 * 5 + 20)),
+        ({"folds": 10}, (30 * 10 + 20) / (30 * 5 + 20)),
+    ],
+)
+def test_work_grows_with_the_protocol(changes, factor):
+    assert replace(CELL, protocol=Protocol(**changes)).work == pytest.approx(CELL.work * factor)
+
+
+def test_a_limit_of_minibatches_makes_all_large_sets_the_same_work():
+    limited = replace(CELL, protocol=Protocol(max_minibatches=2000))
+    assert limited.work < CELL.work
+    assert limited.work == replace(limited, dataset="protein").work
+    assert replace(CELL, protocol=Protocol(max_minibatches=10**9)).work == CELL.work

@@ -1,0 +1,450 @@
+"""What is asked for becomes cells, or a refusal that says what to do."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import datasets
+import methods
+from bench.experiment import plan
+from bench.experiment.plan import Missing, Refused, Request
+from bench.experiment.protocol import Protocol
+from bench.experiment.suites import SUITES
+
+
+def request(**changes) -> Request:
+    asked = {"suite": "uci", "preset": "quick", "methods": None, "datasets": None, "splits": None, "changes": {}}
+    return Request(**asked | {"seed": 0} | changes)
+
+
+# splits
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0", [0]),
+        ("0-4,7", [0, 1, 2, 3, 4, 7]),
+        ("7, 0-2", [0, 1, 2, 7]),
+        ("3-3", [3]),
+        ("2-4,3-5,4", [2, 3, 4, 5]),
+        (" 1 ,12 ", [1, 12]),
+        ("007", [7]),
+    ],
+)
+def test_splits_are_numbers_and_ranges(text, numbers):
+    assert plan.parse_splits(text) == numbers
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "0--4", "1-2-3", "1.5", "0:4", "1 2", "0 - 4"])
+def test_other_text_is_refused_with_an_example(text):
+    with pytest.raises(Refused, match="0-4,7"):
+        plan.parse_splits(text)
+
+
+def test_the_part_that_cannot_be_read_is_named():
+    with pytest.raises(Refused, match=r"'0-4,x7'.*'x7'"):
+        plan.parse_splits("0-4,x7")
+
+
+def test_a_backward_range_is_refused():
+    with pytest.raises(Refused, match=r"'4-0' runs backwards"):
+        plan.parse_splits("1,4-0")
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=6), st.booleans())
+@settings(deadline=None)
+def test_written_splits_are_read_back(ranges, spaced):
+    text = (", " if spaced else ",").join(f"{first}-{first + more}" if more else str(first) for first, more in ranges)
+    expected = {first + step for first, more in ranges for step in range(more + 1)}
+    assert plan.parse_splits(text) == sorted(expected)
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+def test_the_presets_splits_are_the_first_ones(preset):
+    most = SUITES["uci"].splits[preset] or 1000
+    found = plan.chosen_splits(request(preset=preset), ["yacht", "protein"])
+    assert found == {"yacht": tuple(range(min(most, 20))), "protein": tuple(range(min(most, 5)))}
+
+
+def test_a_set_with_fewer_splits_runs_those_it_has():
+    found = plan.chosen_splits(request(splits=range(10)), ["protein", "yacht"])
+    assert found == {"protein": (0, 1, 2, 3, 4), "yacht": tuple(range(10))}
+
+
+def test_a_set_with_none_of_the_splits_runs_nothing():
+    assert plan.chosen_splits(request(splits=[7]), ["protein", "yacht"]) == {"protein": (), "yacht": (7,)}
+
+
+def test_a_split_that_no_chosen_set_has_is_refused_with_the_range():
+    with pytest.raises(Refused, match=r"no split 5.* 0 to 4"):
+        plan.chosen_splits(request(splits=[0, 5]), ["protein"])
+    with pytest.raises(Refused, match=r"no split 20.* 0 to 19"):
+        plan.chosen_splits(request(splits=[0, 20]), ["protein", "yacht"])
+
+
+def test_without_any_set_there_is_nothing_to_refuse():
+    assert plan.chosen_splits(request(splits=[99]), []) == {}
+
+
+# devices
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Makes torch see that many GPUs."""
+    return lambda count: monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+
+
+def test_cpu_needs_no_gpu(gpus):
+    gpus(0)
+    assert plan.parse_devices("cpu") == ["cpu"]
+
+
+@pytest.mark.parametrize("text", ["cuda", "cuda:0", "cuda:0,1"])
+def test_a_gpu_that_is_not_there_is_refused_with_the_remedy(gpus, text):
+    gpus(0)
+    with pytest.raises(Refused, match=r"finds no CUDA device.*--devices cpu"):
+        plan.parse_devices(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "devices"),
+    [
+        ("cuda", ["cuda:0", "cuda:1", "cuda:2"]),
+        ("cuda:1", ["cuda:1"]),
+        ("cuda:2,0", ["cuda:2", "cuda:0"]),
+        ("cuda:0, cuda:1", ["cuda:0", "cuda:1"]),
+    ],
+)
+def test_gpus_are_chosen_by_number(gpus, text, devices):
+    gpus(3)
+    assert plan.parse_devices(text) == devices
+
+
+def test_a_gpu_beyond_the_last_is_refused(gpus):
+    gpus(2)
+    with pytest.raises(Refused, match=r"no GPU 2; this machine has 2"):
+        plan.parse_devices("cuda:0,2")
+
+
+@pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
+def test_nonsense_is_refused_with_what_may_be_written(gpus, text):
+    gpus(2)
+    with pytest.raises(Refused, match=r"cpu, cuda, or cuda:0,1"):
+        plan.parse_devices(text)
+
+
+# names
+
+
+def test_a_known_name_is_given_back():
+    assert plan.known("fruit", "apple", ["pear", "apple"]) == "apple"
+
+
+def test_a_near_miss_gets_a_suggestion_and_everything_else_the_list():
+    with pytest.raises(Refused, match=r"fruit 'aple' is unknown; did you mean 'apple'\? Allowed: pear, apple"):
+        plan.known("fruit", "aple", ["pear", "apple"])
+    with pytest.raises(Refused) as refusal:
+        plan.known("fruit", "zzz", ["pear", "apple"])
+    assert "did you mean" not in str(refusal.value)
+    assert "Allowed: pear, apple" in str(refusal.value)
+
+
+def those_that_run_in(suite: str) -> tuple[str, ...]:
+    return tuple(name for name in methods.names() if suite in methods.get(name).suites)
+
+
+def test_all_of_the_suite_and_all_methods_unless_told_otherwise():
+    assert plan.chosen_datasets(request()) == SUITES["uci"].datasets()
+    assert plan.chosen_methods(request()) == (those_that_run_in("uci"), {})
+    assert {"yacht", "protein", "diabetes"} <= set(plan.chosen_datasets(request()))
+
+
+def test_the_order_asked_for_is_kept_and_repetition_is_not():
+    assert plan.chosen_datasets(request(datasets=["yacht", "boston", "yacht"])) == ("yacht", "boston")
+    assert plan.chosen_methods(request(methods=["vifa", "map", "vifa"])) == (("vifa", "map"), {})
+
+
+@pytest.mark.parametrize(
+    ("choose", "asked", "message"),
+    [
+        (plan.chosen_datasets, {"datasets": ["yatch"]}, r"dataset 'yatch' is unknown; did you mean 'yacht'\?"),
+        (plan.chosen_methods, {"methods": ["vfia"]}, r"method 'vfia' is unknown; did you mean 'vifa'\?"),
+        (plan.chosen_datasets, {"suite": "uic"}, r"suite 'uic' is unknown; did you mean 'uci'\?"),
+        (plan.protocol_of, {"preset": "quikc"}, r"preset 'quikc' is unknown; did you mean 'quick'\?"),
+        (lambda asked: plan.cells(asked, {"yacht": [0]}, ["map"]), {"preset": "quikc"}, r"preset 'quikc' is unknown"),
+    ],
+)
+def test_unknown_names_are_refused(choose, asked, message):
+    with pytest.raises(Refused, match=message):
+        choose(request(**asked))
+
+
+def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
+    names = datasets.names()
+    monkeypatch.setattr(datasets, "names", lambda: (*names, "elsewhere"))
+    monkeypatch.setattr(plan.Suite, "datasets", lambda suite: ("yacht",))
+    with pytest.raises(Refused, match="dataset of the suite uci 'elsewhere' is unknown"):
+        plan.chosen_datasets(request(datasets=["elsewhere"]))
+
+
+def test_the_headline_stands_for_its_methods_among_others(monkeypatch):
+    monkeypatch.setattr(methods, "headline", lambda: ("vifa", "map"))
+    assert plan.chosen_methods(request(methods=["headline"])) == (("vifa", "map"), {})
+    assert plan.chosen_methods(request(methods=["mfvi", "map", "headline"])) == (("mfvi", "map", "vifa"), {})
+
+
+def test_a_method_may_be_asked_for_as_an_ensemble():
+    names = ("ensemble:mfvi", "ensemble:map")
+    assert plan.chosen_methods(request(methods=names)) == (names, {})
+    with pytest.raises(Refused, match=r"'ensemble:mpa' is unknown; did you mean 'ensemble:map'\?"):
+        plan.chosen_methods(request(methods=["ensemble:mpa"]))
+
+
+@pytest.fixture
+def broken_map(monkeypatch):
+    """As if the method "map" came from a package that cannot be imported."""
+    reasons = {"map": "it cannot be imported"}
+    monkeypatch.setattr(methods, "problem_with", reasons.get)
+    return reasons
+
+
+def test_a_broken_method_that_nobody_named_is_left_out_with_its_reason(broken_map):
+    usable, broken = plan.chosen_methods(request())
+    assert usable == tuple(name for name in those_that_run_in("uci") if name != "map")
+    assert broken == broken_map
+
+
+def test_a_broken_method_asked_for_by_name_is_refused(broken_map):
+    with pytest.raises(Refused, match="it cannot be imported"):
+        plan.chosen_methods(request(methods=["vifa", "map"]))
+    assert plan.chosen_methods(request(methods=["vifa"])) == (("vifa",), {})
+
+
+# protocol and cells
+
+
+@pytest.mark.parametrize("preset", SUITES["uci"].presets)
+def test_an_unchanged_preset_keeps_its_name(preset):
+    assert plan.protocol_of(request(preset=preset)) == (preset, SUITES["uci"].presets[preset])
+
+
+def test_the_papers_preset_is_30_trials_of_random_search_over_5_folds():
+    _, protocol = plan.protocol_of(request(preset="paper"))
+    assert (protocol.trials, protocol.folds, protocol.sampler, protocol.max_minibatches) == (30, 5, "random", None)
+
+
+@pytest.mark.parametrize("change", [{"trials": 2}, {"folds": 4}, {"epochs": 1}, {"sampler": "tpe"}])
+def test_a_changed_preset_says_so(change):
+    name, protocol = plan.protocol_of(request(changes=change))
+    assert name == "quick-modified"
+    assert protocol == SUITES["uci"].presets["quick"].changed(**change)
+
+
+def test_a_change_to_the_value_it_has_is_none():
+    original = SUITES["uci"].presets["quick"]
+    assert plan.protocol_of(request(changes={"trials": original.trials})) == ("quick", original)
+
+
+@pytest.mark.parametrize(("name", "value"), [("trials", 0), ("folds", 1), ("epochs", -1), ("sampler", "grid")])
+def test_a_senseless_change_is_refused(name, value):
+    with pytest.raises(Refused, match=rf"{name} is {value!r}"):
+        plan.protocol_of(request(changes={name: value}))
+
+
+def test_a_network_can_be_chosen_for_images_alone():
+    asked = request(suite="images", changes={"network": "cnn"})
+    assert plan.protocol_of(asked)[1].network == "cnn"
+    with pytest.raises(Refused, match="the suite uci has none"):
+        plan.protocol_of(request(changes={"network": "cnn"}))
+    with pytest.raises(Refused, match="network is 'vgg'; it must be one of mlp, cnn, lenet5"):
+        plan.protocol_of(request(suite="images", changes={"network": "vgg"}))
+
+
+def test_any_part_of_the_protocol_can_be_set():
+    given = plan.parse_settings(["samples=30", " precision = bfloat16", "max_train=none", "max_shifted=-1"])
+    assert given == {"samples": 30, "precision": "bfloat16", "max_train": None, "max_shifted": -1}
+    asked = request(suite="images", changes={"max_train": None, "precision": "bfloat16"})
+    name, protocol = plan.protocol_of(asked)
+    assert (name, protocol.max_train, protocol.precision) == ("quick-modified", None, "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        (["samples"], "write NAME=VALUE"),
+        (["samples="], "write NAME=VALUE"),
+        (["sampels=3"], "did you mean 'samples'"),
+        (["samples=3", "samples=4"], "'samples' is given twice"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
+    with pytest.raises(Refused, match=complaint):
+        plan.parse_settings(texts)
+
+
+@pytest.mark.parametrize("setting", ["samples=none", "samples=many", "samples=1.5"])
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
+    with pytest.raises(Refused, match=r"samples is .*; it must be an integer"):
+        plan.protocol_of(request(changes=plan.parse_settings([setting])))
+
+
+def test_what_concerns_images_is_refused_elsewhere():
+    with pytest.raises(Refused, match="precision is a matter of networks for images, and the suite uci has none"):
+        plan.protocol_of(request(changes={"precision": "bfloat16"}))
+
+
+def test_the_sets_out_of_distribution_for_others_are_told_once_and_not_those_asked_for():
+    assert plan.outsiders(["yacht"]) == ()
+    assert plan.outsiders(["mnist", "fashion-mnist"]) == ("notmnist", "cifar10", "svhn")
+
+
+def test_cells_are_those_of_the_request():
+    asked = request(splits=[4, 5], changes={"trials": 2}, seed=9)
+    found = plan.cells(asked, plan.chosen_splits(asked, ["yacht", "protein"]), ["vifa", "map"])
+    identities = {(cell.dataset, cell.method, cell.split) for cell in found}
+    assert len(found) == len(identities)
+    assert identities == {
+        (name, method, split)
+        for name, split in [("protein", 4), ("yacht", 4), ("yacht", 5)]
+        for method in ("vifa", "map")
+    }
+    protocol = SUITES["uci"].presets["quick"].changed(trials=2)
+    assert {(c.suite, c.preset, c.protocol, c.seed) for c in found} == {("uci", "quick-modified", protocol, 9)}
+    assert isinstance(found[0].protocol, Protocol)
+
+
+# what can be had
+
+
+def test_without_files_only_the_set_that_needs_none_is_had(tmp_path):
+    here, missing = plan.have(["yacht", "diabetes"], tmp_path, fetch=False)
+    assert here == ["diabetes"]
+    assert [one.dataset for one in missing] == ["yacht"]
+    assert str(tmp_path) in missing[0].reason
+    assert f"python -m datasets fetch yacht --data-dir {tmp_path}" in missing[0].remedy
+
+
+class Server:
+    """Stands for `datasets.fetch`: gives the sets in `stock`, raises `problem` for the others."""
+
+    def __init__(self, monkeypatch, stock=(), problem=datasets.Unreachable):
+        self.asked, self.stock, self.problem = [], stock, problem
+        monkeypatch.setattr(datasets, "fetch", self)
+
+    def __call__(self, name, data_dir, progress):
+        self.asked.append(name)
+        if name not in self.stock:
+            raise self.problem(name, "it is out of stock", "wait")
+
+
+def test_what_can_be_fetched_is_had(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("yacht", "boston"))
+    assert plan.have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (["yacht", "diabetes", "boston"], [])
+    assert server.asked == ["yacht", "boston"]
+
+
+def test_a_server_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
+    server = Server(monkeypatch)
+    here, missing = plan.have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
+    assert server.asked == ["yacht"]
+    assert here == ["diabetes"]
+    assert [one.dataset for one in missing] == ["yacht", "boston"]
+    assert "it is out of stock" in missing[0].reason
+
+
+def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("boston",), problem=datasets.Unavailable)
+    here, missing = plan.have(["yacht", "boston"], tmp_path, fetch=True)
+    assert server.asked == ["yacht", "boston"]
+    assert here == ["boston"]
+    assert [one.dataset for one in missing] == ["yacht"]
+
+
+def test_nothing_is_fetched_unless_wished(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("yacht",))
+    here, _ = plan.have(["yacht"], tmp_path, fetch=False)
+    assert (here, server.asked) == ([], [])
+
+
+def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("odd",))
+    answer = datasets.Availability("broken", "it cannot be imported", "repair it")
+    monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)
+    assert plan.have(["odd"], tmp_path, fetch=True) == ([], [Missing("odd", "it cannot be imported", "repair it")])
+    assert server.asked == []
+
+
+def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
+    monkeypatch.setattr("methods.nuts.is_installed", lambda: False)
+    names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
+    here, missing = plan.runnable(request(suite="posterior"), names)
+    assert here == names[:3]
+    assert [one.dataset for one in missing] == names[3:]
+    assert all("lockstep-bench[reference]" in one.remedy for one in missing)
+    monkeypatch.setattr("methods.nuts.is_installed", lambda: True)
+    assert plan.runnable(request(suite="posterior"), names) == (names, [])
+    assert plan.runnable(request(), ["yacht"]) == (["yacht"], [])
+
+
+def test_a_set_without_a_model_has_no_truth():
+    here, (missing,) = plan.runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
+    assert here == ["yacht-linear"]
+    assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
+
+
+def test_a_set_whose_network_starts_from_trained_weights_needs_them(tmp_path, monkeypatch):
+    asked = request(suite="retinopathy")
+    here, (missing,) = plan.runnable(asked, ["aptos2019"], tmp_path)
+    assert (here, missing.dataset) == ([], "aptos2019")
+    assert missing.reason.startswith("its network starts from the weights resnet18-imagenet: none of its 1 files")
+    assert "python -m datasets fetch resnet18-imagenet" in missing.remedy
+    server = Server(monkeypatch, stock=("resnet18-imagenet",))
+    assert plan.runnable(asked, ["aptos2019"], tmp_path, fetch=True) == (["aptos2019"], [])
+    assert server.asked == ["resnet18-imagenet"]
+    assert plan.runnable(asked, [], tmp_path, fetch=True) == ([], [])
+
+
+def test_methods_that_cannot_start_from_trained_weights_are_left_out_there():
+    pair = ("inducing-ffg", "aptos2019")
+    assert plan.excluded(request(suite="retinopathy"), ["aptos2019"], ["inducing-ffg", "map", "vifa"]) == {
+        pair: "no start from trained weights"
+    }
+
+
+def test_a_preset_leaves_out_what_takes_long_unless_it_is_asked_for():
+    assert "yacht-net" not in plan.chosen_datasets(request(suite="posterior"))
+    assert "yacht-linear" in plan.chosen_datasets(request(suite="posterior"))
+    assert plan.chosen_datasets(request(suite="posterior", datasets=["yacht-net"])) == ("yacht-net",)
+    assert "yacht-net" in plan.chosen_datasets(request(suite="posterior", preset="paper"))
+
+
+def test_methods_that_belong_to_another_suite_run_where_they_are_named():
+    default, _ = plan.chosen_methods(request())
+    assert "vifa" in default
+    assert not {"vifa-k3", "hmc"} & set(default)
+    assert plan.chosen_methods(request(methods=["vifa-k3"]))[0] == ("vifa-k3",)
+    assert "vifa-k3" in plan.chosen_methods(request(suite="posterior"))[0]
+    assert plan.chosen_methods(request(suite="factor-analysis"))[0] == (
+        *("batch-svd", "online-em-fa", "online-sga-fa"),
+        *("empirical", "empirical-window"),
+    )
+    with pytest.raises(Refused, match="'vifa' is unknown"):
+        plan.chosen_methods(request(suite="factor-analysis", methods=["vifa"]))
+
+
+def test_a_posterior_of_weights_excludes_methods_that_have_none():
+    names, asked = ["yacht-linear", "yacht-net"], ["vifa", "directuq-mean"]
+    assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}
+
+
+def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
+    def excludes(method, task):
+        return task.no_such_thing
+
+    monkeypatch.setattr("methods.mfvi.MeanFieldVI.excludes", excludes)
+    found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
+    assert list(found) == [("mfvi", "diabetes")]
+    assert found["mfvi", "diabetes"].startswith("asking it whether it is ended with AttributeError: 'Task' object has")

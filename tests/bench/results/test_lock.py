@@ -1,0 +1,59 @@
+"""Two runs never write to one folder, and a run that was killed keeps nobody out."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bench.environment.provenance import host
+from bench.results import lock as module
+from bench.results.lock import HOLDER, InUse, locked
+
+HOLD = "import sys, time; from pathlib import Path; from bench.results.lock import locked\n"
+HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+
+
+@contextmanager
+def held_by_another(folder: Path):
+    path = os.pathsep.join([str(Path(module.__file__).parents[2]), *sys.path])
+    command = [sys.executable, "-c", HOLD, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": path}) as process:
+        assert process.stdout.readline() == b"held\n"
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGKILL)
+
+
+def test_the_second_run_is_told_who_is_the_first(tmp_path):
+    with held_by_another(tmp_path / "out") as process:
+        wanted = rf"another run writes to .*out: process {process.pid} on {host()}, since 20\d\d-.*; wait for its end"
+        with pytest.raises(InUse, match=wanted), locked(tmp_path / "out"):
+            pass
+
+
+def test_a_killed_runs_lock_is_nobodys(tmp_path):
+    with held_by_another(tmp_path):
+        pass
+    assert (tmp_path / HOLDER).exists()
+    with locked(tmp_path):
+        pass
+    assert not (tmp_path / HOLDER).exists()
+
+
+def test_one_run_after_the_other_may(tmp_path):
+    for _ in range(2):
+        with locked(tmp_path):
+            pass
+
+
+@pytest.mark.parametrize("left", [None, "", "{}", "[]"])
+def test_a_holder_that_has_not_said_who_it_is_keeps_out_too(tmp_path, left):
+    with locked(tmp_path):
+        (tmp_path / HOLDER).unlink() if left is None else (tmp_path / HOLDER).write_text(left)
+        with pytest.raises(InUse, match=f"another run writes to {tmp_path}; "), locked(tmp_path):
+            pass

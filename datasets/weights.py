@@ -3,7 +3,7 @@
 Networks that start from them get images standardised as all images here are, channel by channel by the training part's
 own statistics, and not by ImageNet's: that gives every set's channels the mean and the spread that the weights were
 trained at, where ImageNet's numbers would do so for ImageNet alone. Running statistics of batch normalisation in the
-file are not used (`methods.normalisation`).
+file are not used (`methods.networks.normalisation`).
 """
 
 import os

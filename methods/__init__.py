@@ -4,7 +4,7 @@
 method itself.
 """
 
-from methods.cards import Card, card
-from methods.registry import BrokenMethod, UnknownMethod, describe, get, headline, names, problem_with
+from methods.catalogue.cards import Card, card
+from methods.catalogue.registry import BrokenMethod, UnknownMethod, describe, get, headline, names, problem_with
 
 __all__ = ["BrokenMethod", "Card", "UnknownMethod", "card", "describe", "get", "headline", "names", "problem_with"]

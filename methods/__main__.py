@@ -97,7 +97,7 @@ def new(
     ] = None,
 ) -> None:
     """Write a small working method as a package of its own, with its test, to start from."""
-    from methods import scaffold
+    from methods.catalogue import scaffold
 
     folder = into or Path(name)
     try:

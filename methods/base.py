@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.gaussian import LowRankNormal, LowRankPrecision
-from methods.likelihoods import KINDS, Likelihood
-from methods.networks import Network
-from methods.noise import Noise
-from methods.predictive import Predictive
+from methods.maths.gaussian import LowRankNormal, LowRankPrecision
+from methods.maths.likelihoods import KINDS, Likelihood
+from methods.maths.noise import Noise
+from methods.maths.predictive import Predictive
+from methods.maths.search_spaces import for_images, widened
+from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Sweep, Task
-from methods.spaces import for_images, widened
 
 
 class Paper(NamedTuple):
@@ -47,7 +47,7 @@ class Method(ABC):
         paper: reference.
         batches_per_update: L, minibatches that one update consumes; an epoch has L times fewer updates.
         members: independent fits (own seed, own order of minibatches) whose predictive samples are pooled.
-        likelihoods: kinds (`methods.likelihoods.KINDS`) that it can be used with.
+        likelihoods: kinds (`methods.maths.likelihoods.KINDS`) that it can be used with.
         sweeps: whether `sweep` is to be called after the last update.
         one_pass: whether `predict` looks at x once, whatever the number of samples; then a large network is given all
             samples at once, and otherwise one after the other.

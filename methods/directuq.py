@@ -6,7 +6,8 @@ example it minimises (Wei and Khardon, eq. 4-5)
 
     1/L sum_l -log p(y | z_l) + eta R(mu(x), sigma(x)),      z_l = mu(x) + sigma(x) eps_l,
 
-R the divergence of q(z | x) from a prior on z whose parameters may be inferred along with it (`methods.priors`): for
+R the divergence of q(z | x) from a prior on z whose parameters may be inferred along with it
+(`methods.maths.priors`): for
 each x anew (their section 5), or once for all data (the `-all` variants of appendix C, whose averages over the data are
 those of the minibatch here). One forward pass serves all L samples.
 
@@ -28,12 +29,10 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from methods.base import Method, Paper
-from methods.gradients import grad
-from methods.likelihoods import HeteroscedasticGaussian, Likelihood
-from methods.networks import Network
-from methods.optim import Adam
-from methods.predictive import Predictive
-from methods.priors import (
+from methods.maths.gradients import grad
+from methods.maths.likelihoods import HeteroscedasticGaussian, Likelihood
+from methods.maths.predictive import Predictive
+from methods.maths.priors import (
     PENALTY_WEIGHTS,
     EmpiricalBayes,
     Fixed,
@@ -43,8 +42,10 @@ from methods.priors import (
     averaged,
     own,
 )
+from methods.maths.search_spaces import LogUniform, OneOf
+from methods.networks.mlp import Network
 from methods.problem import Problem, Task
-from methods.spaces import LogUniform, OneOf
+from methods.training.optim import Adam
 
 
 class State(NamedTuple):

@@ -1,7 +1,8 @@
 """HMC: the posterior itself, sampled by NUTS, for as long as training may last.
 
 No approximation: where its chains have converged, what it predicts is what every method of the same prior, likelihood
-and network is after (`methods.nuts` says what is sampled, and how). Whether they have is recorded with each final fit:
+and network is after (`methods.mcmc.nuts` says what is sampled, and how). Whether they have is recorded with each
+final fit:
 the largest R-hat and the smallest effective sample size of the network's outputs at the training inputs, and how many
 trajectories diverged. R-hat above 1.05 or so means that the chains disagree and the reference is not one.
 
@@ -21,11 +22,11 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import vmap
 
-from methods import nuts
 from methods.base import Method, Paper
-from methods.networks import MLP
+from methods.maths.search_spaces import LogUniform
+from methods.mcmc import nuts
+from methods.networks.mlp import MLP
 from methods.problem import Problem, Sweep, Task
-from methods.spaces import LogUniform
 
 CHAINS = 4
 REHEARSED_DEPTH = 8  # of the one chain that tuning has

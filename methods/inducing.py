@@ -35,16 +35,16 @@ from torch import Tensor
 from torch.func import vmap
 from torch.nn.functional import logsigmoid, softplus
 
-from methods import annealing
-from methods.annealing import Annealing
 from methods.base import Method, Paper, Plan
-from methods.gradients import grad
-from methods.layers import Matrix
-from methods.networks import Network
-from methods.noise import Noise
-from methods.optim import Adam
+from methods.maths.gradients import grad
+from methods.maths.noise import Noise
+from methods.maths.search_spaces import LogUniform
+from methods.networks.layers import Matrix
+from methods.networks.mlp import Network
 from methods.problem import Problem, Task
-from methods.spaces import LogUniform
+from methods.training import annealing
+from methods.training.annealing import Annealing
+from methods.training.optim import Adam
 
 SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
 PAPER_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)

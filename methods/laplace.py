@@ -23,8 +23,8 @@ from torch.func import jacrev, jvp, vmap
 from methods.base import Paper
 from methods.map import MAP
 from methods.map import State as Trained
-from methods.networks import Network, features
-from methods.predictive import Predictive
+from methods.maths.predictive import Predictive
+from methods.networks.mlp import Network, features
 from methods.problem import Problem, Sweep, Task
 
 MAX_UNCERTAIN = 1000  # weights T: a stack of 150 takes 3 GB at T = 701 (measured), by T^2 6 GB at 1000

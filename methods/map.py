@@ -10,10 +10,10 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Method, Paper
-from methods.gradients import grad
-from methods.optim import Adam
+from methods.maths.gradients import grad
+from methods.maths.search_spaces import LogUniform
 from methods.problem import Problem, Task
-from methods.spaces import LogUniform
+from methods.training.optim import Adam
 
 
 class State(NamedTuple):

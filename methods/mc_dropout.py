@@ -21,13 +21,13 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Method, Paper
-from methods.gradients import grad
-from methods.layers import Layer, Matrix, Pieces
-from methods.noise import Noise
-from methods.optim import Adam
-from methods.predictive import Predictive
+from methods.maths.gradients import grad
+from methods.maths.noise import Noise
+from methods.maths.predictive import Predictive
+from methods.maths.search_spaces import LogUniform, OneOf
+from methods.networks.layers import Layer, Matrix, Pieces
 from methods.problem import Problem, Task
-from methods.spaces import LogUniform, OneOf
+from methods.training.optim import Adam
 
 
 class State(NamedTuple):

@@ -12,10 +12,11 @@ the KL in closed form. The variants differ in one of the two terms:
   convolution it is an approximation, though the usual one: a kernel makes an image's positions dependent, which are
   drawn as if they were not. Of layers that are no matrices the weights are sampled, once per minibatch;
 - `mfvi-mean`, `mfvi-mv`, `mfvi-eb` put eta times the collapsed divergence of a prior that is inferred along with the
-  weights (`methods.priors`) in the place of the KL. They are vi-mean, vi-mv and vi-eb of Wei and Khardon.
+  weights (`methods.maths.priors`) in the place of the KL. They are vi-mean, vi-mv and vi-eb of Wei and Khardon.
 
 On networks of images, which otherwise underfit, standard deviations start small and are capped, and the divergence is
-annealed (`methods.annealing`), all as "Sparse Uncertainty Representation in Deep Learning with Inducing Weights" does;
+annealed (`methods.training.annealing`), all as "Sparse Uncertainty Representation in Deep Learning with Inducing
+Weights" does;
 it does not say what its factorised Gaussian of weights is capped at, so the cap is that of its inducing weights.
 """
 
@@ -27,16 +28,16 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods import annealing
-from methods.annealing import Annealing
 from methods.base import Method, Paper, Plan
-from methods.gaussian import kl_diagonal
-from methods.gradients import grad
-from methods.layers import Layer, Matrix
-from methods.optim import Adam
-from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior
+from methods.maths.gaussian import kl_diagonal
+from methods.maths.gradients import grad
+from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior
+from methods.maths.search_spaces import LogUniform, OneOf
+from methods.networks.layers import Layer, Matrix
 from methods.problem import Batch, Problem, Task
-from methods.spaces import LogUniform, OneOf
+from methods.training import annealing
+from methods.training.annealing import Annealing
+from methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0
 IMAGE_INITIAL_SD, IMAGE_MAX_SD = 1e-3, 0.1
@@ -59,7 +60,7 @@ class MeanFieldVI(Method):
     Args:
         initial_log_sd: of every weight.
         max_sd: of every weight, or None; where an update leads to more, it ends there.
-        annealed: whether the divergence counts for nothing at first (`methods.annealing`).
+        annealed: whether the divergence counts for nothing at first (`methods.training.annealing`).
     """
 
     name = "mfvi"

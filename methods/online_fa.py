@@ -1,6 +1,7 @@
 """Online factor analysis of SGD iterates: SWAG's idea with every iterate in the covariance, and none of them stored.
 
-After `methods.sgd`'s burn-in, each iterate of its trajectory goes to an estimator of `methods.factor_analysis`, and
+After `methods.training.sgd`'s burn-in, each iterate of its trajectory goes to an estimator of
+`methods.maths.factor_analysis`, and
 the posterior is what that has fitted, N(c, F F^T + diag(psi)), at full scale (Brownlie 2022, chapter 4). SWAG is the
 special case F = D / sqrt(2 (K - 1)), psi = var / 2 (section 3.2 of the thesis).
 
@@ -31,11 +32,11 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods import sgd
 from methods.base import Method, Paper, Plan
-from methods.factor_analysis import WARM_UP, Averages, GradientAscent
-from methods.gaussian import LowRankNormal
+from methods.maths.factor_analysis import WARM_UP, Averages, GradientAscent
+from methods.maths.gaussian import LowRankNormal
 from methods.problem import Problem, Step, Task
+from methods.training import sgd
 
 RECENCY = 4  # iterate i of the burn-in has a weight of about i^(RECENCY - 1) in the running mean and variance
 MIN_SHARE = 1e-4  # of the mean variance: the weights of a dead unit hardly move, until it revives

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from methods.likelihoods import Likelihood
-from methods.networks import Network
-from methods.noise import Noise
-from methods.predictive import Predictive
+from methods.maths.likelihoods import Likelihood
+from methods.maths.noise import Noise
+from methods.maths.predictive import Predictive
+from methods.networks.mlp import Network
 
 
 @dataclass(frozen=True)

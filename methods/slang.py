@@ -25,11 +25,11 @@ from torch import Tensor
 from torch.func import vmap
 
 from methods.base import Method, Paper
-from methods.gaussian import LowRankPrecision
-from methods.gradients import grad
-from methods.optim import MOMENTUM
+from methods.maths.gaussian import LowRankPrecision
+from methods.maths.gradients import grad
+from methods.maths.search_spaces import LogUniform
 from methods.problem import Batch, Problem, Task
-from methods.spaces import LogUniform
+from methods.training.optim import MOMENTUM
 
 INITIAL_DIAGONAL = 1.0
 MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB for 500,000 weights, S = 4 and M = 128

@@ -1,6 +1,7 @@
 """SWA, SWAG-Diagonal and SWAG: the average of SGD iterates, and a Gaussian fitted to them.
 
-Of iterates theta_1 .. theta_T, collected once per epoch along the trajectory of `methods.sgd`, the running mean m_t,
+Of iterates theta_1 .. theta_T, collected once per epoch along the trajectory of `methods.training.sgd`, the running
+mean m_t,
 
     theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = (theta_t - m_t) of the last K
 
@@ -22,10 +23,10 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods import sgd
 from methods.base import Method, Paper, Plan
-from methods.gaussian import LowRankNormal
+from methods.maths.gaussian import LowRankNormal
 from methods.problem import Problem, Task
+from methods.training import sgd
 
 MIN_VARIANCE = 1e-30
 RANK = 20

@@ -41,13 +41,13 @@ from torch import Tensor
 from torch.func import vjp
 
 from methods.base import Method, Paper, Plan
-from methods.gaussian import kl_diagonal
-from methods.gradients import grad, grad_and_value
-from methods.networks import Network
-from methods.optim import Adam
-from methods.precision import Mixed
+from methods.maths.gaussian import kl_diagonal
+from methods.maths.gradients import grad, grad_and_value
+from methods.maths.search_spaces import LogUniform
+from methods.networks.mixed_precision import Mixed
+from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Task
-from methods.spaces import LogUniform
+from methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0  # relative to the prior's
 STEP = 0.015  # h |v|, in roots of the number format's precision and of E |theta|^2 under q

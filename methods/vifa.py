@@ -22,12 +22,12 @@ from torch import Tensor
 from torch.func import vmap
 
 from methods.base import Method, Paper, Plan
-from methods.gaussian import LowRankNormal
-from methods.gradients import grad
-from methods.networks import Network
-from methods.optim import SGD, Adam, clip_norm
+from methods.maths.gaussian import LowRankNormal
+from methods.maths.gradients import grad
+from methods.maths.search_spaces import LogUniform, OneOf
+from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Task
-from methods.spaces import LogUniform, OneOf
+from methods.training.optim import SGD, Adam, clip_norm
 
 MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
 FIRST_STAGE = 2 / 10  # of training

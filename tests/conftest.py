@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from methods import registry
+from methods.catalogue import registry
 
 torch.set_num_threads(1)
 

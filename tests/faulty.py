@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from methods.map import MAP
-from methods.predictive import Normals
+from methods.maths.predictive import Normals
 
 
 class Kill(MAP):

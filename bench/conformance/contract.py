@@ -9,8 +9,8 @@ import methods
 from bench.conformance.examined import N_SAMPLES, SEEDS, UPDATES, Examined, data_of, middle, on_every_task, require
 from bench.conformance.placement import stray
 from methods.base import Paper
+from methods.catalogue.registry import BUILT_IN
 from methods.problem import Task
-from methods.registry import BUILT_IN
 
 
 def declares_itself(examined: Examined) -> str:
@@ -34,11 +34,13 @@ def declares_itself(examined: Examined) -> str:
 
 
 def _has_a_card(name: str) -> None:
-    """A method of this project can be shown to people: its family is in `methods/cards.toml`; a stranger's need not."""
+    """A method of this project can be shown to people: its family is in `methods/catalogue/cards.toml`; a
+    stranger's need not.
+    """
     if name in BUILT_IN:
         card = methods.card(name)
         lacking = [part for part in ("family", "idea", "objective", "paper") if not getattr(card, part)]
-        require(not lacking, f"its card has no {', '.join(lacking)}; methods/cards.toml has a table per module")
+        require(not lacking, f"its card has no {', '.join(lacking)}; cards.toml has a table per module")
 
 
 @on_every_task

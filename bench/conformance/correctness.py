@@ -24,7 +24,7 @@ from bench.engine.replica import Fit
 from bench.engine.stack import Stack
 from bench.engine.timing import microseconds
 from bench.reference import conjugate
-from methods.predictive import Classes, Normals
+from methods.maths.predictive import Classes, Normals
 from methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60

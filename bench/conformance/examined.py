@@ -14,9 +14,9 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stack import Stack
 from methods.base import Method
-from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.networks import MLP
-from methods.predictive import Predictive
+from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from methods.maths.predictive import Predictive
+from methods.networks.mlp import MLP
 from methods.problem import Task
 
 N_ROWS, N_FEATURES, HIDDEN = 40, 3, (8,)

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit, Model, rows_of
 from methods.base import Method
-from methods.noise import Noise
+from methods.maths.noise import Noise
 from methods.problem import Step, Task
 
 ELSEWHERE = torch.device("meta")

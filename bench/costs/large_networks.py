@@ -25,10 +25,10 @@ from bench.environment.memory import peak_during
 from bench.experiment.tasks import image_network
 from bench.tuning.tuner import Centred
 from methods.base import Method
-from methods.likelihoods import Categorical
-from methods.noise import LiveNoise
-from methods.optim import OPTIMISERS
+from methods.maths.likelihoods import Categorical
+from methods.maths.noise import LiveNoise
 from methods.problem import Step, Task
+from methods.training.optim import OPTIMISERS
 
 IMAGE, N_CLASSES = (3, 32, 32), 10
 N_IMAGES, EPOCHS = 50_000, 10

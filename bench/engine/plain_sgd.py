@@ -8,8 +8,8 @@ from statistics import median
 import torch
 
 from bench.engine.replica import Data
-from methods.likelihoods import Likelihood
-from methods.networks import Network
+from methods.maths.likelihoods import Likelihood
+from methods.networks.mlp import Network
 
 WARM_UP, TIMED = 2, 5
 LEARNING_RATE, MOMENTUM = 1e-3, 0.9

@@ -13,9 +13,9 @@ from torch.utils._pytree import tree_leaves
 
 from datasets import Standardisation
 from methods.base import Method
-from methods.noise import Noise
-from methods.precision import Mixed
-from methods.predictive import Classes, Normals, Predictive
+from methods.maths.noise import Noise
+from methods.maths.predictive import Classes, Normals, Predictive
+from methods.networks.mixed_precision import Mixed
 from methods.problem import Batch, Problem, Step, Sweep, Task
 
 

@@ -19,8 +19,8 @@ from bench.engine.replica import Data, Fit, Model, Row, rows_of
 from bench.engine.seeds import seed_of
 from bench.engine.vectorise import row_of
 from methods.base import Method
-from methods.noise import LiveNoise
-from methods.predictive import Predictive
+from methods.maths.noise import LiveNoise
+from methods.maths.predictive import Predictive
 from methods.problem import Step, Task
 
 POINTS_AT_ONCE = 1000  # inputs that are predicted, or swept, together

@@ -23,8 +23,8 @@ from bench.engine.replica import Data, Fit, Model, rows_of
 from bench.engine.seeds import seed_of
 from bench.engine.vectorise import lockstep, one_by_one, row_of
 from methods.base import Method
-from methods.noise import Noise, NoiseGauge
-from methods.predictive import Predictive
+from methods.maths.noise import Noise, NoiseGauge
+from methods.maths.predictive import Predictive
 from methods.problem import Step, Task
 
 Execution = Literal["traced", "eager", "compiled"]

@@ -11,8 +11,8 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stack import Execution, Stack
 from methods.base import Method
-from methods.likelihoods import Gaussian
-from methods.networks import MLP
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
 from methods.problem import Task
 
 N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10

@@ -23,7 +23,7 @@ from bench.reference.problem import network_part
 from bench.reference.sampled import sampled
 from bench.schema import BANDS
 from datasets import Standardisation
-from methods.predictive import Normals, Predictive
+from methods.maths.predictive import Normals, Predictive
 
 TRUTH_SEED = 0  # not the run's: a truth is computed once
 

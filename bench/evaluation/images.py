@@ -22,9 +22,9 @@ from bench.metrics.prediction_table import predictions_table
 from bench.shifts import SHIFTS, Shift
 from datasets import Split
 from methods.base import Method
-from methods.precision import DTYPES, Mixed
-from methods.predictive import Classes
-from methods.resnets import body_from_torchvision
+from methods.maths.predictive import Classes
+from methods.networks.mixed_precision import DTYPES, Mixed
+from methods.networks.resnets import body_from_torchvision
 
 FAMILIES = {1: ("rotation", "translation"), 3: ("corruption",)}  # of shifts, by the images' channels
 SHIFT_SEED = 0  # not the run's: all methods and runs see the same images

@@ -15,7 +15,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.jobs import End
 from bench.metrics.prediction_table import predictions_table
 from datasets import Standardisation, folds
-from methods.predictive import Predictive
+from methods.maths.predictive import Predictive
 
 
 class PredictionPack(Pack):

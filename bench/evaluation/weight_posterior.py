@@ -22,7 +22,7 @@ from bench.reference.problem import Part, linear_part
 from bench.reference.sampled import sampled
 from bench.schema import POSTERIORS
 from datasets import Standardisation
-from methods.predictive import Classes, Predictive
+from methods.maths.predictive import Classes, Predictive
 
 SAMPLES = 10_000  # of the weights, where a method's moments are not known in closed form
 COMPARED = 100  # inputs at which predictions are compared

@@ -127,7 +127,7 @@ class Fidelity(Kind):
     """Cells in which a posterior is compared with the true one: of the weights, or of a network's function."""
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
-        from methods import nuts
+        from methods.mcmc import nuts
 
         source = datasets.entry(dataset)
         if source.model is None:

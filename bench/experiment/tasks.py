@@ -11,8 +11,8 @@ import methods
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from methods.base import Method
-from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
-from methods.networks import MLP, Network
+from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
+from methods.networks.mlp import MLP, Network
 from methods.problem import Task
 
 LARGE_IMAGE = 128  # pixels of height from which a ResNet's stem is that for ImageNet
@@ -39,7 +39,7 @@ def method_for(name: str, task: Task) -> Method:
 
 def image_network(name: str, image: tuple[int, int, int], n_outputs: int) -> Network:
     """The network that a protocol calls `name`, for images (channels, height, width)."""
-    from methods import convnets, resnets
+    from methods.networks import convnets, resnets
 
     makers = {
         "mlp": lambda: MLP(prod(image), (50,), n_outputs),

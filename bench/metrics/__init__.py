@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.metrics import calibration, classification, confidence, ood_detection, regression, selective, shifted
 from bench.metrics.pooling import Pooled, pool
-from methods.predictive import Classes, Predictive
+from methods.maths.predictive import Classes, Predictive
 
 __all__ = ["evaluate", "log_density", "nmll", "pool", "summaries", "tables"]
 

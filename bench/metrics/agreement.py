@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bench.metrics import regression
 from bench.metrics.pooling import pool
-from methods.predictive import Classes, Normals, Predictive
+from methods.maths.predictive import Classes, Normals, Predictive
 
 REACH = 5.0  # standard deviations beyond the outermost component that an integral over targets goes
 POINTS_PER_SD, MAX_POINTS = 20, 4001  # of that integral, by the trapezoid rule: the integrand has kinks

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bench.metrics import calibration
 from bench.metrics.pooling import Pooled
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 
 def log_density(predictive: Classes, y: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 ROUND_OFF = 1e-12  # a spread of the samples below this is that of floating point, not of the posterior
 CHUNK = 1 << 22  # numbers (32 MiB) that one part of the points may have

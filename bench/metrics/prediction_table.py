@@ -6,7 +6,7 @@ import torch
 
 from bench import metrics
 from bench.schema import predictions_schema
-from methods.predictive import Normals, Predictive
+from methods.maths.predictive import Normals, Predictive
 
 
 def predictions_table(

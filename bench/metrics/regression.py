@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from methods.predictive import Normals
+from methods.maths.predictive import Normals
 
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 

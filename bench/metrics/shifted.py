@@ -10,7 +10,7 @@ from bench.metrics import calibration, classification
 from bench.metrics.pooling import pool
 from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
 from bench.shifts import Shift
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 
 def scores(predictive: Classes, y: Tensor) -> dict[str, float]:

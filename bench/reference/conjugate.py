@@ -10,8 +10,8 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stack import Stack
 from methods.base import Method
-from methods.likelihoods import Gaussian
-from methods.networks import MLP
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
 from methods.problem import Task
 
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from datasets import Dataset, Source, Standardisation
-from methods.likelihoods import Bernoulli, Gaussian, Likelihood
-from methods.networks import MLP
-from methods.predictive import Predictive
+from methods.maths.likelihoods import Bernoulli, Gaussian, Likelihood
+from methods.maths.predictive import Predictive
+from methods.networks.mlp import MLP
 
 
 class Part(NamedTuple):

@@ -83,7 +83,7 @@ def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable
 
 def _run(part: Part, settings: Settings, seed: int, probes: np.ndarray, tell) -> tuple[np.ndarray, dict[str, float]]:
     """All draws (S, D), chain after chain, and what is known about them."""
-    from methods import nuts
+    from methods.mcmc import nuts
 
     found = nuts.sample(
         part.network,

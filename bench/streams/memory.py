@@ -68,7 +68,7 @@ def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
 
     from bench.environment.memory import peak_mib, reset_peak
     from bench.experiment.estimators import ESTIMATORS
-    from methods.noise import Noise
+    from methods.maths.noise import Noise
 
     torch.set_num_threads(1)
     algorithm, place = ESTIMATORS[name].load().algorithm, torch.device(device)

@@ -1,4 +1,4 @@
-"""Estimators that see every vector once and store none: the two of `methods.factor_analysis`, in lockstep."""
+"""Estimators that see every vector once and store none: the two of `methods.maths.factor_analysis`, in lockstep."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ from bench.engine.graph_capture import record
 from bench.engine.random_streams import TapeRecorder
 from bench.engine.seeds import seed_of
 from bench.streams.fitting import Fitting, Gaussian
-from methods.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
-from methods.noise import Noise
+from methods.maths.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
+from methods.maths.noise import Noise
 
 
 class Online(Fitting):

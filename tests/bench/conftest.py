@@ -5,7 +5,7 @@ import torch
 from sklearn.linear_model import SGDRegressor
 
 from methods.base import Method, Paper
-from methods.spaces import LogUniform
+from methods.maths.search_spaces import LogUniform
 
 
 class ForeignLibrary(Method):

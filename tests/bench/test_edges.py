@@ -13,7 +13,7 @@ from bench.edges import Place, app, places, position
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
 from methods.map import MAP
-from methods.spaces import WIDE
+from methods.maths.search_spaces import WIDE
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from leaderboards.formulas import ATTRIBUTES, ELEMENTS, formula
-from methods.cards import families
+from methods.catalogue.cards import families
 
 
 def test_a_fraction_is_a_fraction():

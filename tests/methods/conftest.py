@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from datasets import vision
-from methods.likelihoods import Gaussian
-from methods.networks import MLP
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
 from methods.problem import Batch, Problem
 
 

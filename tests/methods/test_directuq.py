@@ -12,12 +12,12 @@ from torch.nn.functional import softplus
 
 import methods
 from methods.directuq import DirectUQL2, DirectUQMean, DirectUQNaive, State
-from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.networks import MLP
-from methods.noise import Noise
-from methods.optim import SGD
-from methods.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
+from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from methods.maths.noise import Noise
+from methods.maths.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
+from methods.networks.mlp import MLP
 from methods.problem import Batch, Problem, Step, Task
+from methods.training.optim import SGD
 
 N_TRAIN, SIZE, MC_SAMPLES, ETA, LR = 12, 5, 3, 0.7, 0.05
 LIKELIHOODS = {

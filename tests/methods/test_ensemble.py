@@ -15,9 +15,9 @@ from bench.engine.stack import Stack
 from methods.base import Method
 from methods.deep_ensemble import DeepEnsemble
 from methods.ensemble import ensemble_of
-from methods.likelihoods import Gaussian
 from methods.map import MAP
-from methods.networks import MLP
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
 from methods.problem import Task
 from methods.vifa import VIFA, LinearVIFA
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from bench.reference.conjugate import correlated
-from methods import nuts
-from methods.convnets import ConvNet
 from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, REHEARSED_DEPTH, TRANSITIONS
-from methods.likelihoods import Bernoulli, Gaussian
-from methods.networks import MLP
-from methods.noise import Noise
+from methods.maths.likelihoods import Bernoulli, Gaussian
+from methods.maths.noise import Noise
+from methods.mcmc import nuts
+from methods.networks.convnets import ConvNet
+from methods.networks.mlp import MLP
 from methods.problem import Problem, Sweep, Task
 
 ONE = torch.tensor(1.0, dtype=torch.float64)

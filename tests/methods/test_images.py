@@ -8,9 +8,9 @@ import methods
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stack import Stack
-from methods.likelihoods import Categorical
+from methods.maths.likelihoods import Categorical
+from methods.networks.resnets import PreActResNet
 from methods.problem import Task
-from methods.resnets import PreActResNet
 
 N_CLASSES, N_ROWS = 3, 16
 WITHOUT = {"batch": {"slang", "slang-released", "laplace-full", "hmc"}, "filter-response": {"laplace-full", "hmc"}}
@@ -38,13 +38,13 @@ def fitted(name: str, task: Task) -> tuple[Stack, np.ndarray]:
 @pytest.mark.parametrize("norm", WITHOUT)
 def test_it_is_known_which_methods_cannot(norm):
     task = task_with(norm)
-    found = {name for name in methods.registry.BUILT_IN if methods.get(name).suited_to(task).excludes(task)}
+    found = {name for name in methods.catalogue.registry.BUILT_IN if methods.get(name).suited_to(task).excludes(task)}
     assert found == WITHOUT[norm]
 
 
 @pytest.mark.parametrize(
     ("name", "norm"),
-    [(name, "batch") for name in methods.registry.BUILT_IN if name not in WITHOUT["batch"]]
+    [(name, "batch") for name in methods.catalogue.registry.BUILT_IN if name not in WITHOUT["batch"]]
     + [(name, "filter-response") for name in ("slang", "inducing-ffg", "mfvi-local", "variational-laplace")],
 )
 @pytest.mark.parametrize("n_samples", [1, 6])

@@ -11,9 +11,7 @@ from torch.nn.functional import softplus
 
 from bench.reference.conjugate import orthogonal
 from methods import inducing
-from methods.annealing import Annealing
 from methods.base import Plan
-from methods.convnets import ConvNet
 from methods.inducing import (
     Inducing,
     InducingEnsemble,
@@ -25,13 +23,15 @@ from methods.inducing import (
     matheron,
     orthonormal,
 )
-from methods.layers import Matrix
-from methods.likelihoods import Categorical, Gaussian
-from methods.networks import MLP
-from methods.noise import Noise, NoiseGauge
-from methods.optim import SGD
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise, NoiseGauge
+from methods.networks.convnets import ConvNet
+from methods.networks.layers import Matrix
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet, ResNet, preresnet_20
 from methods.problem import Batch, Problem, Step, Task
-from methods.resnets import PreActResNet, ResNet, preresnet_20
+from methods.training.annealing import Annealing
+from methods.training.optim import SGD
 
 D_OUT, D_IN = 3, 4
 METHODS = [InducingFFG, InducingFCG, InducingEnsemble]

@@ -12,13 +12,13 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stack import Stack
 from bench.reference.conjugate import correlated
-from methods.convnets import ConvNet
 from methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
-from methods.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.networks import MLP
-from methods.noise import Noise
+from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from methods.maths.noise import Noise
+from methods.networks.convnets import ConvNet
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet, ResNet
 from methods.problem import Problem, Sweep, Task
-from methods.resnets import PreActResNet, ResNet
 
 METHODS = [LastLayerLaplace(), FullLaplace()]
 LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]

@@ -7,7 +7,7 @@ import bench.conformance
 import methods
 from bench.conformance import Finding
 from methods.__main__ import _use, app
-from methods.likelihoods import KINDS
+from methods.maths.likelihoods import KINDS
 
 
 def invoke(*arguments: str):

@@ -10,17 +10,17 @@ import torch
 from torch.special import ndtr
 
 from bench.reference.conjugate import correlated
-from methods.convnets import ConvNet
-from methods.layers import Matrix
-from methods.likelihoods import Categorical, Gaussian
 from methods.map import MAP
 from methods.map import State as MAPState
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise, NoiseGauge
 from methods.mc_dropout import MCDropout, State, expected_square
-from methods.networks import MLP
-from methods.noise import Noise, NoiseGauge
-from methods.optim import SGD
+from methods.networks.convnets import ConvNet
+from methods.networks.layers import Matrix
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet
 from methods.problem import Problem, Step, Task
-from methods.resnets import PreActResNet
+from methods.training.optim import SGD
 
 FIRST = Step(torch.tensor(1.0), None)
 ONE = torch.tensor(1.0, dtype=torch.float64)

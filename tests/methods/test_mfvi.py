@@ -9,8 +9,9 @@ from torch.func import grad, vmap
 import methods
 from bench.reference.conjugate import correlated, orthogonal
 from methods.base import Plan
-from methods.convnets import ConvNet
-from methods.likelihoods import Categorical, Gaussian
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise, NoiseGauge
+from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes
 from methods.mfvi import (
     LocalMeanFieldVI,
     MeanFieldVI,
@@ -19,12 +20,11 @@ from methods.mfvi import (
     MeanFieldVIMeanVariance,
     State,
 )
-from methods.networks import MLP
-from methods.noise import Noise, NoiseGauge
-from methods.optim import SGD
-from methods.priors import PENALTY_WEIGHTS, EmpiricalBayes
+from methods.networks.convnets import ConvNet
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet, preresnet_20
 from methods.problem import Batch, Problem, Step, Task
-from methods.resnets import PreActResNet, preresnet_20
+from methods.training.optim import SGD
 
 FIRST = Step(torch.tensor(1.0), None)
 

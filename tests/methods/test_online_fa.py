@@ -6,8 +6,8 @@ import torch
 
 from bench.reference.distances import relative_distance
 from methods.base import Plan
-from methods.factor_analysis import ExpectationMaximisation
-from methods.noise import Noise
+from methods.maths.factor_analysis import ExpectationMaximisation
+from methods.maths.noise import Noise
 from methods.online_fa import MIN_SHARE, OnlineEM, OnlineSGA
 from methods.problem import Batch, Step
 

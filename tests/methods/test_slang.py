@@ -10,13 +10,13 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stack import Stack
 from bench.reference.conjugate import orthogonal
-from methods.convnets import ConvNet
-from methods.gaussian import LowRankPrecision
-from methods.likelihoods import Categorical, Gaussian
-from methods.networks import MLP
-from methods.noise import Noise
+from methods.maths.gaussian import LowRankPrecision
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise
+from methods.networks.convnets import ConvNet
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet, ResNet, preresnet_20
 from methods.problem import Batch, Problem, Step, Task
-from methods.resnets import PreActResNet, ResNet, preresnet_20
 from methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from methods.base import Plan
-from methods.noise import Noise
+from methods.maths.noise import Noise
 from methods.problem import Batch, Step
 from methods.swag import RANK, SWA, SWAG, Collected, DiagonalSWAG
 

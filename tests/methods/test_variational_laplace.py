@@ -13,13 +13,13 @@ from torch.utils._pytree import tree_map
 
 from bench.reference.conjugate import correlated
 from methods.base import Plan
-from methods.likelihoods import Categorical, Gaussian
-from methods.networks import MLP
-from methods.noise import Noise
-from methods.optim import SGD
-from methods.precision import Mixed
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise
+from methods.networks.mixed_precision import Mixed
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet
 from methods.problem import Batch, Problem, Step, Task
-from methods.resnets import PreActResNet
+from methods.training.optim import SGD
 from methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
 
 N_TRAIN, Y_SCALE = 12, 3.0  # of the `problem` fixture

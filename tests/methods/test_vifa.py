@@ -11,12 +11,12 @@ from bench.reference.conjugate import correlated
 from bench.reference.distances import relative_distance
 from methods import vifa
 from methods.base import Plan
-from methods.likelihoods import Categorical, Gaussian
-from methods.networks import MLP
-from methods.noise import Noise
-from methods.optim import SGD, Adam, clip_norm
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise
+from methods.networks.mlp import MLP
+from methods.networks.resnets import preresnet_20
 from methods.problem import Batch, Step, Task
-from methods.resnets import preresnet_20
+from methods.training.optim import SGD, Adam, clip_norm
 from methods.vifa import MAX_GRADIENT_NORM, VIFA, LinearVIFA, State, posterior_of
 
 FIRST = Step(torch.tensor(1.0, dtype=torch.float64), None)

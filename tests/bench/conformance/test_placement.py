@@ -8,9 +8,9 @@ from bench.conformance.placement import stray
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data
 from methods.laplace import LastLayerLaplace
-from methods.likelihoods import Gaussian
 from methods.map import MAP
-from methods.networks import MLP
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
 from methods.problem import Task
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(2, (3,)))

@@ -10,11 +10,11 @@ from bench.costs import large_networks, published
 from bench.costs.large_networks import Scale, held
 from bench.tuning.tuner import Centred
 from methods.base import Method, Paper
-from methods.likelihoods import Categorical
-from methods.noise import NoiseGauge
-from methods.optim import Adam, Momentum
+from methods.maths.likelihoods import Categorical
+from methods.maths.noise import NoiseGauge
+from methods.networks.resnets import PreActResNet
 from methods.problem import Problem, Task
-from methods.resnets import PreActResNet
+from methods.training.optim import Adam, Momentum
 
 CPU = torch.device("cpu")
 

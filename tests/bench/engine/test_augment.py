@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bench.engine.augment import crops_and_flips
-from methods.noise import LiveNoise
+from methods.maths.noise import LiveNoise
 
 IMAGE = (3, 16, 24)
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from bench.engine import plain_sgd
 from bench.engine.replica import Data
-from methods.likelihoods import Categorical
-from methods.networks import MLP
+from methods.maths.likelihoods import Categorical
+from methods.networks.mlp import MLP
 
 
 def test_a_minibatch_costs_its_median_time_after_the_first_few(monkeypatch):

@@ -19,13 +19,13 @@ from bench.engine.seeds import seed_of
 from bench.engine.solo import Solo
 from datasets import Standardisation
 from methods.base import Method, Paper
-from methods.convnets import ConvNet
-from methods.likelihoods import Categorical
 from methods.map import MAP
-from methods.networks import MLP
-from methods.predictive import Classes
+from methods.maths.likelihoods import Categorical
+from methods.maths.predictive import Classes
+from methods.networks.convnets import ConvNet
+from methods.networks.mlp import MLP
+from methods.networks.resnets import PreActResNet
 from methods.problem import Task
-from methods.resnets import PreActResNet
 
 IMAGE = (2, 4, 4)
 TASK = Task("tiny", Categorical(3), ConvNet(IMAGE, channels=(3,), n_outputs=3))

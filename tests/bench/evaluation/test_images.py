@@ -15,7 +15,7 @@ from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
 from bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
 from datasets import File, Source, Split
-from methods.spaces import OneOf
+from methods.maths.search_spaces import OneOf
 
 TINY = Protocol(
     epochs=4, batch_size=8, trials=2, samples=4, validation_samples=2, network="cnn", schedule="cosine", max_shifted=5
@@ -155,7 +155,7 @@ def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp
 
 
 def test_a_network_that_diverges_is_told_as_such(tmp_path, known, monkeypatch):
-    monkeypatch.setattr("methods.spaces.IMAGES", {})
+    monkeypatch.setattr("methods.maths.search_spaces.IMAGES", {})
     monkeypatch.setattr("methods.map.MAP.search_space", lambda *_: {"lr": OneOf(1e30), "prior_precision": OneOf(1.0)})
     (outcome,) = outcomes(tmp_path, "map", sampler="centre")
     assert outcome.row["status"] == "diverged"

@@ -25,7 +25,7 @@ from bench.experiment.suites import SUITES
 from bench.schema import CELLS
 from datasets import registry, weights
 from datasets.images import aptos
-from methods.resnets import ResNet
+from methods.networks.resnets import ResNet
 
 N_IMAGES = 12
 PAPER = SUITES["retinopathy"].presets["paper"]

@@ -25,8 +25,8 @@ from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
 from bench.schema import CELLS, COSTS, METRICS
-from methods.predictive import Normals
-from methods.spaces import OneOf
+from methods.maths.predictive import Normals
+from methods.maths.search_spaces import OneOf
 
 REGRESSION = {
     *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),

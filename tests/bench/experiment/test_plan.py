@@ -378,13 +378,13 @@ def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, m
 
 
 def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
-    monkeypatch.setattr("methods.nuts.is_installed", lambda: False)
+    monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: False)
     names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
     here, missing = plan.runnable(request(suite="posterior"), names)
     assert here == names[:3]
     assert [one.dataset for one in missing] == names[3:]
     assert all("lockstep-bench[reference]" in one.remedy for one in missing)
-    monkeypatch.setattr("methods.nuts.is_installed", lambda: True)
+    monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: True)
     assert plan.runnable(request(suite="posterior"), names) == (names, [])
     assert plan.runnable(request(), ["yacht"]) == (["yacht"], [])
 

@@ -5,7 +5,7 @@ import torch
 from scipy.stats import norm
 
 from bench.metrics.agreement import compare, sd_ratio
-from methods.predictive import Classes, Normals
+from methods.maths.predictive import Classes, Normals
 
 
 def normals(*means: float, sd: float = 1.0) -> Normals:

@@ -11,7 +11,7 @@ from scipy.stats import entropy
 from bench import metrics
 from bench.metrics import pooling
 from bench.metrics.pooling import pool
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 CASES = [(1, 30, 2, 0), (4, 30, 2, 1), (1, 30, 5, 2), (7, 40, 5, 3)]  # S, n, C, seed
 

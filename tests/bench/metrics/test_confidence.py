@@ -7,7 +7,7 @@ import torch
 from bench.metrics.confidence import THRESHOLDS, counts, curves
 from bench.metrics.pooling import pool
 from bench.schema import CONFIDENCE
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 
 def test_points_count_that_exceed_a_threshold_and_not_those_that_equal_it():

@@ -24,7 +24,7 @@ from bench.schema import (
     SELECTIVE,
     TABLES,
 )
-from methods.predictive import Classes, Normals
+from methods.maths.predictive import Classes, Normals
 
 
 def normals(n: int) -> Normals:

@@ -8,7 +8,7 @@ from bench.metrics import evaluate
 from bench.metrics.ood_detection import SCORES, by_set, detection, fpr95, group_means
 from bench.metrics.pooling import pool
 from bench.schema import GROUP_OOD, OOD, OOD_SCORES
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 
 def scores(n: int, m: int, seed: int, decimals: int) -> tuple[np.ndarray, np.ndarray]:

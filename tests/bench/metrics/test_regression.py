@@ -13,7 +13,7 @@ from scipy.stats import norm
 from bench import metrics
 from bench.metrics.regression import INTERVALS, cdf, crps
 from bench.schema import REGRESSION
-from methods.predictive import Normals
+from methods.maths.predictive import Normals
 
 CASES = [(1, 1, 0), (1, 6, 1), (2, 6, 2), (7, 6, 3)]  # S, n, seed
 

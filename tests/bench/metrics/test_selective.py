@@ -8,7 +8,7 @@ import torch
 from bench.metrics.pooling import Pooled, pool
 from bench.metrics.selective import RETAINED, f1_scores, most_certain, selective
 from bench.schema import SELECTIVE
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 
 def random_case(n: int, n_classes: int, seed: int) -> tuple[Classes, torch.Tensor]:

@@ -9,7 +9,7 @@ from bench import metrics
 from bench.metrics.shifted import corrupted_means, elsewhere, scores, table
 from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
 from bench.shifts import SHIFTS as BY_NAME
-from methods.predictive import Classes
+from methods.maths.predictive import Classes
 
 Y = torch.arange(40) % 4
 

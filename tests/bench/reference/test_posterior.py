@@ -9,8 +9,8 @@ from bench.reference.posterior import exact, grid
 from bench.reference.problem import Part, linear_part, maximal_evidence
 from datasets import Dataset, Source, Split
 from datasets.records import Model
-from methods.likelihoods import Bernoulli, Gaussian
-from methods.networks import MLP
+from methods.maths.likelihoods import Bernoulli, Gaussian
+from methods.networks.mlp import MLP
 
 
 def regression(seed: int = 0, n_rows: int = 50, dim: int = 3) -> Part:

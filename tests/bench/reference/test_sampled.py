@@ -8,9 +8,9 @@ from bench.reference import sampled as module
 from bench.reference.posterior import grid
 from bench.reference.problem import Part
 from bench.reference.sampled import Refused, Settings, sampled
-from methods import nuts
-from methods.likelihoods import Bernoulli, Gaussian
-from methods.networks import MLP
+from methods.maths.likelihoods import Bernoulli, Gaussian
+from methods.mcmc import nuts
+from methods.networks.mlp import MLP
 
 
 def silent(fraction: float) -> None:

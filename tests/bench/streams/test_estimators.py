@@ -15,8 +15,8 @@ from bench.engine.seeds import seed_of
 from bench.experiment.estimators import ESTIMATORS, excludes, names
 from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_of
 from bench.streams.online import OnlineEM, OnlineSGA
-from methods.factor_analysis import WARM_UP, Averages
-from methods.noise import Noise
+from methods.maths.factor_analysis import WARM_UP, Averages
+from methods.maths.noise import Noise
 
 ROOT = Path(__file__).resolve().parents[3]
 B, T, D, K = 3, 300, 12, 2

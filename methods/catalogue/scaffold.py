@@ -1,0 +1,53 @@
+"""A new method as a package of its own, ready to be changed: what `python -m methods new NAME` writes."""
+
+import importlib.util
+import keyword
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from methods.catalogue import registry
+
+TEMPLATES = ("pyproject.toml", "my_method.py", "test_my_method.py")
+
+
+class Refused(ValueError):
+    """A name or a folder that a new method cannot have; the message says why."""
+
+
+def write(name: str, folder: Path) -> list[Path]:
+    """Write the package of a method called `name` to `folder`, which must not exist or be empty; returns its files."""
+    module = _module_of(name)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Refused(f"{folder} exists and is not an empty folder; name another with --into")
+    words = {
+        "my-method": name,
+        "my_method": module,
+        "MyMethod": "".join(part.capitalize() for part in module.split("_")),
+        "My method": module.replace("_", " ").capitalize(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for template in TEMPLATES:
+        path = folder / _replaced(template, words)
+        text = files("methods.catalogue").joinpath("templates", template).read_text(encoding="utf-8")
+        path.write_text(_replaced(text, words), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _module_of(name: str) -> str:
+    """The module of a method's name, which nothing else may have."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise Refused(f"a method cannot be called {name!r}; use words of lower-case letters and digits: my-method")
+    if name in (*registry.names(), "headline"):
+        raise Refused(f"there is a method {name!r} already")
+    module = name.replace("-", "_")
+    spec = importlib.util.find_spec(module)
+    if keyword.iskeyword(module) or (spec and spec.origin):  # a mere folder of that name has no origin
+        raise Refused(f"a method cannot be called {name!r}: Python has a word or a module {module!r} already")
+    return module
+
+
+def _replaced(text: str, words: dict[str, str]) -> str:
+    return re.sub("|".join(map(re.escape, words)), lambda found: words[found[0]], text)

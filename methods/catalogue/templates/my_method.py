@@ -1,0 +1,64 @@
+"""My method: variational inference with one standard deviation for all weights.
+
+q(theta) = N(mean, sd^2 I) minimises the negative ELBO
+
+    E_q[-log p(D | theta)] + KL(q || N(0, I / alpha)),
+
+the expectation by one reparameterised sample per minibatch, the KL in closed form.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from methods.base import Method, Paper
+from methods.maths.gaussian import kl_diagonal
+from methods.maths.gradients import grad
+from methods.maths.search_spaces import LogUniform
+from methods.training.optim import Adam
+
+INITIAL_LOG_SD = -3.0
+
+
+class State(NamedTuple):
+    """Attributes:
+    params: (D + 1,): the posterior mean and the logarithm of its standard deviation.
+    optim: of both.
+    """
+
+    params: Tensor
+    optim: Adam
+
+
+class MyMethod(Method):
+    """Isotropic VI with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
+
+    name = "my-method"
+    title = "My method"
+    paper = Paper("Me 2026", "A Title")
+
+    def search_space(self, task):
+        return {"lr": LogUniform(1e-3, 3e-2), "prior_precision": LogUniform(0.01, 10), **task.likelihood.search_space()}
+
+    def init(self, problem, hparams, noise):
+        mean = problem.initial_weights(noise)
+        params = torch.cat([mean, torch.full_like(mean[:1], INITIAL_LOG_SD)])
+        return State(params, Adam.init(params))
+
+    def update(self, problem, state, batch, hparams, noise, t):
+        unit = noise.normal(problem.dim)
+
+        def negative_elbo(params):
+            mean, log_sd = params[:-1], params[-1]
+            data = problem.n_train * problem.mean_nll(mean + log_sd.exp() * unit, batch, hparams)
+            return data + kl_diagonal(mean, log_sd.expand_as(mean), hparams.prior_precision)
+
+        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), hparams.lr, t)
+        return State(params, optim)
+
+    def finish(self, problem, state, hparams):
+        return state.params
+
+    def sample(self, problem, posterior, noise, n_samples):
+        return posterior[:-1] + posterior[-1].exp() * noise.normal(n_samples, problem.dim)

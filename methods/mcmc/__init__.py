@@ -1,0 +1,1 @@
+"""The reference sampler, NUTS, and its diagnostics. Imports `methods.networks` and `methods.maths`."""

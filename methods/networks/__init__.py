@@ -1,0 +1,1 @@
+"""Networks as functions of one flat weight vector, and the layers they are made of. Imports `methods.maths`."""

@@ -1,0 +1,1 @@
+"""Optimisers, annealing of the divergence, and SGD trajectories. Imports `methods.base` and below."""

@@ -1,0 +1,65 @@
+"""What methods are, for people, read without importing them."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import methods
+from methods.catalogue import cards, registry
+
+
+@pytest.mark.parametrize("name", registry.BUILT_IN)
+def test_a_card_says_what_the_method_says_and_is_complete(name):
+    card, method = methods.card(name), methods.get(name)
+    assert card.title == method.title
+    assert card.paper == f"{method.paper.authors}, {method.paper.title}"
+    assert card.family == registry.target(name).module.rpartition(".")[2]
+    assert card.family_title
+    assert card.idea.endswith(".")
+    assert card.objective
+    assert card.variant.endswith(".")
+
+
+def test_no_family_is_left_over():
+    modules = {target.partition(":")[0].rpartition(".")[2] for target in registry.BUILT_IN.values()}
+    estimators = {"batch-svd", "empirical", "empirical-window"}  # of streams; they are no methods
+    assert cards.families().keys() == modules | estimators
+
+
+def test_an_ensemble_and_an_unknown_name_have_cards_too():
+    assert methods.card("ensemble:swag").title == "Ensemble of SWAG"
+    assert methods.card("ensemble:swag").objective == methods.card("swag").objective
+    assert methods.card("no-such-method") == cards.Card("no-such-method", "no-such-method")
+
+
+def test_cards_need_no_torch():
+    code = "import methods, sys; methods.card('vifa'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        (
+            'class Base:\n    paper = Paper("Me 2026", "A title")\n\n'
+            'class Theirs(Base):\n    "One thing. Another."\n    name, title = "x", "X!"\n    objective = r"\\alpha"\n',
+            ("X!", "Me 2026, A title", r"\alpha", "One thing."),
+        ),
+        ("class Theirs:\n    title = compute()\n", ("theirs", "", "", "")),
+        ("class Theirs(Theirs): pass\n", ("theirs", "", "", "")),
+        ("this is no Python", ("theirs", "", "", "")),
+    ],
+)
+def test_a_strangers_method_has_a_card_of_what_can_be_read(monkeypatch, tmp_path, source, wanted):
+    (tmp_path / "foreign_card.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("theirs", "foreign_card:Theirs", group)])
+    registry._targets.cache_clear()
+    try:
+        card = methods.card("theirs")
+    finally:
+        registry._targets.cache_clear()
+    assert (card.title, card.paper, card.objective, card.variant) == wanted
+    assert "foreign_card" not in sys.modules

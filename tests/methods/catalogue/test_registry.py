@@ -1,0 +1,77 @@
+"""The registry: ours, a stranger's, and broken ones."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import methods
+from methods.catalogue import registry
+
+
+@pytest.fixture
+def foreign(monkeypatch, tmp_path):
+    """Registers entry points of modules written on the spot."""
+
+    def register(**modules: str):
+        for name, source in modules.items():
+            (tmp_path / f"foreign_{name}.py").write_text(source)
+        points = [EntryPoint(name, f"foreign_{name}:Theirs", registry.GROUP) for name in modules]
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(registry, "entry_points", lambda group: points)
+        registry._targets.cache_clear()
+
+    yield register
+    registry._targets.cache_clear()
+
+
+def test_every_built_in_method_loads_and_describes_itself():
+    assert set(registry.BUILT_IN) <= set(methods.names())
+    for name in registry.BUILT_IN:
+        assert methods.get(name).name == name
+        assert methods.describe(name)
+
+
+def test_the_headline_has_one_method_of_each_idea():
+    assert set(methods.headline()) <= set(methods.names())
+    assert len({methods.get(name).paper for name in methods.headline()}) == len(methods.headline())
+
+
+def test_a_misspelt_name_gets_a_suggestion():
+    with pytest.raises(methods.UnknownMethod, match=r"'viifa' is unknown; did you mean 'vifa'\?"):
+        methods.get("viifa")
+
+
+def test_listing_imports_no_torch():
+    code = "import sys, methods; [methods.describe(n) for n in methods.names()]; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_strangers_method_is_found_without_being_imported(foreign):
+    source = '"""Mine: a method."""\nfrom methods.map import MAP\nclass Theirs(MAP):\n    name = "mine"\n'
+    foreign(mine=source)
+    assert methods.names()[-1] == "mine"
+    assert methods.describe("mine") == "Mine: a method."
+    assert "foreign_mine" not in sys.modules
+    assert methods.get("mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        ("class Other: pass", "has no attribute 'Theirs'"),
+        ("from methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'", "calls itself 'else'"),
+        ("import sys\nsys.exit('usage: script')", "SystemExit: usage: script"),
+        ("class Theirs:\n    name = 'bad'", "is of the class Theirs, which is no methods.base.Method"),
+        ("def Theirs(): pass", "is of the class NoneType"),
+        ("def broken(:", "SyntaxError"),
+    ],
+)
+def test_a_broken_method_is_named_with_its_reason(foreign, source, complaint):
+    foreign(bad=source)
+    sys.modules.pop("foreign_bad", None)
+    with pytest.raises(methods.BrokenMethod, match=complaint):
+        methods.get("bad")
+    assert complaint in methods.problem_with("bad")

@@ -8,17 +8,17 @@
 A package adds a set by an entry point of the group `lockstep_bench.datasets` that names a `datasets.Source`.
 """
 
-from datasets.download import fetch
-from datasets.elsewhere import matched_labels, ood_images, partner, partner_images
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
-from datasets.places import data_dir
+from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
 from datasets.records import Dataset, File, Source, Split
 from datasets.registry import entry, names, problems, published
 from datasets.splits import fixed_splits, folds, held_out_splits
 from datasets.standardise import Standardisation
-from datasets.store import Availability, availability
+from datasets.storage.download import fetch
+from datasets.storage.places import data_dir
+from datasets.storage.store import Availability, availability
 
 __all__ = [
     "Availability",

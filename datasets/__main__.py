@@ -8,7 +8,7 @@ import typer
 
 import datasets
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
-from datasets.weights import WEIGHTS
+from datasets.images.weights import WEIGHTS
 
 app = typer.Typer(
     help="The benchmark's data sets: which there are, getting them, checking them.",

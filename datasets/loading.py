@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from datasets import places, store, weights
 from datasets.errors import BrokenDataset, Fault
+from datasets.images import weights
 from datasets.records import Dataset, Source
 from datasets.registry import entry, published
+from datasets.storage import places, store
 
 if TYPE_CHECKING:
     from torch import Tensor

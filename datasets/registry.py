@@ -9,20 +9,12 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` wh
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from datasets import (
-    diabetes,
-    factor_models,
-    images,
-    posteriors,
-    sgd_streams,
-    sklearn_classification,
-    toy,
-    uci,
-    uci_classification,
-)
+from datasets import images
 from datasets.errors import BrokenDataset, UnknownDataset
+from datasets.images.weights import WEIGHTS, Weights
 from datasets.records import Source
-from datasets.weights import WEIGHTS, Weights
+from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
+from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification
 
 GROUP = "lockstep_bench.datasets"
 

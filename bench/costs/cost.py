@@ -11,7 +11,7 @@ from math import ceil
 import datasets
 from bench.costs.packing import Need
 from bench.experiment.cells import Cell
-from datasets.streams import StreamSource
+from datasets.synthetic.streams import StreamSource
 
 
 @dataclass(frozen=True)

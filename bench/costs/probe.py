@@ -26,7 +26,7 @@ from bench.experiment.jobs import Job
 from bench.experiment.progress import Tell
 from bench.experiment.suites import SUITES
 from bench.tuning.tuner import Centred
-from datasets.streams import StreamSource
+from datasets.synthetic.streams import StreamSource
 
 SMALL, LARGE = 4, 24  # rows of the two stacks
 UPDATES, UPDATES_OF_LARGE_NETWORKS = 10, 3

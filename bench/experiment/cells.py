@@ -7,7 +7,7 @@ import datasets
 from bench.engine.seeds import seed_of
 from bench.experiment.protocol import Protocol
 from bench.schema import cell_key
-from datasets.streams import StreamSource
+from datasets.synthetic.streams import StreamSource
 
 STREAM_DIM_OF_OVERHEAD = 275  # of a vector whose arithmetic takes as long as what every vector takes besides
 

@@ -4,9 +4,9 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 import datasets
-from datasets.factor_models import FactorModels
-from datasets.sgd_streams import SGDIterates
-from datasets.streams import StreamSource
+from datasets.synthetic.factor_models import FactorModels
+from datasets.synthetic.sgd_streams import SGDIterates
+from datasets.synthetic.streams import StreamSource
 
 ANY = (FactorModels, SGDIterates)
 

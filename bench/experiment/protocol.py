@@ -122,7 +122,7 @@ class Protocol:
 
     @property
     def weights(self) -> str | None:
-        """What `datasets.weights` calls the weights that networks start from; None for random ones."""
+        """What `datasets.images.weights` calls the weights that networks start from; None for random ones."""
         return None if self.start == "random" else f"{self.network}-{self.start}"
 
     @cached_property

@@ -12,10 +12,10 @@ from bench.engine.seeds import seed_of
 from bench.reference.conjugate import LinearProblem
 from bench.reference.distances import Target
 from datasets import Dataset
-from datasets.factor_models import FactorModels
 from datasets.records import Split
-from datasets.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
-from datasets.streams import StreamSource
+from datasets.synthetic.factor_models import FactorModels
+from datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
+from datasets.synthetic.streams import StreamSource
 
 BLOCK = 1000  # vectors drawn at once; how a generator's output is cut into calls changes the numbers
 BATCH_SIZE = 100  # of the thesis's SGD (section 4.4.2.1), as are the next two

@@ -6,8 +6,8 @@ import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
+from datasets.images.vision import torchvision
 from datasets.records import Contents, File, Source, Split
-from datasets.vision import torchvision
 
 IMAGE = (3, 32, 32)
 URL = "https://www.cs.toronto.edu/~kriz/"

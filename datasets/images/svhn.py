@@ -4,8 +4,8 @@ import numpy as np
 
 from datasets.images.ood import outside
 from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
+from datasets.images.vision import torchvision
 from datasets.records import Contents, File, Source, Split
-from datasets.vision import torchvision
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import datasets
-from datasets import factor_models, images, posteriors, sgd_streams
+from datasets import images
+from datasets.synthetic import factor_models, posteriors, sgd_streams
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
@@ -95,7 +96,7 @@ def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
         ("", "cannot be imported: AttributeError"),
         ("SOURCE = {}", "is a dict, not a datasets.Source"),
-        ("from datasets.diabetes import SOURCE", "calls itself 'diabetes'"),
+        ("from datasets.tabular.diabetes import SOURCE", "calls itself 'diabetes'"),
         (
             "import dataclasses, datasets\n"
             "SOURCE = dataclasses.replace(datasets.entry('diabetes'), name='mine', task='classification')",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from datasets import vision
+from datasets.images import vision
 from methods.maths.likelihoods import Gaussian
 from methods.networks.mlp import MLP
 from methods.problem import Batch, Problem

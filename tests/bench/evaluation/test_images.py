@@ -145,8 +145,8 @@ def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp
     x, y = squares()
     other = source("other", lambda contents: (x, (y + 2) % 3, SPLITS))  # the same squares by other numbers
     monkeypatch.setitem(known, "other", other)
-    monkeypatch.setattr("datasets.elsewhere.PARTNERS", {"squares": "other"})
-    monkeypatch.setattr("datasets.elsewhere.CLASSES", {"squares": ("a", "b", "c"), "other": ("b", "c", "a")})
+    monkeypatch.setattr("datasets.out_of_distribution.PARTNERS", {"squares": "other"})
+    monkeypatch.setattr("datasets.out_of_distribution.CLASSES", {"squares": ("a", "b", "c"), "other": ("b", "c", "a")})
     (outcome,) = outcomes(tmp_path, "map", epochs=40, max_test=20)
     assert outcome.row["status"] == "ok", outcome.row["error"]
     assert ELSEWHERE.keys() <= outcome.row.keys()

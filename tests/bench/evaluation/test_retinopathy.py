@@ -23,8 +23,8 @@ from bench.experiment.progress import Tell
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.schema import CELLS
-from datasets import registry, weights
-from datasets.images import aptos
+from datasets import registry
+from datasets.images import aptos, weights
 from methods.networks.resnets import ResNet
 
 N_IMAGES = 12

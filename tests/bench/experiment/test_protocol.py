@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.experiment.protocol import Protocol
-from datasets.weights import WEIGHTS
+from datasets.images.weights import WEIGHTS
 
 DIFFERENT = {
     "epochs": 121,

@@ -39,7 +39,7 @@ def fitted(cls, stream, seeds=SEEDS, cuts=()):
 
 
 def test_names_are_known_without_importing_anything_heavy():
-    code = "import sys; from bench.streams import estimators; print(*estimators.names()); print(*sys.modules)"
+    code = "import sys; from bench.experiment import estimators; print(*estimators.names()); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     found, modules = done.stdout.splitlines()
     assert found.split() == list(names())

@@ -10,7 +10,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 import datasets
 from bench.streams.sources import SGDStream, stream_of
-from datasets.sgd_streams import N_TRAIN
+from datasets.synthetic.sgd_streams import N_TRAIN
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.1"
 

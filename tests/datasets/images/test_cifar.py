@@ -8,7 +8,7 @@ import pytest
 
 import datasets
 from datasets.images import cifar
-from datasets.vision import torchvision
+from datasets.images.vision import torchvision
 
 IMAGE = (3, 32, 32)
 

@@ -8,7 +8,7 @@ import pytest
 
 import datasets
 from datasets.images.idx import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
-from datasets.vision import torchvision
+from datasets.images.vision import torchvision
 
 DATA = os.environ.get("BENCH_DATA_DIR")
 SIZES = {"n_rows": 26}

@@ -6,7 +6,7 @@ import numpy as np
 
 import datasets
 from datasets.images import stl10
-from datasets.vision import torchvision
+from datasets.images.vision import torchvision
 
 
 def test_stl10(tmp_path, small, pictures, monkeypatch, assert_loaded):

@@ -8,7 +8,7 @@ from scipy.io import savemat
 
 import datasets
 from datasets.images import svhn
-from datasets.vision import torchvision
+from datasets.images.vision import torchvision
 
 
 def mat(images, digits):

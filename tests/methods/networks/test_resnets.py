@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.func import vmap
 
-from datasets import weights
+from datasets.images import weights
 from methods.maths.likelihoods import Bernoulli
 from methods.maths.noise import Noise, NoiseGauge
 from methods.networks.mlp import features

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import posteriors, toy
+from datasets.synthetic import posteriors, toy
 
 SYNTHETIC = ("synthetic-linear-2d", "synthetic-logistic-2d")
 

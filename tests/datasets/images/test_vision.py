@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from datasets import vision
+from datasets.images import vision
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -21,7 +21,8 @@ def imported(tmp_path):
         (package / "__init__.py").write_text(code)
         (package / "part.py").write_text("")
         script = (
-            f"import sys\nsys.path[:0] = {[str(tmp_path), str(ROOT)]}\nfrom datasets.vision import torchvision\n{asked}"
+            f"import sys\nsys.path[:0] = {[str(tmp_path), str(ROOT)]}\n"
+            f"from datasets.images.vision import torchvision\n{asked}"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

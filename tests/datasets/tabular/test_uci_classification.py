@@ -14,7 +14,7 @@ from scipy.sparse import csc_matrix
 import datasets
 from datasets import Standardisation
 from datasets.records import digest
-from datasets.uci_classification import read_mat, read_usps3v5
+from datasets.tabular.uci_classification import read_mat, read_usps3v5
 
 NAMES = ("australian", "breast-cancer", "a1a", "usps3v5")
 SHAPES = {"australian": (690, 14), "breast-cancer": (683, 10), "a1a": (1605, 123), "usps3v5": (1540, 256)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import datasets
-from datasets import elsewhere
+from datasets import out_of_distribution
 
 STL10 = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -36,7 +36,9 @@ def test_classes_that_nobody_matched_are_refused():
 def test_a_partners_test_images_come_in_this_sets_shape_and_numbers(monkeypatch):
     x, y = np.repeat(np.arange(6, dtype=np.uint8)[:, None], 3 * 96 * 96, axis=1), np.array([7.0, 1, 2, 0, 7, 9])
     splits = (datasets.Split([0, 1], [2, 3, 4, 5]),)
-    monkeypatch.setattr(elsewhere, "load", lambda name, _: datasets.Dataset(name, x, y, splits, image=(3, 96, 96)))
+    monkeypatch.setattr(
+        out_of_distribution, "load", lambda name, _: datasets.Dataset(name, x, y, splits, image=(3, 96, 96))
+    )
     assert datasets.partner("cifar10-jpeg") == "stl10"
     pixels, labels = datasets.partner_images("cifar10-jpeg")
     assert [CIFAR10[int(label)] for label in labels] == ["automobile", "airplane", "truck"]
@@ -56,8 +58,10 @@ def loaded(monkeypatch):
     def loaded(splits):
         source = dataclasses.replace(datasets.entry("fashion-mnist"), image=(1, 2, 2), n_features=4)
         x = np.array([[0, 0, 0, 0], [9, 9, 9, 9]], np.uint8)
-        monkeypatch.setattr(elsewhere, "entry", lambda name: source)
-        monkeypatch.setattr(elsewhere, "load", lambda *_: datasets.Dataset("odd", x, [0, 1], splits, image=(1, 2, 2)))
+        monkeypatch.setattr(out_of_distribution, "entry", lambda name: source)
+        monkeypatch.setattr(
+            out_of_distribution, "load", lambda *_: datasets.Dataset("odd", x, [0, 1], splits, image=(1, 2, 2))
+        )
 
     return loaded
 

@@ -11,8 +11,8 @@ import torch
 from typer.testing import CliRunner
 
 import datasets
-from datasets import weights
 from datasets.__main__ import app
+from datasets.images import weights
 
 NAME = "resnet18-imagenet"
 STATE = {"conv.weight": torch.arange(6.0).reshape(2, 3), "conv.bias": torch.ones(2)}

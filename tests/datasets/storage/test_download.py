@@ -19,7 +19,7 @@ import pytest
 import requests
 
 import datasets
-from datasets import download
+from datasets.storage import download
 
 DATA = "UCI_Datasets/tiny/data/data.txt"
 

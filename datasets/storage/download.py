@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from datasets import places, store
 from datasets.errors import Unavailable, Unreachable
 from datasets.records import File, Source
 from datasets.registry import published
-from datasets.unpack import Refused, limit, unpack
+from datasets.storage import places, store
+from datasets.storage.unpack import Refused, limit, unpack
 
 CONNECT_TIMEOUT_SECONDS = 4  # per address of the host, so a dropped route costs a few times this
 READ_TIMEOUT_SECONDS = 30
@@ -32,7 +32,7 @@ def fetch(
 ) -> tuple[Path, ...]:
     """Download the files of `name` that are missing or damaged; valid ones are left alone.
 
-    name: of a data set, or of trained weights (`datasets.weights`).
+    name: of a data set, or of trained weights (`datasets.images.weights`).
     data_dir: see `datasets.data_dir`.
     progress: show a bar on stderr.
     base_url: a mirror to use instead of the source's own address; https, or http on this machine.

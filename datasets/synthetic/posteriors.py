@@ -10,9 +10,9 @@ from functools import cache, partial
 
 import numpy as np
 
-from datasets import uci, uci_classification
 from datasets.records import Model, Reader, Source, Split
 from datasets.splits import fixed_splits
+from datasets.tabular import uci, uci_classification
 
 SUITE = "posterior"
 N_DRAWS = 10  # seeds of the thesis and of the VIFA paper

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from datasets.records import Split
-from datasets.streams import StreamSource
+from datasets.synthetic.streams import StreamSource
 
 PRIOR_PRECISION = 0.01  # alpha
 NOISE_PRECISION = 0.1  # beta

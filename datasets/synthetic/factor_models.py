@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from datasets.records import Dataset, Split
-from datasets.streams import StreamSource
+from datasets.synthetic.streams import StreamSource
 
 N_MODELS = 10
 N_FACTORS = 10

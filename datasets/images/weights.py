@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Weights:
-    """One published file of weights; what `datasets.store` and `datasets.download` ask of a `Source`, it has too.
+    """One published file of weights; what `datasets.storage.store` and `datasets.storage.download` ask of a
+    `Source`, it has too.
 
     Attributes:
         name: key in `WEIGHTS`: the network's and the training data's.

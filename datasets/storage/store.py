@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from datasets import places
 from datasets.errors import BrokenDataset, Fault, Unavailable
 from datasets.records import Contents, File, Source
 from datasets.registry import published
+from datasets.storage import places
 
 
 class OnDisk(Contents):
@@ -46,7 +46,7 @@ class Availability(NamedTuple):
 def availability(name: str, data_dir: str | os.PathLike | None = None, deep: bool = False) -> Availability:
     """Whether `name` can be loaded from the data folder.
 
-    name: of a data set, or of trained weights (`datasets.weights`).
+    name: of a data set, or of trained weights (`datasets.images.weights`).
     deep: compare the digest of every file; otherwise only existence and size, which takes milliseconds.
 
     Raises `UnknownDataset` for a name nobody registered.

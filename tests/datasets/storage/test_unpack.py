@@ -7,8 +7,8 @@ import tarfile
 
 import pytest
 
-from datasets import unpack
 from datasets.records import File
+from datasets.storage import unpack
 
 BODY = b"seven and eight"
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import kstest
 
 import datasets
-from datasets.factor_models import SOURCES, draw
 from datasets.records import digest
+from datasets.synthetic.factor_models import SOURCES, draw
 
 DIM, K = 100, 10
 SHA256 = {

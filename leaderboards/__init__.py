@@ -23,13 +23,14 @@ __all__ = ["build", "export"]
 def build(results: Folders, html: Path | str) -> Path:
     """Write the site of one or several results folders to the folder `html` and return the path of its index.html.
 
-    Several folders are read as if one run had filled them; `leaderboards.fingerprints` tells which row is used where
+    Several folders are read as if one run had filled them; `leaderboards.data.fingerprints` tells which row is used
+    where
     they disagree. A folder in which nothing has finished yet gives a page that says so.
     """
     import pandas as pd
 
-    from leaderboards.pages import write_site
-    from leaderboards.results import read_results
+    from leaderboards.data.results import read_results
+    from leaderboards.site.pages import write_site
 
     # Pages ask for text one value at a time, which is faster from Python's own strings than from Arrow's.
     with pd.option_context("mode.string_storage", "python"):
@@ -37,9 +38,9 @@ def build(results: Folders, html: Path | str) -> Path:
 
 
 def export(results: Folders) -> pd.DataFrame:
-    """The summary of one or several results folders, with the columns of `leaderboards.tidy.COLUMNS`."""
-    from leaderboards.results import read_results
-    from leaderboards.tidy import tidy
+    """The summary of one or several results folders, with the columns of `leaderboards.tables.tidy.COLUMNS`."""
+    from leaderboards.data.results import read_results
+    from leaderboards.tables.tidy import tidy
 
     return tidy(read_results(*_paths(results)).cells)
 

@@ -13,7 +13,7 @@ import leaderboards
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leaderboards.results import Results
+    from leaderboards.data.results import Results
 
 app = typer.Typer(
     help="Leaderboards from results folders: a site, a table for a paper or a program, a comparison of two runs.",
@@ -85,8 +85,8 @@ def export(
     """
     if format is Format.PARQUET and to is None and sys.stdout.isatty():
         _leave("Parquet is binary and would garble the terminal; say --to FILE, or pipe it into a program")
-    from leaderboards.selection import NotThere, select, select_metrics
-    from leaderboards.summary import with_labelled_presets
+    from leaderboards.stats.summary import with_labelled_presets
+    from leaderboards.tables.selection import NotThere, select, select_metrics
 
     try:
         cells = with_labelled_presets(_read(results).cells)
@@ -150,7 +150,7 @@ def serve(
     """Show a leaderboard in this machine's browsers, and nobody else's, until Ctrl-C."""
     import tempfile
 
-    from leaderboards.serving import server
+    from leaderboards.site.serving import server
 
     with tempfile.TemporaryDirectory() as built:
         if len(folders) == 1 and (folders[0] / "index.html").is_file():
@@ -189,8 +189,8 @@ def compare(
     """
     from rich.console import Console
 
-    from leaderboards import comparison, comparison_text
-    from leaderboards.selection import NotThere, select_metrics
+    from leaderboards.comparison import comparison, report
+    from leaderboards.tables.selection import NotThere, select_metrics
 
     cells = [_read([folder]).cells for folder in (old, new)]
     try:
@@ -200,9 +200,9 @@ def compare(
         _leave(str(error))
     found = comparison.compare(*cells, metrics=_listed(metric) or comparison.DEFAULT)
     if format is Report.JSON:
-        typer.echo(comparison_text.as_json(found))
+        typer.echo(report.as_json(found))
     else:
-        comparison_text.show(found, Console())
+        report.show(found, Console())
     if not found.comparable:
         _leave(f"'{old}' and '{new}' have nothing in common that could be compared")
     changed = exact and (found.moves["verdict"] != "same").any()
@@ -213,8 +213,8 @@ def _read(folders: list[Path]) -> "Results":
     """What the folders hold; what was left out of them is said on standard error."""
     for folder in folders:
         _require_results(folder)
-    from leaderboards.mixtures import mixtures
-    from leaderboards.results import cell_files, read_results
+    from leaderboards.data.results import cell_files, read_results
+    from leaderboards.wording.mixtures import mixtures
 
     if not any(map(cell_files, folders)):
         empty = " and ".join(f"'{folder}'" for folder in folders)
@@ -233,7 +233,7 @@ def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes
 
         write = latex if format is Format.LATEX else markdown
         return write(tables(cells, metrics)).encode()
-    from leaderboards.tidy import tidy
+    from leaderboards.tables.tidy import tidy
 
     table = tidy(cells)
     table = table[table["metric"].isin(metrics)] if metrics else table

@@ -6,11 +6,11 @@ Everything follows from the results alone: publishing the same results again giv
 import tempfile
 from pathlib import Path
 
+from leaderboards.data.results import Results
 from leaderboards.publishing.branch import Commit, commit_folder, publishable
 from leaderboards.publishing.contents import Contents, write_contents
 from leaderboards.publishing.folder import replace_folder
 from leaderboards.publishing.refusal import Refused
-from leaderboards.results import Results
 
 __all__ = ["Commit", "Contents", "Refused", "publish_to_branch", "publish_to_folder"]
 

@@ -5,7 +5,7 @@
     FOLDER/unavailable.json
 
 Such a folder is a results folder like that of a run, without what is kept beside a cell (predictions, curves, studies):
-`leaderboards.results.read_results` reads both, so that published results can be put beside one's own.
+`leaderboards.data.results.read_results` reads both, so that published results can be put beside one's own.
 """
 
 import json
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.schema import CELLS, TIMINGS
-from leaderboards.results import Unavailable
+from leaderboards.data.results import Unavailable
 
 ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed", "finished_at"]
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from leaderboards.pages import write_site
+from leaderboards.data.results import Results
 from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
 from leaderboards.publishing.refusal import Refused
-from leaderboards.ran import cells_in_words, provenance
-from leaderboards.results import Results
+from leaderboards.site.pages import write_site
+from leaderboards.wording.ran import cells_in_words, provenance
 
 README = """\
 # A leaderboard of approximate Bayesian inference

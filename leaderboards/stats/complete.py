@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from leaderboards.formats import counted
 from leaderboards.stats.paired import Paired, blocks
+from leaderboards.wording.formats import counted
 
 
 class Ground(NamedTuple):

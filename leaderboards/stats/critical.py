@@ -9,7 +9,7 @@ from scipy import stats
 
 from leaderboards.metrics import badness
 from leaderboards.stats.paired import Paired, blocks
-from leaderboards.ties import ALPHA
+from leaderboards.stats.ties import ALPHA
 
 FEWEST_METHODS, FEWEST_DATASETS = 2, 3
 

@@ -4,7 +4,8 @@ On a data set a method's loss is that of its mean over the splits considered (lo
 negative, or the distance from its nominal value). Methods that have a value on all those splits are ranked by it, equal
 ones sharing the mean of their places. The others, and those that were never tried there, share the last places.
 
-Tie groups: the best of all, with those that the paired tests of `leaderboards.ties` cannot tell from it; then the best
+Tie groups: the best of all, with those that the paired tests of `leaderboards.stats.ties` cannot tell from it; then
+the best
 of the rest with its own, and so on. Methods of a group share the mean of their places (`shared_rank`). Where there are
 too few splits to test, each is a group of its own unless equal.
 """
@@ -17,7 +18,7 @@ from leaderboards.metrics import badness, loss
 from leaderboards.stats.behind import behind_the_best
 from leaderboards.stats.paired import Paired, blocks
 from leaderboards.stats.resampling import enough, interval, resampled_losses, resampled_over_datasets
-from leaderboards.ties import tied_with_best
+from leaderboards.stats.ties import tied_with_best
 
 RANKS = ["dataset", "method", "mean", "n", "n_lacking", "rank", "group", "shared_rank", "standing"]
 MEAN_RANKS = [

@@ -3,8 +3,8 @@
 import re
 from math import isinf, isnan
 
-from leaderboards.formats import MOST_DIGITS, visible
 from leaderboards.tables.layout import Entry, Table
+from leaderboards.wording.formats import MOST_DIGITS, visible
 
 SPECIAL = str.maketrans(
     {

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.boards import TESTS
-from leaderboards.formats import counted, decimals_for
 from leaderboards.metrics import lead, metric
-from leaderboards.ran import protocol_in_words, ranges
 from leaderboards.stats import common_ground, mean_ranks, paired
-from leaderboards.summary import per_split, summarise
-from leaderboards.ties import standings
+from leaderboards.stats.summary import per_split, summarise
+from leaderboards.stats.ties import standings
+from leaderboards.tables.boards import TESTS
+from leaderboards.wording.formats import counted, decimals_for
+from leaderboards.wording.ran import protocol_in_words, ranges
 
 GOALS = {"low": "low is better", "high": "high is better"}
 UNTESTED = "too few splits to tell ties"

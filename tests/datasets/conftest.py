@@ -107,7 +107,8 @@ def tiny(web, install) -> dict[str, bytes]:
     pinned = [(path, len(body), hashlib.sha256(body).hexdigest()) for path, body in files.items()]
     code = f"""
 from functools import partial
-from datasets import File, Source, uci
+from datasets import File, Source
+from datasets.tabular import uci
 SOURCE = Source(
     name="tiny", title="Tiny [bold]", n_rows=10, n_features=3, n_splits=2, origin="a test", licence="none",
     read=partial(uci.read, "tiny"), notes=("Feature 2 is constant.",), files=tuple(File(*row) for row in {pinned}),

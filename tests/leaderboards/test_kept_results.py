@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import leaderboards
-from leaderboards.results import read_results
+from leaderboards.data.results import read_results
 
 KEPT = Path(leaderboards.__file__).parent / "results"
 

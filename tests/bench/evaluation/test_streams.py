@@ -12,7 +12,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.reference.distances import Target
 from bench.streams.fitting import Gaussian
-from leaderboards.published import difference, read_published
+from leaderboards.data.published import difference, read_published
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.001"
 

@@ -18,9 +18,9 @@ import pytest
 from playwright.sync_api import Error, sync_playwright
 
 from bench.schema import CELLS
+from leaderboards.data.results import read_results
 from leaderboards.publishing import publish_to_folder
-from leaderboards.results import read_results
-from leaderboards.serving import server
+from leaderboards.site.serving import server
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [

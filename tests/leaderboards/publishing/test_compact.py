@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from bench.schema import TIMINGS
+from leaderboards.data.results import Unavailable, read_results
 from leaderboards.publishing.compact import ORDER, write_compact
-from leaderboards.results import Unavailable, read_results
 
 NO_TIMINGS = TIMINGS.empty_table().to_pandas()
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import leaderboards
 from bench.schema import CELLS
 from leaderboards.__main__ import app
-from leaderboards.results import read_results
+from leaderboards.data.results import read_results
 
 
 def publish(*words):

@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bench.schema import CELLS
+from leaderboards.data.results import read_results
 from leaderboards.publishing import publish_to_folder
-from leaderboards.results import read_results
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-import methods
 from bench.reference.conjugate import correlated
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
 from methods.mcmc import nuts
@@ -159,7 +158,7 @@ def test_jax_keeps_its_own_precision_elsewhere():
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.delattr(methods, "nuts_jax", raising=False)
+    monkeypatch.delattr("methods.mcmc.nuts_jax", raising=False)
     monkeypatch.delitem(sys.modules, "methods.mcmc.nuts_jax", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(nuts.MissingExtra, match=r"pip install 'lockstep-bench\[reference\]'"):

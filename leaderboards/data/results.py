@@ -1,0 +1,91 @@
+"""Reading results folders: cells, files that are none, data sets the runs could not have, and which rows are used."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.schema import TIMINGS
+from leaderboards.data.cache import read_through_cache
+from leaderboards.data.files import read_files
+from leaderboards.data.fingerprints import Choice, decide
+from leaderboards.data.times import latest_timings, with_exclusive_times
+
+
+class Skipped(NamedTuple):
+    """A file that was left out, and why."""
+
+    path: str  # relative to its results folder, which precedes it if there are several
+    reason: str
+
+
+class Unavailable(NamedTuple):
+    """A data set that a run could not have."""
+
+    dataset: str
+    reason: str
+    remedy: str
+
+
+class Results(NamedTuple):
+    """What results folders hold.
+
+    Attributes:
+        folders: as given.
+        cells: one row per cell, columns of bench.schema.CELLS and `folder`, the results folder that it lies in; times
+            only where they are exclusive.
+        choices: rows that stand in no board because they contradict others; see `fingerprints.decide`.
+        rows: those of `cells` and those that stand in no board, copies included, as they are in their files.
+        timings: columns of bench.schema.TIMINGS, one row per cell that was repeated alone, the latest.
+        skipped, unavailable: see there.
+    """
+
+    folders: tuple[Path, ...]
+    cells: pd.DataFrame
+    choices: list[Choice]
+    skipped: list[Skipped]
+    unavailable: list[Unavailable]
+    rows: pd.DataFrame
+    timings: pd.DataFrame
+
+
+def read_results(*folders: Path) -> Results:
+    """All cells under each folder's cells/, as one run's; what cannot be read is listed, never an error."""
+    tables, timings, skipped, unavailable = [], [], [], {}
+    for folder in folders:
+        above = f"{folder}/" if len(folders) > 1 else ""
+        paths = cell_files(folder)
+        read = read_through_cache(folder, paths)
+        tables.append(read.table.append_column("folder", pa.array([str(folder)] * len(read.table), pa.string())))
+        timing_paths = sorted((folder / "timings").glob("**/*.parquet"))
+        timed = read_files(timing_paths, TIMINGS)
+        timings.append(timed.table)
+        for found, refused in ((paths, read.refused), (timing_paths, timed.refused)):
+            for place, reason in sorted(refused.items()):
+                skipped.append(Skipped(above + found[place].relative_to(folder).as_posix(), reason))
+        entries, problem = _read_unavailable(folder / "unavailable.json")
+        unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
+        skipped += [one._replace(path=above + one.path) for one in problem]
+    # Many small chunks would make every selection of rows slow.
+    rows = pa.concat_tables(tables).combine_chunks().to_pandas()
+    cells, choices = decide(rows)
+    latest = latest_timings(pa.concat_tables(timings).to_pandas())
+    cells = with_exclusive_times(cells, latest)
+    return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest)
+
+
+def cell_files(folder: Path) -> list[Path]:
+    """The Parquet files under `folder`/cells, in the order of their names."""
+    return sorted((folder / "cells").glob("**/*.parquet"))
+
+
+def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        return [Unavailable(str(e["dataset"]), str(e["reason"]), str(e["remedy"])) for e in entries], []
+    except FileNotFoundError:
+        return [], []
+    except (OSError, ValueError, TypeError, LookupError):
+        return [], [Skipped(path.name, "not a JSON list of objects with dataset, reason and remedy")]

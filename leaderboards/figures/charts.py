@@ -1,0 +1,167 @@
+"""Figures of a suite: ranks, critical difference, quality against runtime, coverage of intervals."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leaderboards.figures.axis import Axis, field, names
+from leaderboards.figures.forest import LINE, LONGEST_LABEL, Column, Estimate, forest
+from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
+from leaderboards.stats import CriticalDifference
+from leaderboards.wording.formats import shortened, visible
+
+LANE = 7  # pixels, of a bar that joins methods
+HEAD = 26  # pixels above the first method of a critical-difference diagram, for the difference itself
+LONGEST = 28  # characters of a name
+SHAPES = {  # of a nominal coverage, round its place
+    50: "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
+    80: "M-3-3h6v6h-6z",
+    90: "M0-4l4 7h-8z",
+    95: "M0-4.2l4.2 4.2-4.2 4.2-4.2-4.2z",
+}
+LEVELS = tuple(SHAPES)
+
+
+def rank_distribution(
+    places: pd.DataFrame, intervals: dict[str, tuple[float, float, float]], ahead: dict[str, bool]
+) -> Markup:
+    """Every method's rank on each data set, its mean rank and the 95 % interval of that.
+
+    `places` has the columns dataset, method, rank; `intervals` are (mean, low, high) in the order of the lines; `ahead`
+    are those that are not told from the best.
+    """
+    single = places.groupby("method")["rank"].agg(tuple)
+    estimates = [Estimate(*ends, single[method]) for method, ends in intervals.items()]
+    labels = [visible(method) for method in intervals]
+    return forest(labels, [ahead[m] for m in intervals], [Column("rank on a data set (1 is best)", estimates)])
+
+
+def critical_difference_diagram(found: CriticalDifference) -> Markup:
+    """Demsar's diagram, upright: methods by mean rank, and bars that join what cannot be told apart."""
+    methods = list(found.mean_ranks.index)
+    lanes = _lanes([(methods.index(group[0]), methods.index(group[-1])) for group in found.groups])
+    axis = Axis(1.0, float(max(found.mean_ranks.max(), 1 + found.difference)) + 0.3)
+    bottom = LINE * len(methods) + HEAD
+    ends = f'x1="{axis.at(1.0)}" x2="{axis.at(1 + found.difference)}"'
+    parts = [
+        *axis.ruled(bottom, "mean rank (1 is best)"),
+        f'<line class="bar published" {ends} y1="{HEAD - 10}" y2="{HEAD - 10}"/>',
+        f'<text class="theirs" x="{axis.at(1.0)}" y="{HEAD - 15}">critical difference</text>',
+    ]
+    for place, rank in enumerate(found.mean_ranks):
+        y = HEAD + LINE * (place + 0.5)
+        parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
+        parts.append(f'<circle class="mean" cx="{axis.at(rank)}" cy="{y}" r="4"/>')
+    width = LANE * (max((lane for _, _, lane in lanes), default=0) + 1)
+    bars = "".join(
+        f'<path class="joined" d="M{LANE * (lane + 0.5)} {HEAD + LINE * first + 3}V{HEAD + LINE * (last + 1) - 3}"/>'
+        for first, last, lane in lanes
+    )
+    joined = f'<svg class="names" width="{width}" height="{bottom}" aria-hidden="true" focusable="false">{bars}</svg>'
+    labels = names([visible(method) for method in methods], LINE, LONGEST_LABEL, HEAD)
+    return Markup(f'<div class="dots">{labels}{joined}{field(parts, bottom)}</div>')
+
+
+def _lanes(bars: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """(first, last, lane) of each bar, lanes so that no two in one touch."""
+    ends: list[int] = []
+    placed = []
+    for first, last in bars:
+        lane = next((lane for lane, end in enumerate(ends) if end < first), len(ends))
+        ends[lane : lane + 1] = [last]
+        placed.append((first, last, lane))
+    return placed
+
+
+def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key: str) -> Markup:
+    """SVG: quality against cost, a point per method, a line through those that no other beats in both.
+
+    `points` has the index method and the columns cost, on a log scale, and quality.
+    """
+    front = pareto_front(points, low_is_good)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.1, 0.14, 0.87, 0.83), facecolor="none")
+        axes.scatter(points["cost"], points["quality"], color=OURS, s=24, linewidth=0, alpha=0.8)
+        best = points.loc[front]
+        axes.plot(best["cost"], best["quality"], color=THEIRS, linewidth=1.2, drawstyle="steps-post", zorder=0)
+        axes.set(xscale="log", xlabel=labels[0], ylabel=labels[1])
+        low, high = _window(points["quality"].to_numpy(), low_is_good)
+        axes.set_ylim(low, high)
+        axes.set_xlim(points["cost"].min() / 1.15, points["cost"].max() * 1.6)  # room for names
+        _name(axes, points, front)
+        axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+        dress(axes)
+
+    return Markup(svg(draw, (WIDTH, 4.2), key))
+
+
+def _name(axes: Axes, points: pd.DataFrame, front: list[str]) -> None:
+    """Names beside the points, those of the front first; a name that would lie on another is left out."""
+    figure, (low, high) = axes.figure, axes.get_ylim()
+    taken: list[tuple[float, float, float]] = []  # of each name its left end, right end and height, in points
+    for method in [*front, *(name for name in points.index if name not in front)]:
+        cost, quality = points.loc[method, ["cost", "quality"]]
+        if not low <= quality <= high:
+            continue
+        x, y = axes.transData.transform((cost, quality)) * 72 / figure.dpi
+        label = shortened(visible(method), LONGEST)
+        left, right = x + 4, x + 4 + 3.6 * len(label)
+        if any(left < end and start < right and abs(y - at) < 7 for start, end, at in taken):
+            continue
+        taken.append((left, right, y))
+        colour = INK if method in front else MUTED
+        axes.annotate(label, (cost, quality), (4, 3), textcoords="offset points", color=colour, fontsize=6.5)
+
+
+def _window(values: np.ndarray, low_is_good: bool) -> tuple[float, float]:
+    """Ends of an axis that a few terrible methods do not stretch: 3 interquartile ranges beyond the worse quartile."""
+    lower, upper = np.quantile(values, [0.25, 0.75])
+    reach = 3 * (upper - lower)
+    kept = values[values <= upper + reach] if low_is_good else values[values >= lower - reach]
+    margin = 0.06 * np.ptp(kept) or 0.5
+    return kept.min() - margin, kept.max() + margin
+
+
+def pareto_front(points: pd.DataFrame, low_is_good: bool) -> list[str]:
+    """The methods than which no other is as cheap and better, or as good and cheaper; the cheapest first."""
+    sign = 1 if low_is_good else -1
+    ordered = points.assign(loss=sign * points["quality"]).sort_values(["cost", "loss"])
+    best, front = np.inf, []
+    for method, loss in ordered["loss"].items():
+        if loss < best:
+            best = loss
+            front.append(method)
+    return front
+
+
+def coverage(shares: pd.DataFrame) -> Markup:
+    """How much larger than nominal the share of test points inside central intervals is, in percentage points.
+
+    `shares` has the index method, in the order of the lines, and a column per nominal level in percent.
+    """
+    off = 100 * shares - np.array(shares.columns, float)
+    low, high = min(float(np.nanmin(off)), 0.0), max(float(np.nanmax(off)), 0.0)
+    margin = 0.04 * (high - low) or 1.0
+    axis = Axis(low - margin, high + margin)
+    bottom = LINE * len(off)
+    parts = axis.ruled(bottom, "coverage less its nominal value, points", zero=0.0)
+    for place, values in enumerate(off.to_numpy()):
+        y = LINE * (place + 0.5)
+        parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
+        for level, value in zip(off.columns, values, strict=True):
+            if np.isfinite(value):
+                shape = f'<path class="level{level}" d="{SHAPES[level]}"/>'
+                parts.append(f'<svg x="{axis.at(value)}" y="{y}" overflow="visible">{shape}</svg>')
+    legend = "".join(
+        '<span><svg viewBox="-9 -7 18 14" aria-hidden="true" focusable="false">'
+        f'<path class="level{level}" d="{shape}"/></svg><span>{level} % intervals</span></span>'
+        for level, shape in SHAPES.items()
+    )
+    labels = names([visible(method) for method in off.index], LINE, LONGEST_LABEL)
+    return Markup(f'<p class="legend">{legend}</p><div class="dots">{labels}{field(parts, bottom)}</div>')

@@ -1,0 +1,178 @@
+"""Figures of classifiers: how well calibrated they are, how sure far from their data, how good where they are sure, how
+they fare under shift.
+"""
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from bench.schema import SHIFT_FAMILIES
+from leaderboards.figures.panels import Scale, note, panels
+from leaderboards.wording.formats import number, visible
+
+RUN = ["method", "split", "seed"]
+HISTOGRAM = 0.3  # of a panel's height, of a bin that has all points
+UNIT = Scale((0, 1), (0, 1))
+HALVES = (0, 0.5, 1)
+GROUPS = {"test": "line ink dashed", "near": "line ours", "far": "line theirs"}
+SELECTORS = {"entropy": "ours", "disagreement": "theirs dashed"}
+FENCE = 4  # interquartile ranges below the lower quartile
+
+
+def reliability(runs: pd.DataFrame) -> Markup:
+    """A panel per method: accuracy against confidence in bins over all runs, and how many points each bin has.
+
+    `runs` has the columns of `bench.schema.RELIABILITY` and of `RUN`.
+    """
+    errors = runs.groupby(RUN)[["confidence", "accuracy", "count"]].apply(calibration_error).groupby("method").mean()
+
+    def panel(method: str) -> list[str]:
+        bins = pooled_bins(runs[runs["method"] == method])
+        shares = HISTOGRAM * bins["count"] / bins["count"].sum()
+        middle, half = (bins["low"] + bins["high"]) / 2, 0.4 * (bins["high"] - bins["low"])
+        edges = zip(middle - half, middle + half, shares, strict=True)
+        x, y = (bins[name].to_numpy() for name in ("confidence", "accuracy"))
+        across, up = _with_crossings(x, y)
+        return [
+            *(UNIT.band([left, right], [0, 0], [share, share], "muted") for left, right, share in edges),
+            UNIT.line([0, 1], [0, 1], "muted thin dashed"),
+            UNIT.band(across, np.minimum(across, up), across, "theirs"),
+            UNIT.band(across, across, np.maximum(across, up), "ours"),
+            UNIT.line(x, y, "ink thin"),
+            UNIT.dots(x, y, "ink"),
+            note(f"ECE {number(errors[method], 3)}", 0.04),
+        ]
+
+    legend = [("area theirs", "too sure"), ("area ours", "not sure enough"), ("area muted", "share of test points")]
+    return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("confidence", "accuracy"), legend)
+
+
+def calibration_error(bins: pd.DataFrame) -> float:
+    """sum_b (n_b / n) |accuracy_b - confidence_b| over one run's bins of `bench.schema.RELIABILITY`."""
+    gaps = (bins["accuracy"] - bins["confidence"]).abs()
+    return (bins["count"] * gaps).sum() / bins["count"].sum()  # empty bins have no gap, which a sum passes over
+
+
+def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
+    """The bins of several runs of `bench.schema.RELIABILITY` as if all points were of one; without the empty ones."""
+    filled = bins[bins["count"] > 0]
+    means = ["confidence", "accuracy"]
+    weighted = filled.assign(**{name: filled[name] * filled["count"] for name in means})
+    sums = weighted.groupby(["low", "high"], as_index=False)[["count", *means]].sum()
+    return sums.assign(**{name: sums[name] / sums["count"] for name in means})
+
+
+def confidence(runs: pd.DataFrame) -> Markup:
+    """A panel per method: the fraction of points of a confidence above each threshold, mean over runs.
+
+    `runs` has the columns of `bench.schema.CONFIDENCE` and of `RUN`.
+    """
+    shares = runs.assign(share=runs["count"] / runs["n"])
+    curves = shares.groupby(["method", "group", "set", "threshold"], sort=False)["share"].mean().reset_index()
+    curves = curves[(100 * curves["threshold"]).round() % 2 == 0]  # a finer line only makes the page heavier
+    by_method = dict(tuple(curves.groupby("method", sort=False)))
+    names = {group: list(dict.fromkeys(part["set"])) for group, part in runs.groupby("group", sort=False)}
+
+    def panel(method: str) -> list[str]:
+        parts = by_method[method].groupby(["group", "set"], sort=False)
+        return [UNIT.line(own["threshold"], own["share"], GROUPS[group][5:]) for (group, _), own in parts]
+
+    legend = [
+        (GROUPS[group], "test points" if group == "test" else f"{group}: {_few(sets)}") for group, sets in names.items()
+    ]
+    return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("threshold", "fraction"), legend)
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(map(visible, names[:3]))
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def selective(runs: pd.DataFrame) -> Markup:
+    """A panel per method: accuracy on the test points that it is most certain of, mean and standard error.
+
+    `runs` has the columns of `bench.schema.SELECTIVE` and of `RUN`.
+    """
+    percent = runs.assign(percent=100 * runs["retained"])
+    over_runs = percent.groupby(["method", "uncertainty", "percent"])["accuracy"].agg(["mean", "sem"])
+    typical = over_runs["mean"].xs("entropy", level="uncertainty").groupby("percent").median()
+    lowest = floor(over_runs["mean"].to_numpy())
+    scale = Scale((100, 50), (lowest, 1.0))
+
+    def panel(method: str) -> list[str]:
+        marks = [scale.line(typical.index, typical, "muted thin dotted")]
+        own = over_runs.loc[method]
+        for uncertainty, kind in SELECTORS.items():
+            if uncertainty in own.index:
+                part = own.loc[uncertainty]
+                mean, error = part["mean"], part["sem"].fillna(0.0)
+                marks.append(scale.band(part.index, mean - error, mean + error, kind.split()[0]))
+                marks.append(scale.line(part.index, mean, kind))
+        best = percent.loc[percent["method"] == method, "accuracy"].max()
+        return [*marks, note(f"↓ {number(best, 2)} at most", 0.04)] if best < lowest else marks
+
+    legend = [(f"line {kind}", f"by {name}") for name, kind in SELECTORS.items()]
+    legend.append(("line muted thin dotted", "median of the methods, by entropy"))
+    places = (_upwards(lowest), 1.0)
+    return panels(_methods(runs), panel, scale, ((100, 75, 50), places), ("% kept", "accuracy"), legend)
+
+
+def _upwards(value: float) -> float:
+    """`value` rounded up to what can be printed in three characters: 0.96 of 0.9512."""
+    return float(np.ceil(100 * value) / 100)
+
+
+def floor(values: np.ndarray) -> float:
+    """The lower end of an axis up to 1: every value, but none below the lower quartile by more than 4 of its ranges.
+
+    A method that has learnt nothing must not press all others into one line.
+    """
+    lower, upper = np.quantile(values, [0.25, 0.75])
+    lowest = values[values >= lower - FENCE * (upper - lower)].min()
+    return max(0.0, lowest - 0.06 * (1 - lowest) - 0.002)
+
+
+def shifts(runs: pd.DataFrame, family: str) -> Markup:
+    """A panel per method: accuracy and ECE against the severity of the shifts of one family.
+
+    The line is the mean over shifts and runs, the band the middle half of the shifts. `runs` has the columns of
+    `bench.schema.SHIFTS` and of `RUN`.
+    """
+    here = runs[(runs["family"] == family) | runs["family"].isna()]
+    names = ["accuracy", "ece"]
+    over_runs = here.groupby(["method", "shift", "severity"], dropna=False)[names].mean()
+    by_severity = over_runs.groupby(["method", "severity"])[names]
+    means, low, high = by_severity.mean(), by_severity.quantile(0.25), by_severity.quantile(0.75)
+    typical = means.groupby("severity").median()
+    most = float(typical.index.max())
+    scale = Scale((0, most), (0, 1))
+
+    def panel(method: str) -> list[str]:
+        marks = []
+        for name, kind in zip(names, ("ours", "theirs"), strict=True):
+            mean = means.loc[method, name]
+            marks += [
+                scale.line(typical.index, typical[name], "muted thin dotted"),
+                scale.band(mean.index, low.loc[method, name], high.loc[method, name], kind),
+                scale.line(mean.index, mean, kind),
+            ]
+        return marks
+
+    legend = [
+        ("line ours", "accuracy"),
+        ("line theirs", "ECE"),
+        ("line muted thin dotted", "median of the methods"),
+    ]
+    return panels(_methods(runs), panel, scale, ((0, most), HALVES), (SHIFT_FAMILIES[family], ""), legend)
+
+
+def _with_crossings(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The line x, y (N,), rising in x, with a point more wherever it crosses the diagonal."""
+    gap = y - x
+    before = np.flatnonzero(gap[:-1] * gap[1:] < 0)
+    crossings = x[before] + gap[before] / (gap[before] - gap[before + 1]) * (x[before + 1] - x[before])
+    return np.insert(x, before + 1, crossings), np.insert(y, before + 1, crossings)
+
+
+def _methods(runs: pd.DataFrame) -> list[str]:
+    return list(dict.fromkeys(runs["method"]))

@@ -1,0 +1,143 @@
+"""The figures of a board besides its dot plot: whatever its cells have kept to be drawn."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from bench.schema import SHIFT_FAMILIES
+from leaderboards.data.details import any_of, details, gathered
+from leaderboards.figures import calibration, classifiers
+from leaderboards.figures.plots import Plot
+from leaderboards.figures.truths import bands, contours, curves, principal_axes
+from leaderboards.metrics import metric
+from leaderboards.wording.formats import visible
+
+
+def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
+    """The figures of the finished cells of one board, and which there could be but are not, each in a sentence.
+
+    Methods are in the order given; `key` differs between the boards of a page.
+    """
+    finished = cells[cells["status"] == "ok"]
+    if finished.empty:
+        return [], []
+    finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
+    makers = (_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective)
+    found = [make(finished) for make in (*makers, *(partial(_shifted, family) for family in SHIFT_FAMILIES))]
+    plots = [plot for plot in found if plot]
+    coverage = calibration.coverage(finished)
+    told, unseen = calibration.of_predictions(finished, reliability=not any_of("reliability", finished))
+    return [*filter(None, [coverage]), *told, *plots], unseen
+
+
+def _posteriors(cells: pd.DataFrame) -> Plot | None:
+    tables = details("posteriors", cells)
+    if not tables:
+        return None
+    if len(next(iter(tables.values()))["mean"][0]) == 2:
+        return Plot(
+            contours(tables),
+            f"Posterior of two weights by {_named(tables)} over the true one",
+            "The true posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its first "
+            "split; a cross alone is a point estimate, an empty panel a posterior elsewhere.",
+        )
+    return Plot(
+        principal_axes(tables),
+        f"Posterior along the true one's principal axes by {_named(tables)}",
+        "Each method's mean ± 2 standard deviations (lines) along the principal axes of the true posterior, the widest "
+        "first, in the true standard deviations of each, on its first split; grey: the truth. A short line is too "
+        "sure, a long one not sure enough.",
+    )
+
+
+def _bands(cells: pd.DataFrame) -> Plot | None:
+    tables = details("bands", cells)
+    if not tables:
+        return None
+    return Plot(
+        bands(tables, _training_points(cells)),
+        f"Function and its uncertainty by {_named(tables)} beside the reference's",
+        "Each method's function, mean ± 2 standard deviations without the noise, on its first split; dotted: the "
+        "reference's ± 2 standard deviations (NUTS); dots: training points.",
+    )
+
+
+def _curves(key: str, cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("curves", cells)
+    if runs is None:
+        return None
+    title = metric("rel_cov").title
+    return Plot(
+        Markup(curves(runs, "rel_cov", title, key)),
+        f"{title} against the number of vectors, by {_named(dict.fromkeys(runs['method']))}",
+        "Mean over splits ± standard error, as the stream grows.",
+    )
+
+
+def _reliability(cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("reliability", cells)
+    if runs is None:
+        return None
+    return Plot(
+        classifiers.reliability(runs),
+        f"Accuracy against confidence by {_named(dict.fromkeys(runs['method']))}",
+        "Reliability: accuracy against confidence, the largest class probability, in bins of equal width over all "
+        "splits; on the dashed diagonal a method is right as often as it says. ECE is the mean over splits.",
+    )
+
+
+def _confidence(cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("confidence", cells)
+    if runs is None:
+        return None
+    return Plot(
+        classifiers.confidence(runs),
+        f"Fraction of points above a confidence by {_named(dict.fromkeys(runs['method']))}",
+        "Count-confidence curves: the fraction of points whose largest class probability exceeds a threshold, mean "
+        "over splits. Points from outside the distribution (near and far sets) should not be confident: the lower "
+        "their curves lie below that of the test points, the better.",
+    )
+
+
+def _selective(cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("selective", cells)
+    if runs is None:
+        return None
+    return Plot(
+        classifiers.selective(runs),
+        f"Accuracy on the most certain points by {_named(dict.fromkeys(runs['method']))}",
+        "Selective prediction: accuracy on the share of test points that a method is most certain of, mean over splits "
+        "± standard error. A line that rises to the right knows which points it gets wrong.",
+    )
+
+
+def _shifted(family: str, cells: pd.DataFrame) -> Plot | None:
+    runs = gathered("shifts", cells)
+    if runs is None or family not in set(runs["family"]):
+        return None
+    n_shifts = runs.loc[runs["family"] == family, "shift"].nunique()
+    over = f"{n_shifts} {family}s and all splits; the band holds the middle half of them" if n_shifts > 1 else "splits"
+    return Plot(
+        classifiers.shifts(runs, family),
+        f"Accuracy and ECE under {family} by {_named(dict.fromkeys(runs['method']))}",
+        f"Test images under {family}: accuracy (high is good) and calibration error (low is good) against "
+        f"{SHIFT_FAMILIES[family]}, 0 for the images as they are. Mean over {over}.",
+    )
+
+
+def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
+    """Of the first split, where the data set needs no download."""
+    try:
+        import datasets
+
+        loaded = datasets.load(cells["dataset"].iloc[0])
+        split = loaded.splits[cells["split"].min()]
+        return loaded.x[split.train, 0], loaded.y[split.train]
+    except Exception:  # a stranger's plug-in may raise anything, and a figure must not depend on it
+        return None
+
+
+def _named(methods) -> str:
+    return ", ".join(map(visible, methods))

@@ -1,0 +1,175 @@
+"""Figures of the suites that know the truth: contours of two weights, principal axes of more, bands of a function,
+distances along a stream.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from leaderboards.figures.panels import Scale, panels
+from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
+from leaderboards.wording.formats import visible
+
+REACH = 4.0  # standard deviations of the truth that a panel of contours shows either way
+LEVELS = (1.0, 2.0)  # standard deviations of contours
+GRID = 40  # places along each axis of a panel at which a density is estimated
+MANY_AXES = 20  # of which each gets a thin line
+AXES_REACH = 5.0  # standard deviations of the truth that a panel of principal axes shows either way
+LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (THEIRS, "--"))
+
+
+def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
+    """A panel per method: ellipses of its Gaussian at 1 and 2 sd over the truth's density, a kernel estimate.
+
+    `tables` have the columns of `bench.schema.POSTERIORS`, of two weights.
+    """
+    truth = next(iter(tables.values())).set_index("who").loc["truth"]
+    draws = np.reshape(truth["draws"], (-1, 2))
+    spread = np.sqrt(np.diag(np.reshape(truth["covariance"], (2, 2))))
+    ends = np.stack([truth["mean"] - REACH * spread, truth["mean"] + REACH * spread], axis=1).tolist()
+    scale = Scale(*map(tuple, ends))
+    below = [scale.area(*outline.T, "muted") for outline in densest(draws, scale)]
+    turn = np.linspace(0, 2 * np.pi, 60)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+
+    def panel(method: str) -> list[str]:
+        own = tables[method].set_index("who").loc["method"]
+        values, vectors = np.linalg.eigh(np.reshape(own["covariance"], (2, 2)))
+        shape = vectors @ (np.sqrt(values.clip(min=0))[:, None] * circle)
+        x, y = own["mean"]
+        cross = [x - spread[0] / 4, x + spread[0] / 4], [y - spread[1] / 4, y + spread[1] / 4]
+        return [
+            *below,
+            *(scale.line(x + level * shape[0], y + level * shape[1], "ours") for level in LEVELS),
+            scale.line(cross[0], [y, y], "ours"),
+            scale.line([x, x], cross[1], "ours"),
+        ]
+
+    places = tuple(_round_places(*end) for end in ends)
+    return panels(list(tables), panel, scale, places, ("weight 1", "weight 2"))
+
+
+def densest(draws: np.ndarray, scale: Scale) -> list[np.ndarray]:
+    """Outlines (n, 2) of the regions of highest density that hold what a Gaussian holds within each of `LEVELS`.
+
+    The density is a kernel estimate of the draws (N, 2); a region of mass m is where it exceeds its (1 - m) quantile at
+    the draws (Hyndman 1996).
+    """
+    from scipy.stats import gaussian_kde
+
+    density = gaussian_kde(draws.T)
+    x, y = (np.linspace(low, high, GRID) for low, high in scale)
+    heights = density(np.stack(np.meshgrid(x, y)).reshape(2, -1)).reshape(GRID, GRID)
+    at_draws = density(draws[:: max(len(draws) // GRID**2, 1)].T)
+    levels = [float(np.quantile(at_draws, np.exp(-(level**2) / 2))) for level in sorted(LEVELS, reverse=True)]
+    drawn = Figure().add_subplot().contour(x, y, heights, levels)
+    return [outline for outlines in drawn.allsegs for outline in outlines]
+
+
+def _round_places(low: float, high: float) -> list[float]:
+    """Two or three round numbers between the ends."""
+    return [place for place in MaxNLocator(3).tick_values(low, high) if low <= place <= high]
+
+
+def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
+    """A panel per method: mean +-2 sd of its Gaussian along each principal axis of the true one, in true sd.
+
+    `tables` have the columns of `bench.schema.POSTERIORS`.
+    """
+    found = {method: along_principal_axes(table) for method, table in tables.items()}
+    dim = len(next(iter(found.values()))[0])
+    scale = Scale((0.5, dim + 0.5), (-AXES_REACH, AXES_REACH))
+    kind = "ours thin" if dim > MANY_AXES else "ours"
+
+    def panel(method: str) -> list[str]:
+        middle, sd = found[method]
+        bars = (
+            scale.line([axis, axis], [at - 2 * reach, at + 2 * reach], kind)
+            for axis, (at, reach) in enumerate(zip(middle, sd, strict=True), start=1)
+        )
+        truth = scale.band(scale.x, [-2, -2], [2, 2], "muted")
+        return [truth, *bars, scale.dots(np.arange(1, dim + 1), middle, "ink")]
+
+    return panels(list(tables), panel, scale, ((1, dim), (-4, 0, 4)), ("principal axis", "true sd"))
+
+
+def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and sd (D,) of a method's Gaussian along the true one's principal axes, in the true sd of each.
+
+    With the eigenvectors v_i and eigenvalues l_i of the true covariance, largest first, a method of mean m and
+    covariance S has the mean v_i'(m - m_true) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
+    of `bench.schema.POSTERIORS`.
+    """
+    truth, own = (table.set_index("who").loc[who] for who in ("truth", "method"))
+    true_covariance, covariance = (np.reshape(one["covariance"], 2 * [len(one["mean"])]) for one in (truth, own))
+    values, vectors = np.linalg.eigh(true_covariance)
+    axes = vectors[:, ::-1] / np.sqrt(values[::-1])
+    variances = np.einsum("di,de,ei->i", axes, covariance, axes)
+    return axes.T @ (own["mean"] - truth["mean"]), np.sqrt(variances.clip(min=0))
+
+
+def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None) -> Markup:
+    """A panel per method: mean and +-2 sd of its function, the reference's band as dotted lines, training points.
+
+    `tables` have the columns of `bench.schema.BANDS`; `train` is (x (N,), y (N,)).
+    """
+    first = next(iter(tables.values()))
+    edges = [first["reference_mean"] + sign * 2 * first["reference_sd"] for sign in (-1, 1)]
+    middle = (first["x"] > -1.5) & (first["x"] < 1.5)
+    ends = float(first["x"].min()), float(first["x"].max())
+    scale = Scale(ends, (float(edges[0][middle].min()), float(edges[1][middle].max())))
+    reference = [scale.line(first["x"], edge, "ink thin dotted") for edge in edges]
+    points = [] if train is None else [scale.dots(*train, "theirs")]
+
+    def panel(method: str) -> list[str]:
+        own = tables[method]
+        half = 2 * own["sd"]
+        return [
+            scale.band(own["x"], own["mean"] - half, own["mean"] + half, "ours"),
+            scale.line(own["x"], own["mean"], "ours"),
+            *reference,
+            *points,
+        ]
+
+    places = tuple(_round_places(*end) for end in scale)
+    return panels(list(tables), panel, scale, places, ("x", "y"))
+
+
+def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
+    """SVG: a metric against the number of vectors seen, mean and standard error over splits, a line per method.
+
+    `runs` has the columns method, n_samples and the metric.
+    """
+
+    import seaborn as sns  # takes a second to import
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.09, 0.2, 0.62, 0.76), facecolor="none")
+        for (colour, style), (method, own) in zip(LINES, runs.groupby("method", sort=False), strict=False):
+            sns.lineplot(
+                own,
+                x="n_samples",
+                y=metric,
+                errorbar="se",
+                err_style="bars",
+                color=colour,
+                linestyle=style,
+                marker="o",
+                markersize=4,
+                markeredgewidth=0,
+                label=visible(method),
+                ax=axes,
+            )
+        axes.set(xscale="log", yscale="log", xlabel="vectors seen", ylabel=title)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))  # no powers: they want mathtext
+            axis.set_minor_locator(NullLocator())
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False, labelcolor=INK)
+        dress(axes)
+
+    return svg(draw, (WIDTH, 2.9), key)

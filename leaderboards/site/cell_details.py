@@ -1,0 +1,185 @@
+"""What is behind a cell of a table: its splits, chosen hyper-parameters, protocol, fingerprint, errors, its command."""
+
+import json
+from collections.abc import Iterable
+from math import isinf, isnan
+from typing import Any, NamedTuple
+
+from leaderboards.metrics import metric
+from leaderboards.wording import ran
+from leaderboards.wording.commands import command
+
+Row = dict[str, Any]  # columns of `bench.schema.CELLS`
+
+# Columns that are read of rows, besides metrics.
+COLUMNS = (
+    *(
+        "folder",
+        "suite",
+        "dataset",
+        "method",
+        "split",
+        "seed",
+        "preset",
+        "protocol",
+        "protocol_hash",
+        "status",
+        "error",
+        "log",
+    ),
+    *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "code_revision", "code_dirty"),
+    *("data_sha256", "versions", "device", "host", "finished_at"),
+)
+DIGITS = 4  # significant ones of a split's numbers
+
+
+class Split(NamedTuple):
+    """One row of results, printed."""
+
+    split: int
+    seed: int
+    status: str
+    values: list[str]  # of the metrics, then of the hyper-parameters
+
+
+class Command(NamedTuple):
+    """What makes some of the splits again."""
+
+    splits: str
+    revision: str
+    text: str
+
+
+class Opened(NamedTuple):
+    """One method on one data set under one preset.
+
+    Attributes:
+        metrics, hparams: headings of the columns of `splits`.
+        facts: what was recorded about how the cells were run, by name.
+        errors: (which splits, status, text), one for each different end.
+    """
+
+    method: str
+    n: int
+    n_failed: int
+    metrics: list[str]
+    hparams: list[str]
+    splits: list[Split]
+    several_seeds: bool
+    commands: list[Command]
+    facts: dict[str, str]
+    errors: list[tuple[str, str, str]]
+
+
+def opened(rows: list[Row], names: list[str], original: str | None = None) -> Opened:
+    """The details of `rows`, cells of one method, data set and preset in the order of their splits.
+
+    `names` are metrics, and `original` is the protocol of the preset before it was changed, where it is known. (Rows
+    are dictionaries, and all of this is without pandas, because a site has hundreds of these.)
+    """
+    names = [name for name in names if any(not isnan(row[name]) for row in rows)]
+    chosen = [as_object(row["hparams"]) for row in rows]
+    hparams = list(dict.fromkeys(name for one in chosen for name in one))
+    splits = [
+        Split(
+            row["split"],
+            row["seed"],
+            row["status"],
+            [*(printed(row[name]) for name in names), *(_value(one.get(name)) for name in hparams)],
+        )
+        for row, one in zip(rows, chosen, strict=True)
+    ]
+    n_failed = sum(row["status"] != "ok" for row in rows)
+    return Opened(
+        rows[0]["method"],
+        len(rows) - n_failed,
+        n_failed,
+        [metric(name).title for name in names],
+        hparams,
+        splits,
+        len({row["seed"] for row in rows}) > 1,
+        _commands(rows, original),
+        _facts(rows),
+        _errors(rows),
+    )
+
+
+def printed(value: float) -> str:
+    """A number with four significant digits, a dash for none."""
+    if isnan(value):
+        return "–"
+    if isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:#.{DIGITS}g}".rstrip(".").replace("-", "−") if abs(value) < 1e5 else f"{value:.3g}"
+
+
+def as_object(text: object) -> dict:
+    """A JSON object; an empty one where `text` is none."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _value(value: object) -> str:
+    return printed(value) if isinstance(value, float) else "–" if value is None else str(value)
+
+
+def _commands(rows: list[Row], original: str | None) -> list[Command]:
+    """A command for each code revision, protocol and seed among the rows."""
+    first = rows[0]
+    found = []
+    for (revision, preset, protocol, seed), part in _grouped(rows, "code_revision", "preset", "protocol", "seed"):
+        numbers = sorted({row["split"] for row in part})
+        text = command(first["suite"], first["dataset"], first["method"], numbers, preset, protocol, seed, original)
+        found.append(Command(ran.ranges(numbers), revision, text))
+    return found
+
+
+def _grouped(rows: list[Row], *columns: str) -> Iterable[tuple[tuple, list[Row]]]:
+    groups: dict[tuple, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return groups.items()
+
+
+def _facts(rows: list[Row]) -> dict[str, str]:
+    """How the cells were run, each fact once; those that differ between splits are listed."""
+    dates = sorted({str(row["finished_at"].date()) for row in rows})
+    facts = {
+        "Protocol": "; ".join(ran.protocol_in_words(text) for text in _distinct(rows, "protocol")),
+        "Protocol hash": ", ".join(_distinct(rows, "protocol_hash")),
+        "Code": ", ".join(ran.revision(*pair) for pair, _ in _grouped(rows, "code_revision", "code_dirty")),
+        "Data, SHA-256": ", ".join(text[:16] for text in _distinct(rows, "data_sha256")),
+        "Device": ", ".join(_distinct(rows, "device")),
+        "Host": ", ".join(_distinct(rows, "host")),
+        "Versions": ran.versions(tuple(_distinct(rows, "versions"))),
+        "Finished": dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
+    }
+    trials = sorted({int(row["n_trials"]) for row in rows if not isnan(row["n_trials"])})
+    if any(trials):
+        failed = sum(int(row["n_trials_failed"]) for row in rows if not isnan(row["n_trials_failed"]))
+        facts["Trials"] = ", ".join(map(str, trials)) + (f", {failed} failed in all" if failed else "")
+    said = [one for row in rows if (one := as_object(row["diagnostics"]))]
+    for name in dict.fromkeys(name for one in said for name in one):
+        values = [one[name] for one in said if isinstance(one.get(name), int | float)]
+        if values:
+            low, high = min(values), max(values)
+            facts[name.replace("_", " ")] = printed(low) + ("" if low == high else f" to {printed(high)}")
+    return {name: value for name, value in facts.items() if value}
+
+
+def _distinct(rows: list[Row], column: str) -> list[str]:
+    return sorted({row[column] for row in rows if isinstance(row[column], str)})
+
+
+def _errors(rows: list[Row]) -> list[tuple[str, str, str]]:
+    bad = [row for row in rows if row["status"] != "ok"]
+    found = []
+    for (status, error, log), part in _grouped(bad, "status", "error", "log"):
+        splits = sorted({row["split"] for row in part})
+        label = f"{'split' if len(splits) == 1 else 'splits'} {ran.ranges(splits)}"
+        text = error if isinstance(error, str) else "no error text"
+        found.append((label, status, f"{text}\n\nLast lines of its log:\n{log}" if isinstance(log, str) else text))
+    return found

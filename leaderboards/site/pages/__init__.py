@@ -1,0 +1,84 @@
+"""The pages of the site: index, suites, data sets, methods. Each is one self-contained HTML file."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from leaderboards.data.results import Results
+from leaderboards.site import places
+from leaderboards.site.content import Site
+from leaderboards.site.pages import dataset, index, method, suite
+from leaderboards.wording.formats import counted, prose, visible
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build knows its own pages
+
+
+def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> Path:
+    """Write index.html and the pages it leads to into the folder `html`, each at once or not at all; returns the index.
+
+    Pages of an earlier build that this one does not have are removed; no other file is touched. The index links to the
+    files `downloads` of `html`, which hold the rows that the site is made of.
+    """
+    pages = render(Site(results), downloads)
+    html.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        temporary = html / f".{name}.{os.getpid()}.tmp"
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, html / name)
+    for path in html.glob("*.html"):
+        if path.name not in pages and MARK in path.read_bytes()[:2000]:
+            path.unlink()
+    return html / "index.html"
+
+
+def render(site: Site, downloads: Sequence[str] = ()) -> dict[str, str]:
+    """File name and HTML of every page; the same results give the same bytes."""
+    environment = _environment(site)
+    pages = {places.INDEX: ("index.html", index.context(site) | {"downloads": downloads})}
+    pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
+    pages |= {places.dataset_page(name): ("dataset.html", dataset.context(site, name)) for name in site.datasets}
+    pages |= {places.method_page(name): ("method.html", method.context(site, name)) for name in site.methods}
+    templates = {name: environment.get_template(name) for name, _ in pages.values()}
+    return {name: templates[template].render(here=name, **context) for name, (template, context) in pages.items()}
+
+
+def _environment(site: Site) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printed,
+    )
+    environment.filters |= {"visible": visible, "prose": prose, "counted": counted}
+    style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
+    environment.globals |= {
+        "places": places,
+        "style": style,
+        "script": script,
+        "mark": Markup(MARK.decode()),
+        "policy": (
+            f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        "suites": site.suites,
+        "card": site.card,
+    }
+    return environment
+
+
+def _printed(value: object) -> object:
+    """Whatever a template prints: text of data and plug-ins cannot pose as another; markup stays what it is."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _digest(text: str) -> str:
+    """How a content-security policy names an inline style or script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

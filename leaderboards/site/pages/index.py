@@ -1,0 +1,77 @@
+"""The first page: what this is, what was run, who is ahead, how to read it."""
+
+from typing import NamedTuple
+
+from leaderboards.metrics import metric
+from leaderboards.site.content import Site
+from leaderboards.site.pages import dataset as dataset_page
+from leaderboards.site.pages.overview import overview
+from leaderboards.site.pages.suite import boards_of, families, leading
+from leaderboards.site.standings import Standings, change_in_words
+from leaderboards.wording import ran
+from leaderboards.wording.mixtures import mixtures
+
+AHEAD = 5  # methods that a card names
+
+
+class PresetCard(NamedTuple):
+    """A preset of a suite in short."""
+
+    preset: str
+    changes: str  # see `Site.changes`
+    cells: str  # "400 finished, 2 diverged"
+    metric: str  # the title of the leading one
+    standings: Standings  # by that metric
+
+
+class SuiteCard(NamedTuple):
+    """A suite in short."""
+
+    name: str
+    n_methods: int
+    datasets: list[str]
+    presets: list[PresetCard]
+
+
+def context(site: Site) -> dict:
+    """What the template `index.html` shows."""
+    cells = site.cells
+    return {
+        "results": site.results,
+        "contents": ran.cells_in_words(cells),
+        "provenance": None if cells.empty else ran.provenance(cells),
+        "runs": ran.runs(cells),
+        "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
+        "overview": overview(site),
+        "in_words": change_in_words,
+        "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),
+        "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
+        "methods": site.methods,
+        "families": families(site, site.methods),
+        "failures": site.failures,
+        "metrics": {name for made in site.boards.values() for name in made.headline},
+        "sources": site.sources.entries,
+        "AHEAD": AHEAD,
+    }
+
+
+def suite_card(site: Site, suite: str) -> SuiteCard:
+    """One suite in short."""
+    cells = site.cells[site.cells["suite"] == suite]
+    words = {run.preset: run.cells for run in ran.runs(cells)}
+    presets = []
+    for preset in site.presets(suite):
+        lead = leading(boards_of(site, suite, preset))
+        standings = site.standings(suite, preset, lead)
+        presets.append(PresetCard(preset, site.changes(suite, preset), words[preset], metric(lead).title, standings))
+    return SuiteCard(
+        suite,
+        cells["method"].nunique(),
+        sorted(cells["dataset"].unique()),
+        presets,
+    )
+
+
+def _suites_of_datasets(site: Site) -> list[tuple[str, list[str]]]:
+    pairs = site.cells[["dataset", "suite"]].drop_duplicates()
+    return [(name, sorted(part["suite"])) for name, part in pairs.groupby("dataset")]

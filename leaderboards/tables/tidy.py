@@ -1,0 +1,15 @@
+"""The summary as a tidy table, for other programs."""
+
+import pandas as pd
+
+from leaderboards.stats.summary import summarise, with_labelled_presets
+
+COLUMNS = ["suite", "dataset", "method", "preset", "metric", "mean", "stderr", "median", "n", "n_failed"]
+
+
+def tidy(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per suite, dataset, method, preset and metric, in this order; names as in `published.csv`.
+
+    A preset that was run under several protocols appears as preset@hash.
+    """
+    return summarise(with_labelled_presets(cells))[COLUMNS]

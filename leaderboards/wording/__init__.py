@@ -1,0 +1,1 @@
+"""Numbers, formulas and facts about runs in words. Imports `leaderboards.data`."""

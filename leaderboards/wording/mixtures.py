@@ -1,0 +1,116 @@
+"""What pages say of rows that contradict each other, and of rows that differ otherwise and stand side by side."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from leaderboards.data.fingerprints import BOARD, SHORT, Choice, revisions
+from leaderboards.wording.formats import counted
+
+ALIKE = {"seed": "seeds", "device": "kinds of device"}
+
+
+class Mixture(NamedTuple):
+    """One thing to know, and of which boards.
+
+    Attributes:
+        text: a sentence without its full stop.
+        boards: (data set, preset) of each; of none in particular if it is empty.
+    """
+
+    text: str
+    boards: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The text and its boards: "...: boston, energy (paper); yacht (tuned)."."""
+        by_preset: dict[str, list[str]] = {}
+        for dataset, preset in self.boards:
+            by_preset.setdefault(preset, []).append(dataset)
+        boards = "; ".join(f"{', '.join(dict.fromkeys(names))} ({preset})" for preset, names in by_preset.items())
+        return f"{self.text}: {boards}." if boards else f"{self.text}."
+
+
+def mixtures(cells: pd.DataFrame, choices: list[Choice]) -> list[Mixture]:
+    """What was left out of `cells` (see `fingerprints.decide`), and what differs within their boards."""
+    return [*_left_out(choices), *_side_by_side(cells)]
+
+
+def _left_out(choices: list[Choice]) -> list[Mixture]:
+    alike: dict[tuple[str, str, str], list[Choice]] = {}
+    for choice in choices:
+        alike.setdefault((choice.kind, choice.used, choice.left_out), []).append(choice)
+    return [
+        Mixture(_reason(*key, some), tuple((choice.dataset, choice.preset) for choice in some))
+        for key, some in alike.items()
+    ]
+
+
+def _reason(kind: str, used: str, left_out: str, choices: list[Choice]) -> str:
+    n_used, n_left_out = (sum(getattr(choice, name) for choice in choices) for name in ("n_used", "n_left_out"))
+    rows = counted(n_left_out, "cell")
+    if kind == "repeat" and used == left_out:
+        return f"{rows} of code {used} left out, which the same code ran again later"
+    if kind == "repeat":
+        return f"Code {used} ({counted(n_used, 'cell')}) used, as it ran last; {rows} of {left_out} left out"
+    what = "Data" if kind == "data" else "Split rows"
+    return (
+        f"{what} {used[:SHORT]} ({counted(n_used, 'cell')}) used, as most cells have them; {rows} of "
+        f"{left_out[:SHORT]} left out"
+    )
+
+
+def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
+    return [*_codes(cells), *_seeds_and_devices(cells), *_search_spaces(cells), *_protocols(cells)]
+
+
+def _codes(cells: pd.DataFrame) -> list[Mixture]:
+    counts = cells.assign(_revision=revisions(cells)).groupby([*BOARD[:3], "_revision"]).size()
+    together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    totals: dict[tuple[str, ...], pd.Series] = {}
+    for (_, dataset, preset), part in counts.groupby(level=[0, 1, 2]):
+        here = part.droplevel([0, 1, 2])
+        if len(here) > 1:
+            key = tuple(here.index)
+            together.setdefault(key, []).append((dataset, preset))
+            totals[key] = totals.get(key, 0) + here
+    return [
+        Mixture(
+            "Results of code "
+            + ", ".join(f"{name} ({counted(int(n), 'cell')})" for name, n in totals[key].items())
+            + " stand side by side",
+            tuple(boards),
+        )
+        for key, boards in together.items()
+    ]
+
+
+def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
+    found = []
+    for column, plural in ALIKE.items():
+        count = cells.groupby(BOARD[:3])[column].nunique()
+        if boards := tuple((dataset, preset) for _, dataset, preset in count[count > 1].index):
+            found.append(Mixture(f"Results of different {plural} stand side by side", boards))
+    return found
+
+
+def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
+    spaces = cells.groupby([*BOARD, "method"])["search_space"].nunique()
+    boards: dict[str, list[tuple[str, str]]] = {}
+    for _, dataset, preset, _, method in spaces[spaces > 1].index:
+        boards.setdefault(method, []).append((dataset, preset))
+    return [
+        Mixture(f"Results of different search spaces of {method} stand side by side", tuple(some))
+        for method, some in boards.items()
+    ]
+
+
+def _protocols(cells: pd.DataFrame) -> list[Mixture]:
+    found = []
+    for (suite, preset), hashes in cells.groupby(["suite", cells["preset"].str.split("@").str[0]])["protocol_hash"]:
+        rows = hashes.str[:8].value_counts().sort_index()
+        if len(rows) > 1:
+            parts = ", ".join(f"{preset}@{name} ({counted(int(n), 'cell')})" for name, n in rows.items())
+            text = f"Preset {preset} of suite {suite} was run under several protocols, shown apart: {parts}"
+            found.append(Mixture(text))
+    return found

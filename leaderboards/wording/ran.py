@@ -1,0 +1,165 @@
+"""What was run, in words."""
+
+import json
+from functools import cache
+from typing import NamedTuple
+
+import pandas as pd
+
+from leaderboards.wording.formats import counted
+
+# The protocol's keys as phrases, in the order of a sentence.
+PHRASES = {
+    "trials": "{} trials",
+    "sampler": "drawn by {} search",
+    "folds": "{}-fold cross-validation",
+    "epochs": "{} epochs",
+    "batch_size": "minibatches of {}",
+    "max_minibatches": "at most {} minibatches",
+    "max_updates": "at most {} updates",
+    "samples": "{} samples per test prediction",
+    "validation_samples": "{} per validation prediction",
+    "network": "network {}",
+    "schedule": "{} learning rate",
+    "max_train": "at most {} training images",
+    "max_test": "at most {} test images of each set",
+    "max_shifted": "{} of them shown again at every severity of every shift",
+    "start": "from {} weights",
+    "precision": "passes through the network in {}",
+}
+OF_TUNING = ("trials", "sampler", "folds", "validation_samples")  # what says nothing where nothing is tuned
+
+
+class Run(NamedTuple):
+    """One suite under one preset."""
+
+    suite: str
+    preset: str
+    methods: list[str]
+    cells: str  # "400 finished, 2 diverged"
+    protocol: str
+    seeds: str
+
+
+class Provenance(NamedTuple):
+    """Where the numbers of a page come from."""
+
+    code: str
+    devices: str
+    hosts: str
+    versions: str
+    dates: str
+
+
+def runs(cells: pd.DataFrame) -> list[Run]:
+    """One entry per suite and preset of `cells`."""
+    found = []
+    for (suite, preset), part in cells.groupby(["suite", "preset"]):
+        count = part["status"].value_counts()
+        words = [f"{count[s]} {'finished' if s == 'ok' else s}" for s in sorted(count.index, key=lambda s: s != "ok")]
+        seeds = sorted(part["seed"].unique())
+        found.append(
+            Run(
+                suite,
+                preset,
+                sorted(part["method"].unique()),
+                ", ".join(words),
+                protocol_in_words(part["protocol"].iloc[0]),
+                f"{'seed' if len(seeds) == 1 else 'seeds'} {_listed(seeds)}",
+            )
+        )
+    return found
+
+
+@cache
+def protocol_in_words(protocol: str) -> str:
+    """A resolved protocol (JSON) as a phrase; keys that this program does not know are appended as they are."""
+    try:
+        values = {name: value for name, value in json.loads(protocol).items() if value is not None}
+    except (ValueError, AttributeError):
+        return protocol
+    untuned = values.get("sampler") == "centre"
+    idle, said = (OF_TUNING, ["no tuning: the middle of each range"]) if untuned else ((), [])
+    known = [phrase.format(values[name]) for name, phrase in PHRASES.items() if name in values and name not in idle]
+    return ", ".join(said + known + [f"{name} {value}" for name, value in values.items() if name not in PHRASES])
+
+
+def provenance(cells: pd.DataFrame) -> Provenance:
+    """Code, machines, versions and dates of `cells`, which must not be empty."""
+    code = cells[["code_revision", "code_dirty"]].drop_duplicates().sort_values("code_revision")
+    first, last = cells["finished_at"].min().date(), cells["finished_at"].max().date()
+    return Provenance(
+        _listed(revision(row.code_revision, row.code_dirty) for row in code.itertuples()),
+        _listed(sorted(cells["device"].unique())),
+        _listed(sorted(cells["host"].unique())),
+        versions(tuple(cells["versions"].unique())),
+        str(first) if first == last else f"{first} to {last}",
+    )
+
+
+def revision(commit: str, dirty: bool | None) -> str:
+    """A commit in short, and whether the code was another than that."""
+    return commit[:12] + (" with uncommitted changes" if dirty is True else "")
+
+
+@cache
+def versions(documents: tuple[str, ...]) -> str:
+    """Package versions from several JSON documents: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
+    found: dict[str, set[str]] = {}
+    for document in documents:
+        try:
+            for package, version in json.loads(document).items():
+                found.setdefault(package, set()).add(str(version))
+        except (ValueError, AttributeError):
+            found.setdefault("unreadable", set()).add(document)
+    return ", ".join(f"{package} {' and '.join(sorted(versions))}" for package, versions in sorted(found.items()))
+
+
+def _listed(items) -> str:
+    return ", ".join(map(str, items))
+
+
+class Failure(NamedTuple):
+    """Cells of one method that ended alike."""
+
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    status: str
+    splits: str
+    gist: str  # the last line of the error, where Python says what happened
+    error: str  # whole, if it has more lines
+
+
+def failures(cells: pd.DataFrame) -> list[Failure]:
+    """Every cell that diverged or failed; those with the same end share an entry that lists their splits."""
+    bad = cells[cells["status"] != "ok"].fillna({"error": ""})
+    found = []
+    keys = ["suite", "dataset", "method", "preset", "status", "seed", "error"]
+    for (suite, dataset, method, preset, status, seed, error), part in bad.groupby(keys):
+        splits = sorted(part["split"].unique())
+        label = f"{'split' if len(splits) == 1 else 'splits'} {ranges(splits)}"
+        if len(cells["seed"].unique()) > 1:
+            label += f", seed {seed}"
+        lines = [line for line in error.splitlines() if line.strip()] or ["no error text"]
+        whole = error if len(lines) > 1 else ""
+        found.append(Failure(suite, dataset, method, preset, status, label, lines[-1].strip(), whole))
+    return found
+
+
+def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
+    """Sorted, distinct numbers, runs of three and more shortened: "0, 1, 4–9"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return then.join(f"{run[0]}{to}{run[-1]}" if len(run) > 2 else then.join(map(str, run)) for run in runs)
+
+
+def cells_in_words(cells: pd.DataFrame) -> str:
+    """ "400 cells: 5 methods on 10 data sets"."""
+    methods, sets = cells["method"].nunique(), cells["dataset"].nunique()
+    return f"{counted(len(cells), 'cell')}: {counted(methods, 'method')} on {counted(sets, 'data set')}"

@@ -1,0 +1,185 @@
+"""What moved between two runs, and what cannot be told."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy import stats
+
+from leaderboards.comparison.comparison import compare
+from leaderboards.comparison.report import as_json, sentences, show
+from leaderboards.stats.ties import holm
+
+RNG = np.random.default_rng(0)
+BASE = RNG.normal(size=20)
+NOISE = 0.1 * RNG.normal(size=20)
+INF = float("inf")
+
+
+@pytest.fixture
+def run(cells):
+    """Cells of one run from values per split by method; None for a failed split."""
+
+    def make(metric: str = "nmll", first: int = 0, same: dict | None = None, **methods):
+        rows = []
+        for method, values in methods.items():
+            for split, value in enumerate(values, first):
+                fate = {"status": "failed"} if value is None else {metric: value}
+                rows.append({"method": method, "split": split} | (same or {}) | fate)
+        return cells(*rows)
+
+    return make
+
+
+def verdicts(found) -> dict:
+    return found.moves.set_index("method")["verdict"].to_dict()
+
+
+def test_a_run_beside_itself_is_the_same(run):
+    rows = run(a=[*BASE, None], b=[INF, 1.0, 2.0])
+    found = compare(rows, rows)
+    assert verdicts(found) == {"a": "same", "b": "same"}
+    assert not found.anything
+    assert found.comparable
+
+
+def test_consistent_changes_are_beyond_noise_and_luck_is_not(run):
+    old = run(a=BASE, b=BASE, c=BASE)
+    new = run(same={"code_revision": "new"}, a=BASE + 0.2 + NOISE, b=BASE - 0.2 + NOISE, c=BASE + NOISE - NOISE.mean())
+    found = compare(old, new)
+    assert verdicts(found) == {"a": "worse", "b": "better", "c": "noise"}
+    assert found.anything
+    assert found.moves.loc[0, "change"] == pytest.approx((0.2 + NOISE).mean())
+
+
+def test_p_values_are_scipys_after_holm_over_everything(run):
+    shifts = (0.05, 0.03, 0.0)
+    old = run(a=BASE, b=BASE, c=BASE)
+    new = run(**{name: BASE + shift + NOISE for name, shift in zip("abc", shifts, strict=True)})
+    raw = [stats.wilcoxon(NOISE + shift).pvalue for shift in shifts]
+    assert compare(old, new).moves["p_value"].tolist() == pytest.approx(holm(np.array(raw)).tolist())
+
+
+def test_high_accuracy_and_coverage_near_nominal_are_better(run):
+    higher = compare(run("accuracy", a=BASE), run("accuracy", a=BASE + 1 + NOISE))
+    assert verdicts(higher) == {"a": "better"}
+    far, near = run("coverage_90", a=0.97 + 0.01 * BASE), run("coverage_90", a=0.91 + 0.011 * BASE)
+    nearer = compare(far, near, metrics=["coverage_90"])
+    assert verdicts(nearer) == {"a": "better"}
+
+
+def test_a_metric_without_a_better_moves(run):
+    found = compare(run("entropy", a=BASE), run("entropy", a=BASE + 1 + NOISE), metrics=["entropy"])
+    assert verdicts(found) == {"a": "moved"}
+
+
+def test_times_are_compared_only_when_asked_for(run):
+    old, new = run("fit_seconds", a=BASE), run("fit_seconds", a=BASE + 1 + NOISE)
+    assert compare(old, new).moves.empty
+    assert verdicts(compare(old, new, metrics=["fit_seconds"])) == {"a": "worse"}
+
+
+def test_two_splits_tell_nothing(run):
+    found = compare(run(a=[1.0, 2.0]), run(a=[9.0, 9.0], same={"code_revision": "new"}))
+    assert verdicts(found) == {"a": "untested"}
+    assert not found.anything
+
+
+def test_other_splits_of_the_same_data_are_compared_as_two_samples(run):
+    old, new = BASE[:8], BASE[8:18] + 3
+    found = compare(run(a=old), run(first=8, a=new))
+    assert found.moves.loc[0, ["test", "verdict", "n"]].tolist() == ["welch", "worse", 8]
+    assert found.moves.loc[0, "p_value"] == pytest.approx(stats.ttest_ind(old, new, equal_var=False).pvalue)
+
+
+@pytest.mark.parametrize("column", ["data_sha256", "split_sha256"])
+def test_splits_of_other_rows_are_not_paired(run, column):
+    found = compare(run(a=BASE, same={column: "x"}), run(a=BASE + 0.001 * NOISE, same={column: "y"}))
+    assert found.moves.loc[0, ["test", "verdict"]].tolist() == ["welch", "noise"]
+    assert "cannot be paired" in found.notes[0]
+
+
+def test_constant_samples_have_no_t(run):
+    found = compare(run(a=[1.0] * 4, b=[1.0] * 4), run(first=4, a=[1.0] * 4, b=[2.0] * 4))
+    assert verdicts(found) == {"a": "noise", "b": "worse"}
+
+
+def test_infinities_are_pairs_that_rank_last(run):
+    found = compare(run(a=BASE), run(a=[INF, INF, *BASE[2:] + 1 + NOISE[2:]]))
+    assert verdicts(found) == {"a": "worse"}
+    assert compare(run(a=[INF] * 4), run(a=[INF, INF, INF, 1.0])).moves["verdict"].item() == "untested"
+
+
+def test_a_status_that_changes_is_told_with_its_direction(run):
+    found = compare(run(a=[None, 1.0]), run(a=[2.0, None]))
+    assert found.statuses[["split", "old", "new", "verdict"]].to_numpy().tolist() == [
+        [0, "failed", "ok", "better"],
+        [1, "ok", "failed", "worse"],
+    ]
+    assert found.anything
+
+
+def test_new_and_vanished_cells_are_counted_and_no_alarm(run):
+    found = compare(run(a=[1.0, 2.0], b=[1.0]), run(a=[1.0], c=[1.0, 2.0]))
+    assert found.vanished[["method", "n"]].to_numpy().tolist() == [["a", 1], ["b", 1]]
+    assert found.appeared[["method", "n"]].to_numpy().tolist() == [["c", 2]]
+    assert not found.anything
+
+
+def test_the_same_run_with_other_numbers_is_called_out(run):
+    found = compare(run(a=[1.0, 2.0]), run(a=[1.0, np.nextafter(2.0, 3.0)]))
+    assert found.unsteady[["split", "metric", "old"]].to_numpy().tolist() == [[1, "nmll", 2.0]]
+    assert found.anything
+
+
+@pytest.mark.parametrize(
+    "change", [{"code_revision": "new"}, {"code_dirty": True}, {"versions": "{}"}, {"device": "cuda"}, {"seed": 1}]
+)
+def test_other_code_versions_devices_or_seeds_may_give_other_numbers(run, change):
+    assert compare(run(a=[1.0]), run(a=[2.0], same=change)).unsteady.empty
+
+
+def test_another_protocol_is_not_compared_and_said(run):
+    found = compare(run(a=BASE), run(a=BASE, same={"protocol_hash": "bbbbbbbb"}))
+    assert not found.comparable
+    assert found.notes == ["preset paper of suite uci has another protocol in the new results; nothing is compared"]
+
+
+def test_a_protocol_that_both_have_is_compared_though_one_has_others(run, cells):
+    old = run(a=BASE)
+    new = cells(
+        *({"method": "a", "split": s, "nmll": v} for s, v in enumerate(BASE)),
+        {"method": "a", "nmll": 1.0, "protocol_hash": "bbbbbbbb"},
+    )
+    found = compare(old, new)
+    assert found.moves[["preset", "verdict"]].to_numpy().tolist() == [["paper@aaaaaaaa", "same"]]
+    assert found.notes == []
+
+
+def test_what_is_printed_says_all_of_it(run):
+    old = run(a=BASE, b=[None, 1.0], c=[1.0])
+    new = run(a=BASE + 1 + NOISE, b=[1.0, 1.5], d=[1.0])
+    found = compare(old, new)
+    console = Console(record=True, width=140, file=io.StringIO())
+    show(found, console)
+    text = console.export_text()
+    for said in ("Beyond noise", "worse", "Wilcoxon, n = 20", "Ended otherwise", "failed", "a bug"):
+        assert said in text
+    assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
+
+
+def test_json_has_no_number_that_json_does_not_know(run):
+    text = as_json(compare(run(a=[INF, 1.0]), run(a=[2.0, 1.0])))
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert found["moves"][0]["old"] == "inf"
+    assert found["moves"][0]["p_value"] is None
+    assert found["unsteady"][0]["new"] == 2.0
+    assert found["anything"] is True
+
+
+def test_nothing_beside_nothing_is_not_comparable(cells):
+    found = compare(cells(), cells())
+    assert not found.comparable
+    assert not found.anything

@@ -1,0 +1,76 @@
+"""The papers' numbers."""
+
+import math
+
+import pytest
+
+from bench.experiment.suites import SUITES
+from leaderboards.data.published import FOLLOWED, THESIS, VIFA, apart, beside_published, difference, read_published
+from leaderboards.stats.summary import summarise
+
+
+def test_all_numbers_are_there_with_sources_to_cite():
+    table = read_published()
+    assert len(table) == 353
+    assert table["source"].nunique() == 7
+    assert not table["source"].str.contains(r"^\d{3}|_|\.txt$").any()
+    assert not table.duplicated(["source", "table", "suite", "dataset", "method", "metric", "statistic"]).any()
+
+
+def test_two_numbers_that_anyone_can_check_in_the_papers():
+    table = read_published().set_index(["source", "dataset", "method", "metric", "statistic"])
+    vifa = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
+    assert table.loc[(vifa, "energy", "vifa", "nmll", "mean"), "value"].item() == 2.53
+    assert table.loc[(vifa, "energy", "slang", "nmll", "median"), "value"].item() == 1.19
+
+
+def test_numbers_that_are_another_quantity_are_not_comparable():
+    table = read_published()
+    odd = table[~table["comparable"]]
+    assert set(odd["note"]) == {
+        "joint predictive / N, not per point",
+        "AlexNet, batch 512; the spread is a standard deviation",
+        "100,000 samples; by a root in single precision that drops eigenvalues below 1.2e-4 of the largest",
+    }
+
+
+def test_difference_in_joint_standard_errors():
+    assert difference(2.6, 0.03, 2.5, 0.04) == pytest.approx(2.0)
+    assert math.isnan(difference(2.6, math.nan, 2.5, 0.04))
+    assert math.isnan(difference(2.6, 0.0, 2.5, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("source", "suite", "preset", "n", "their_n", "words"),
+    [
+        (VIFA, "uci", "paper", 20, 20, ""),
+        (VIFA, "uci", "paper@aaaaaaaa", 20, math.nan, ""),
+        (VIFA, "uci", "paper", 5, 20, "5 splits here, 20 there"),
+        (VIFA, "uci", "quick", 20, 20, "preset quick follows no paper"),
+        (VIFA, "uci", "paper-modified", 20, 20, "preset paper-modified follows no paper"),
+        (THESIS, "uci", "paper", 10, 10, "another protocol"),
+        (VIFA, "images", "paper", 1, math.nan, "another protocol"),
+    ],
+)
+def test_what_keeps_two_numbers_apart(source, suite, preset, n, their_n, words):
+    assert apart(source, suite, preset, n, their_n) == words
+
+
+def test_sources_that_are_followed_have_numbers_of_suites_that_exist():
+    pairs = set(read_published()[["suite", "source"]].itertuples(index=False, name=None))
+    for suite, sources in FOLLOWED.items():
+        assert suite in SUITES
+        assert {(suite, source) for source in sources} <= pairs
+
+
+def test_published_beside_measured_has_the_difference_and_what_keeps_them_apart(cells):
+    rows = cells(
+        *({"dataset": "energy", "method": "vifa", "split": s, "nmll": 2.5 + 0.1 * (s % 2)} for s in range(20)),
+        {"dataset": "energy", "method": "my-own", "nmll": 1.0},
+    )
+    found = beside_published(summarise(rows), read_published())
+    (one,) = found[found["source"] == VIFA].itertuples()
+    assert (one.method, one.mean, one.their_mean, one.their_stderr, one.apart) == ("vifa", 2.55, 2.53, 0.02, "")
+    # sd of twenty values that are 0.05 off either way: 0.05 sqrt(20 / 19)
+    assert one.difference == pytest.approx(0.02 / math.hypot(0.05 / math.sqrt(19), 0.02))
+    assert set(found["method"]) == {"vifa"}

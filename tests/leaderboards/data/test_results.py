@@ -1,0 +1,155 @@
+"""Reading a results folder that others may have written to."""
+
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.schema import CELLS, SCHEMA_VERSION
+from leaderboards.data.results import read_results
+
+
+def test_every_file_is_one_cell_more(folder):
+    out = folder({"split": 0, "nmll": 1.0}, {"split": 1, "nmll": 2.0})
+    results = read_results(out)
+    assert sorted(results.cells["nmll"]) == [1.0, 2.0]
+    assert results.skipped == []
+    assert results.unavailable == []
+
+
+def test_a_folder_without_anything_is_empty_not_an_error(tmp_path):
+    results = read_results(tmp_path)
+    assert results.cells.empty
+    assert list(results.cells.columns) == [*CELLS.names, "folder"]
+
+
+def foreign(path, row):
+    pq.write_table(pa.table({"x": [1]}), path)
+
+
+def truncated(path, row):
+    pq.write_table(pa.Table.from_pylist([row()], schema=CELLS), path)
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+def no_parquet(path, row):
+    path.write_text("hello")
+
+
+def empty_file(path, row):
+    path.touch()
+
+
+def newer(path, row):
+    table = pa.Table.from_pylist([row(schema_version=SCHEMA_VERSION + 1)], schema=CELLS)
+    pq.write_table(table.drop_columns(["protocol_hash"]), path)
+
+
+def older(path, row):
+    pq.write_table(pa.Table.from_pylist([row(schema_version=1)], schema=CELLS), path)
+
+
+def without_dataset(path, row):
+    pq.write_table(pa.Table.from_pylist([row()], schema=CELLS).drop_columns(["dataset"]), path)
+
+
+def null_dataset(path, row):
+    nullable = pa.schema([field.with_nullable(True) for field in CELLS])
+    pq.write_table(pa.Table.from_pylist([row(dataset=None)], schema=nullable), path)
+
+
+def words_for_numbers(path, row):
+    table = pa.Table.from_pylist([row()], schema=CELLS)
+    place = table.schema.get_field_index("nmll")
+    pq.write_table(table.set_column(place, "nmll", pa.array(["low"])), path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (foreign, "no column schema_version"),
+        (truncated, "not a whole Parquet file"),
+        (no_parquet, "not a whole Parquet file"),
+        (empty_file, "not a whole Parquet file"),
+        (newer, f"schema version is {SCHEMA_VERSION + 1}"),
+        (older, "schema version is 1; this program reads 2, 3"),
+        (without_dataset, "lacks the columns dataset"),
+        (null_dataset, "no value for dataset"),
+        (words_for_numbers, "not a whole Parquet file"),
+    ],
+)
+def test_what_is_no_result_is_named_and_left_out(folder, row, spoil, reason):
+    out = folder({"nmll": 1.0})
+    spoil(out / "cells" / "odd.parquet", row)
+    results = read_results(out)
+    assert len(results.cells) == 1
+    ((path, why),) = results.skipped
+    assert path == "cells/odd.parquet"
+    assert reason in why
+    assert str(out) not in why
+
+
+def test_columns_of_a_later_minor_change_do_no_harm(folder, row):
+    out = folder({"nmll": 1.0})
+    table = pa.Table.from_pylist([row(split=1, nmll=2.0)], schema=CELLS).drop_columns(["crps"])
+    pq.write_table(table.append_column("brand_new", pa.array([1.0])), out / "cells" / "other.parquet")
+    cells = read_results(out).cells
+    assert sorted(cells["nmll"]) == [1.0, 2.0]
+    assert "brand_new" not in cells
+
+
+def test_rows_of_version_2_lack_what_came_later(folder, row):
+    out = folder()
+    table = pa.Table.from_pylist([row(schema_version=2, nmll=2.0)], schema=CELLS)
+    (out / "cells").mkdir(parents=True, exist_ok=True)
+    later = ["error_class", "log", "elapsed_seconds", "exclusive", "search_space"]
+    pq.write_table(table.drop_columns(later), out / "cells" / "older.parquet")
+    results = read_results(out)
+    assert results.skipped == []
+    assert results.cells["nmll"].tolist() == [2.0]
+    assert results.cells[later].isna().all(axis=None)
+
+
+def test_unavailable_sets_are_read(folder):
+    out = folder()
+    entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "python -m datasets fetch wine"}
+    (out / "unavailable.json").write_text(json.dumps([entry]))
+    assert [one._asdict() for one in read_results(out).unavailable] == [entry]
+
+
+@pytest.mark.parametrize("content", ["{", '{"dataset": "wine"}', '[{"dataset": "wine"}]', "3", "null"])
+def test_a_broken_list_of_unavailable_sets_is_said(folder, content):
+    out = folder()
+    (out / "unavailable.json").write_text(content)
+    results = read_results(out)
+    assert results.unavailable == []
+    assert results.skipped[0].path == "unavailable.json"
+
+
+def test_several_folders_are_read_as_one(tmp_path, row):
+    for name, split in (("a", 0), ("b", 1)):
+        (tmp_path / name / "cells").mkdir(parents=True)
+        table = pa.Table.from_pylist([row(split=split, nmll=1.0)], schema=CELLS)
+        pq.write_table(table, tmp_path / name / "cells" / "one.parquet")
+    results = read_results(tmp_path / "a", tmp_path / "b")
+    assert results.cells["split"].tolist() == [0, 1]
+    assert results.cells["folder"].tolist() == [str(tmp_path / "a"), str(tmp_path / "b")]
+
+
+def test_of_several_folders_it_is_said_which_one_a_bad_file_is_in_and_sets_that_lack_are_named_once(tmp_path):
+    entry = {"dataset": "wine", "reason": "not downloaded", "remedy": "fetch it"}
+    for name in ("a", "b"):
+        (tmp_path / name / "cells").mkdir(parents=True)
+        (tmp_path / name / "cells" / "odd.parquet").touch()
+        (tmp_path / name / "unavailable.json").write_text(json.dumps([entry]))
+    results = read_results(tmp_path / "a", tmp_path / "b")
+    assert [one.path for one in results.skipped] == [f"{tmp_path / name}/cells/odd.parquet" for name in ("a", "b")]
+    assert [one.dataset for one in results.unavailable] == ["wine"]
+
+
+def test_rows_that_several_runs_disagree_about_are_decided(folder):
+    results = read_results(folder({"nmll": 1.0}, {"nmll": 2.0, "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}))
+    assert results.cells["nmll"].tolist() == [2.0]
+    assert [choice.n_left_out for choice in results.choices] == [1]

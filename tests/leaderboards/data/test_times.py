@@ -1,0 +1,100 @@
+"""Times of a device that did other work as well are shown nowhere."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import leaderboards
+from bench.schema import CELLS, TIMES, TIMINGS, timing_key
+from leaderboards.data.results import read_results
+from leaderboards.data.times import about_times, latest_timings, with_exclusive_times
+from leaderboards.stats.summary import summarise
+
+SHARED = dict.fromkeys(TIMES, 9.0) | {"nmll": 1.0}
+
+
+@pytest.fixture
+def timings(row):
+    """Rows of timings, from dictionaries of what matters."""
+
+    def make(*rows: dict) -> pa.Table:
+        whole = [{name: one for name, one in row(**own).items() if name in TIMINGS.names} for own in rows]
+        return pa.Table.from_pylist(whole, schema=TIMINGS)
+
+    return make
+
+
+def fit_seconds(cells: pd.DataFrame) -> list[float]:
+    return cells["fit_seconds"].tolist()
+
+
+def test_shared_times_and_those_nobody_knows_of_are_dropped_and_nothing_else(cells, timings):
+    found = with_exclusive_times(
+        cells(*(SHARED | {"split": split, "exclusive": known} for split, known in enumerate((True, False, None)))),
+        timings().to_pandas(),
+    )
+    np.testing.assert_equal(fit_seconds(found), [9.0, np.nan, np.nan])
+    np.testing.assert_equal(found["sgd_ratio"].tolist(), [9.0, np.nan, np.nan])
+    assert found["nmll"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_repeated_cell_gives_its_method_all_its_times(cells, timings):
+    rows = cells(*(SHARED | {"split": split, "exclusive": True} for split in range(3)))
+    once = timings({"split": 1, "fit_seconds": 2.0, "tune_seconds": 3.0}).to_pandas()
+    found = with_exclusive_times(rows, once)
+    np.testing.assert_equal(fit_seconds(found), [np.nan, 2.0, np.nan])
+    np.testing.assert_equal(found["tune_seconds"].tolist(), [np.nan, 3.0, np.nan])
+    np.testing.assert_equal(found["sgd_ratio"].tolist(), [np.nan] * 3)
+
+
+@pytest.mark.parametrize("other", [{"method": "map"}, {"protocol_hash": "b"}, {"preset": "quick"}, {"dataset": "wine"}])
+def test_a_timing_is_of_its_own_method_data_set_and_protocol_alone(cells, timings, other):
+    rows = cells(SHARED | {"exclusive": False}, SHARED | {"exclusive": True} | other)
+    found = with_exclusive_times(rows, timings({"fit_seconds": 2.0}).to_pandas())
+    assert fit_seconds(found) == [2.0, 9.0]
+
+
+def test_any_index_and_an_empty_table_will_do(cells, timings):
+    rows = cells(SHARED | {"split": 1}, SHARED | {"exclusive": True}).set_axis([7, 3])
+    np.testing.assert_equal(
+        fit_seconds(with_exclusive_times(rows, timings({"split": 1, "fit_seconds": 2.0}).to_pandas())), [2.0, np.nan]
+    )
+    assert with_exclusive_times(rows.iloc[:0], timings().to_pandas()).empty
+
+
+def test_a_results_folder_is_read_that_way(folder, timings):
+    out = folder(SHARED | {"split": 0, "exclusive": False}, SHARED | {"split": 1, "exclusive": False})
+    path = out / "timings" / f"{timing_key('uci', 'energy', 'vifa', 'paper', 'aaaaaaaa')}.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(timings({"fit_seconds": 0.5}), path)
+    (path.parent / "broken.parquet").write_bytes(b"PAR1 but not")
+    found = read_results(out)
+    np.testing.assert_equal(sorted(fit_seconds(found.cells)), [0.5, np.nan])
+    assert [one.path for one in found.skipped] == ["timings/uci/energy/vifa/broken.parquet"]
+    table = leaderboards.export(out).set_index("metric")
+    assert table.loc["fit_seconds", ["mean", "n"]].tolist() == [0.5, 1]
+
+
+def test_a_page_says_whose_times_it_has(cells, timings, folder, tmp_path):
+    alone, beside = SHARED | {"exclusive": True}, SHARED | {"exclusive": False, "method": "map"}
+
+    def told(*rows: dict) -> str:
+        return about_times(summarise(with_exclusive_times(cells(*rows), timings().to_pandas())))
+
+    assert told(alone) == "Times are those of one cell alone on a device that did nothing else."
+    assert "No times of map: " in told(alone, beside)
+    assert told(beside).startswith("No times: ")
+    index = leaderboards.build(folder(alone, beside), html=tmp_path / "html")
+    assert "No times of map: " in index.with_name("dataset-energy.html").read_text()
+
+
+def test_of_several_timings_the_latest_counts(timings):
+    early, late = (pd.Timestamp(f"2026-01-0{day}", tz="UTC") for day in (1, 2))
+    rows = [{"fit_seconds": 2.0, "finished_at": late}, {"fit_seconds": 1.0, "finished_at": early, "split": 1}]
+    assert latest_timings(timings(*rows).to_pandas())["fit_seconds"].tolist() == [2.0]
+
+
+def test_every_time_is_a_column_of_both_tables():
+    assert set(TIMES) <= set(CELLS.names) & set(TIMINGS.names)

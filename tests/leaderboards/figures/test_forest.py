@@ -1,0 +1,50 @@
+"""Forest plots, and the axes that they share with dot plots."""
+
+import re
+
+import numpy as np
+import pytest
+
+from leaderboards.figures.axis import Axis
+from leaderboards.figures.forest import Column, Estimate, forest, span
+
+NONE = Estimate(np.nan, np.nan, np.nan)
+
+
+def test_a_place_is_the_share_of_the_way_and_stays_on_the_axis():
+    axis = Axis(2.0, 6.0)
+    assert [axis.at(v) for v in (2.0, 3.0, 6.0, 99.0, -np.inf)] == ["0.00%", "25.00%", "100.00%", "100.00%", "0.00%"]
+
+
+def test_a_rule_has_its_number_and_zero_a_rule_of_its_own():
+    parts = "".join(Axis(-1.0, 1.0).ruled(100, "<b>", most=4, zero=0.0))
+    assert re.findall('class="tick" x="([^"]+)"[^>]*>([^<]+)<', parts)[:5] == [
+        ("0.00%", "−1.0"),
+        ("25.00%", "−0.5"),
+        ("50.00%", "0.0"),
+        ("75.00%", "0.5"),
+        ("100.00%", "1.0"),
+    ]
+    assert parts.count('class="zero" x1="50.00%"') == 1
+    assert "&lt;b&gt;" in parts
+
+
+def test_a_line_has_a_point_and_an_interval_in_each_column():
+    columns = [Column("", [Estimate(2, 1, 3), NONE]), Column("", [Estimate(0, -1, 1), Estimate(0.5, 0, 1)], 0.0)]
+    drawn = forest(["a", "$x$ <b>"], [True, False], columns)
+    assert drawn.count("<circle") == 3
+    assert drawn.count('<circle class="ahead"') == 2
+    assert drawn.count('class="bar ahead"') == 2
+    assert "$x$ &lt;b&gt;" in drawn
+    assert "nan" not in drawn.lower()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_terrible_method_is_an_arrow_at_its_end_of_the_axis(sign):
+    good = [Estimate(value, value - 0.1, value + 0.1) for value in (1.0, 1.1, 1.2, 1.3)]
+    terrible = Estimate(sign * 50.0, sign * 40.0, sign * 60.0)
+    low, high = span(Column("", [*good, terrible]))
+    assert 0 < low < high < 3
+    drawn = forest(list("abcde"), [True] * 5, [Column("", [*good, terrible])])
+    assert drawn.count("<circle") == 4
+    assert re.search(f'<svg x="{"100%" if sign > 0 else "0"}" y="[^"]+" overflow="visible"><path class="ahead"', drawn)

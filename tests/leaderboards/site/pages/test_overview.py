@@ -1,0 +1,84 @@
+"""The picture of the first page: what it is of, and where there is none."""
+
+import re
+
+import pytest
+
+from leaderboards.data.results import Results
+from leaderboards.site.content import Site
+from leaderboards.site.pages.overview import overview
+
+
+def run(n_datasets: int = 6, n_splits: int = 3, **changes) -> list[dict]:
+    """Three methods; `bad` is behind everywhere, `map` and `vifa` take turns."""
+    rows = []
+    for number in range(n_datasets):
+        for split in range(n_splits):
+            turn = 0.1 * (-1) ** number
+            for method, nmll, slope in (("vifa", 1.0 + turn, 0.02), ("map", 1.0, 0.03), ("bad", 3.0, 0.05)):
+                cell = {"dataset": f"set-{number}", "method": method, "split": split}
+                rows.append(cell | {"nmll": nmll + slope * split**2})
+    return [row | changes for row in rows]
+
+
+@pytest.fixture
+def made(cells):
+    def make(rows: list[dict]):
+        frame = cells(*rows).assign(folder="")
+        return overview(Site(Results((), frame, [], [], [], frame, frame.iloc[:0])))
+
+    return make
+
+
+def without(method: str, rows: list[dict]) -> list[dict]:
+    return [row for row in rows if row["method"] != method]
+
+
+def test_it_is_of_the_suite_and_preset_with_the_most_values(made):
+    wider = [{**row, "method": f"{row['method']}-2"} for row in run(6, 2)]
+    tuned = [row | {"preset": "tuned", "protocol_hash": "bbbbbbbb"} for row in [*wider, *run(6, 2)]]
+    found = made([*run(), *tuned, *run(2, 40, suite="toy")])
+    assert (found.suite, found.preset, found.evidence) == ("uci", "tuned", "6 data sets, 2 splits each")
+
+
+def test_of_presets_with_about_as_many_values_the_fair_one_is_shown(made):
+    tuned = run(6, 10, preset="tuned", protocol_hash="bbbbbbbb")
+    found = made([*run(6, 10), *tuned[:-1]])
+    assert (found.preset, found.why) == ("tuned", "At the same budget for all methods")
+    found = made([*run(6, 10), *tuned[:-30]])
+    assert (found.preset, found.why) == ("paper", "Where there is most evidence")
+
+
+def test_the_preset_for_a_first_look_gives_way_to_any_other(made):
+    quick = run(8, 9, preset="quick", protocol_hash="bbbbbbbb")
+    assert made([*run(), *quick]).preset == "paper"
+    assert made([*run(3), *quick]).preset == "quick"
+
+
+@pytest.mark.parametrize(("n_datasets", "n_splits"), [(3, 9), (9, 1)])
+def test_too_few_data_sets_or_splits_give_none(made, n_datasets, n_splits):
+    assert made(run(n_datasets, n_splits)) is None
+
+
+def test_two_methods_give_none(made):
+    assert made(without("bad", run())) is None
+
+
+def test_words_say_what_the_picture_shows(made):
+    found = made(run())
+    assert found.plot.description.startswith("Mean ranks by NMLL over 6 data sets, 3 splits each, the best first: ")
+    assert found.plot.description.endswith("Not told from the best: map, vifa.")
+    assert "bad 3.0 (3.0 to 3.0)" in found.plot.description
+    assert re.findall('<circle class="(ahead|behind)"', found.plot.svg) == ["ahead", "ahead", "behind"] * 2
+
+
+def test_without_a_reference_there_are_ranks_alone(made):
+    rows = [row | {"method": row["method"].replace("map", "swag")} for row in run()]
+    found = made(rows)
+    assert found.plot.svg.count('class="field"') == 1
+    assert "against" not in found.plot.caption
+
+
+def test_splits_that_differ_between_data_sets_are_told(made):
+    rows = [row for row in run(6, 4) if row["dataset"] != "set-0" or row["split"] < 2]
+    assert made(rows).evidence == "6 data sets, 2 to 4 splits each"

@@ -1,0 +1,394 @@
+"""The pages, as a browser gets them."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import leaderboards
+from bench.schema import CELLS
+from leaderboards.site import places
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Text, attributes and ids of a page; fails where tags do not close in order."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.open, self.tags, self.text, self.ids, self.links = [], [], [], [], []
+        self.tables = []  # of each table its column headings
+        self.rows = []  # of each row its cells' words
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append((tag, attrs))
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.rows.append("")
+        if tag == "a":
+            self.links.append(attrs["href"])
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if "tr" in self.open:
+            self.rows[-1] += f" {data.strip()}"
+        if "thead" in self.open and data.strip():
+            self.tables[-1].append(data.strip())
+
+    @property
+    def words(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+
+class Built(dict):
+    """Parsed pages by file name."""
+
+    def __init__(self, index):
+        super().__init__({path.name: Page(path.read_text(encoding="utf-8")) for path in index.parent.glob("*.html")})
+        self.html = {path.name: path.read_text(encoding="utf-8") for path in index.parent.glob("*.html")}
+
+    @property
+    def index(self) -> Page:
+        return self["index.html"]
+
+
+@pytest.fixture
+def built(folder, tmp_path):
+    """Build the site of some cells and return its pages."""
+    return lambda *rows: Built(leaderboards.build(folder(*rows), tmp_path / "site"))
+
+
+@pytest.fixture(scope="module")
+def small_site(shared_folder, small_run, tmp_path_factory):
+    """The pages of `small_run`, built once."""
+    return Built(leaderboards.build(shared_folder(*small_run), tmp_path_factory.mktemp("small")))
+
+
+@pytest.fixture(scope="module")
+def classification_site(shared_folder, classification_run, tmp_path_factory):
+    """The pages of `classification_run` beside one row of energy, built once."""
+    regression = {"nmll": 2.0, "rmse": 3.0, "coverage_90": 0.9, "fit_seconds": 1.0, "exclusive": True}
+    out = shared_folder(regression, *classification_run)
+    return Built(leaderboards.build(out, tmp_path_factory.mktemp("classification")))
+
+
+def test_there_is_a_page_for_each_suite_data_set_and_method(small_site):
+    assert set(small_site) == {
+        *("index.html", "suite-uci.html", "dataset-energy.html", "dataset-wine.html"),
+        *("method-vifa.html", "method-mfvi.html", "method-map.html"),
+    }
+
+
+def test_a_small_run(small_site):
+    for page, said in (
+        ("index.html", "30 trials, drawn by random search, 5-fold cross-validation"),
+        ("index.html", "0123456789ab"),
+        ("index.html", "all trials left the finite numbers"),
+        ("dataset-energy.html", "Energy efficiency (heating load)"),
+        ("dataset-wine.html", "27 % of test rows have an identical twin in train"),
+        ("dataset-energy.html", "2 failed"),
+        ("dataset-energy.html", "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning. Table 1"),
+        ("dataset-energy.html", "mc-dropout"),
+        ("dataset-energy.html", "best mean:"),
+        ("dataset-wine.html", "∞"),
+        ("suite-uci.html", "Mean rank"),
+        ("suite-uci.html", "Against map"),
+        ("method-mfvi.html", "Mean-field variational inference"),
+        ("method-mfvi.html", "2 of 8 cells did not finish: 2 diverged."),
+    ):
+        assert said in small_site[page].words, (page, said)
+
+
+@pytest.mark.parametrize(
+    ("suite", "said"),
+    [
+        ("images", "FPR95 is the share of test images taken for such where 95 % of those are found"),
+        ("retinopathy", "Networks start from weights trained on ImageNet"),
+    ],
+)
+def test_a_suite_is_explained_on_its_own_page(built, suite, said):
+    assert said in built({"suite": suite, "dataset": "aptos2019", "nmll": 0.2})[f"suite-{suite}.html"].words
+
+
+def test_links_lead_somewhere_and_ids_are_unique(small_site):
+    for name, page in small_site.items():
+        assert len(page.ids) == len(set(page.ids))
+        for link in page.links:
+            target, _, fragment = link.partition("#")
+            assert target in small_site or not target, (name, link)
+            assert not fragment or fragment in small_site[target or name].ids, (name, link)
+
+
+def test_every_page_is_reached_from_the_index(small_site):
+    reached, new = set(), {"index.html"}
+    while new:
+        reached |= new
+        new = {link.partition("#")[0] for name in new for link in small_site[name].links} - reached - {""}
+    assert reached == set(small_site)
+
+
+def test_nothing_is_loaded_from_anywhere_and_nothing_else_may_run(small_site):
+    """What a page brings of style and script is what its policy names by hash, and no element has any of its own."""
+    for name, html in small_site.html.items():
+        page = small_site[name]
+        assert "http" not in html.replace("http-equiv", "")
+        assert not {"link", "img", "iframe", "object", "base", "form"} & {tag for tag, _ in page.tags}
+        assert not [attrs for _, attrs in page.tags if {"style", "src"} & attrs.keys()]
+        assert not [key for _, attrs in page.tags for key in attrs if key.startswith("on")]
+        assert not re.search(r"@import|url\((?!#)", html)
+        policy = next(attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv"))
+        assert policy.startswith("default-src 'none';")
+        assert "unsafe" not in policy
+        for tag in ("style", "script"):
+            (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+            assert f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'" in policy
+
+
+def test_headers_have_a_scope_and_figures_have_words(small_site):
+    for page in small_site.values():
+        assert all("scope" in attrs for tag, attrs in page.tags if tag == "th")
+        assert all(attrs["aria-label"] for _, attrs in page.tags if attrs.get("role") == "img")
+        assert [tag for tag, _ in page.tags if tag in ("main", "h1")] == ["main", "h1"]
+    labels = [attrs["aria-label"] for _, attrs in small_site["dataset-energy.html"].tags if attrs.get("role") == "img"]
+    assert labels[0].startswith("NMLL by method: vifa 2.479 ± 0.042, mfvi 2.568")
+
+
+HOSTILE = "</bdi><script>alert('1')</script>\"x\" \u202eevil $x_1$"
+
+
+@pytest.mark.parametrize(
+    "column", ["method", "dataset", "suite", "preset", "error", "log", "host", "device", "protocol", "versions"]
+)
+def test_hostile_text_stays_text(built, column):
+    ending = {"status": "failed"} if column in ("error", "log") else {"nmll": 1.0}
+    site = built(ending | {column: HOSTILE})
+    assert len(site) == 4
+    for html in site.html.values():
+        assert html.count("<script>") == 1  # our own
+        assert "\u202e" not in html
+    words = " ".join(page.words for page in site.values())
+    assert "alert('1')" in words
+    assert "\\u202e" in words
+
+
+def test_hostile_hyper_parameters_and_diagnostics_stay_text(built):
+    odd = json.dumps({HOSTILE: 1.5})
+    space = json.dumps({HOSTILE: {"name": HOSTILE, "attributes": {"choices": [HOSTILE]}}})
+    site = built({"nmll": 1.0, "hparams": odd, "diagnostics": odd, "search_space": space})
+    assert all(html.count("<script>") == 1 for html in site.html.values())
+    assert "alert('1')" in site["method-vifa.html"].words
+
+
+def test_hostile_reasons_and_file_names_stay_text(folder, tmp_path):
+    out = folder({"nmll": 1.0})
+    (out / "cells" / "<script>.parquet").write_text("x")
+    entry = {"dataset": HOSTILE, "reason": HOSTILE, "remedy": "run `python -m datasets fetch wine`"}
+    (out / "unavailable.json").write_text(json.dumps([entry]))
+    html = leaderboards.build(out, tmp_path / "page").read_text(encoding="utf-8")
+    assert html.count("<script>") == 1
+    assert "\u202e" not in html
+    assert "<code>python -m datasets fetch wine</code>" in html
+    assert "cells/<script>.parquet" in Page(html).words
+
+
+def test_files_that_were_left_out_are_named(folder, tmp_path):
+    out = folder({"nmll": 1.0})
+    pq.write_table(pa.table({"x": [1]}), out / "cells" / "strange.parquet")
+    page = Page(leaderboards.build(out, tmp_path / "page").read_text(encoding="utf-8"))
+    assert "cells/strange.parquet : not a result file" in page.words
+
+
+def test_nothing_finished_yet(tmp_path):
+    page = Page(leaderboards.build(tmp_path / "nowhere", tmp_path / "page").read_text(encoding="utf-8"))
+    assert "Nothing has been finished yet." in page.words
+
+
+def test_everything_failed(built):
+    site = built({"status": "failed", "error": "RuntimeError: no"}, {"split": 1, "status": "diverged"})
+    assert "0 splits, 2 failed" in site["dataset-energy.html"].words
+    assert all("RuntimeError: no" in site[name].words for name in ("index.html", "method-vifa.html"))
+
+
+def test_the_same_results_give_the_same_bytes(folder, small_run, tmp_path):
+    out = folder(*small_run)
+    first, second = (leaderboards.build(out, tmp_path / name).parent for name in ("a", "b"))
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
+
+
+def test_a_page_that_is_no_longer_of_the_site_is_removed_and_nothing_else(folder, tmp_path):
+    out = folder({"nmll": 1.0}, {"nmll": 1.0, "method": "map"})
+    site = leaderboards.build(out, tmp_path / "site").parent
+    (site / "method-mine.html").write_text("my own notes")
+    next(path for path in (out / "cells").iterdir() if pd.read_parquet(path)["method"][0] == "map").unlink()
+    leaderboards.build(out, site)
+    assert not (site / "method-map.html").exists()
+    assert (site / "method-mine.html").read_text() == "my own notes"
+
+
+def test_published_and_measured_stand_beside_each_other(built):
+    nmll = [2.56, 2.60, 2.64]  # mean 2.60, standard error 0.04 / sqrt(3)
+    page = built(*({"split": split, "nmll": value} for split, value in enumerate(nmll)))["dataset-energy.html"]
+    assert "2.53 ± 0.02" in page.words
+    assert f"Δ +{0.07 / np.hypot(0.04 / np.sqrt(3), 0.02):.1f} se" in page.words
+    assert "2.13 × 10⁷ ± 2.01 × 10⁷" in page.words
+
+
+def test_a_joint_likelihood_gets_no_difference(built):
+    rows = ({"method": "slang", "split": split, "nmll": 1.1 + split / 10} for split in range(3))
+    page = built(*rows)["dataset-energy.html"]
+    assert "joint predictive / N, not per point" in page.words
+    assert page.words.count("Δ") == 1  # the number of the VIFA paper
+
+
+def test_mixed_protocols_get_tables_of_their_own(built):
+    page = built({"nmll": 1.0}, {"split": 1, "nmll": 2.0, "protocol_hash": "bbbbbbbb"})["dataset-energy.html"]
+    assert "paper@aaaaaaaa" in page.words
+    assert "paper@bbbbbbbb" in page.words
+
+
+def test_what_was_changed_in_a_preset_is_said_wherever_it_is_named(built):
+    plain = {"protocol": '{"epochs": 120, "folds": 5}', "nmll": 1.0}
+    changed = {"preset": "paper-modified", "protocol_hash": "b" * 8, "protocol": '{"epochs": 9, "folds": 5}'}
+    site = built(plain, plain | changed)
+    assert "paper-modified ( epochs 9 )" in site["index.html"].words
+    for page in ("suite-uci.html", "dataset-energy.html"):
+        assert site[page].words.count("As the preset, but epochs 9 .") == 1
+
+
+def test_a_first_look_comes_after_what_is_more(built):
+    presets = {"quick": "b" * 8, "tuned": "a" * 8}
+    site = built(*({"preset": preset, "protocol_hash": hash, "nmll": 1.0} for preset, hash in presets.items()))
+    for page in ("suite-uci.html", "dataset-energy.html", "method-vifa.html"):
+        words = site[page].words.lower()
+        assert 0 < words.index("preset tuned") < words.index("preset quick")
+
+
+def test_two_splits_are_too_few(built):
+    of = [(dataset, method) for dataset in ("energy", "yacht") for method in ("map", "vifa")]
+    rows = [{"dataset": d, "method": method, "split": split, "nmll": 1.0} for d, method in of for split in range(2)]
+    site = built(*rows)
+    assert "Too few splits to tell ties" in site["dataset-energy.html"].words
+    assert "tied with the best" not in site["dataset-energy.html"].words
+    assert "Best or tied" not in site["suite-uci.html"].words
+    assert "So few splits tell nobody from the best" in site["suite-uci.html"].words
+    assert 'class="ahead"' not in site.html["suite-uci.html"]
+    assert "With 2 splits nothing can be said of it against map" in site["method-vifa.html"].words
+
+
+def test_a_method_that_is_behind_is_shown_to_be(built):
+    rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
+    assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
+
+
+def test_a_board_has_the_main_metrics_of_its_task_and_the_rest_behind_a_switch(classification_site):
+    assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
+    assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables
+    assert ["Method", "NMLL", "RMSE", "Final fit, s"] in classification_site["dataset-energy.html"].tables
+    assert ["Method", "Coverage 90 %"] in classification_site["dataset-energy.html"].tables
+
+
+def test_the_calibration_error_comes_with_its_interval(classification_site):
+    page = classification_site["dataset-wdbc.html"]
+    hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and "bootstrap" in attrs.get("title", "")]
+    assert len(hints) == 2
+    assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
+
+
+def test_the_size_of_a_classification_set_counts_classes_and_ood_rows(classification_site):
+    words = classification_site.index.words
+    assert "64 features, 5 classes, 896 out-of-distribution rows" in words
+    assert "30 features, 2 classes" in words
+
+
+def test_a_suite_has_a_row_for_each_method_sorted_by_its_mean_rank(classification_site):
+    page = classification_site["suite-classification.html"]
+    columns = ["Method", "Mean rank", "Best or tied", "Wins", "Against map", "digits-ood", "wdbc"]
+    assert page.tables[0] == columns
+    vifa, reference = (next(row for row in page.rows if row.split()[:1] == [name]) for name in ("vifa", "map"))
+    assert re.search(r"vifa +1.0 +1.0 to 1.0 +2 of 2 +100 % +\+0.100", vifa)  # 0.3 against 0.4 on every split
+    assert re.search(r"map +2.0 +2.0 to 2.0 +0 of 2 +0 %", reference)
+    assert page.words.index("vifa 1.0") < page.words.index("map 2.0")
+
+
+def test_a_number_leads_to_its_splits_values_fingerprint_and_command(built, row):
+    changes = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
+    page = built(*({"split": split, "nmll": 2.0 + split, **changes} for split in range(3)))["dataset-energy.html"]
+    target = f"#{places.fragment('uci', 'paper', 'vifa')}"
+    cell = [attrs for tag, attrs in page.tags if tag == "td" and attrs.get("data-metric") == "nmll"]
+    assert cell[0]["data-method"] == "vifa"
+    assert float(cell[0]["data-value"]) == 3.0
+    assert target in page.links
+    for said in (
+        "python run_all.py --suite uci --datasets energy --methods vifa --splits 0-2 --preset paper --seed 0",
+        "0.01230",
+        "feedbeef",
+        "30, 6 failed in all",
+        "aaaaaaaa",
+        "torch 2.6.0",
+    ):
+        assert said in page.words
+
+
+def test_many_methods_take_one_line_each(built):
+    """Medians are in tooltips, and splits are counted once and where they differ."""
+    rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(3)]
+    rows[4] |= {"status": "failed", "nmll": None}
+    site = built(*rows)
+    html, words = site.html["dataset-energy.html"], site["dataset-energy.html"].words
+    assert "m00 ★" in words
+    assert "m01 2 splits, 1 failed" in words
+    assert "3 splits, if not said" in words
+    assert "3 splits, median 1.0" in html
+    assert "median 1.0" not in words
+
+
+def test_what_a_figure_wants_and_the_folder_has_not_is_said(built):
+    words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
+    assert "There are no PIT histograms: they need predictions of single test points" in words
+
+
+@pytest.mark.slow
+def test_a_site_of_ten_thousand_rows_has_pages_below_two_megabytes(row, tmp_path):
+    """33 methods, 16 data sets, 20 splits, in one file as `publish` writes them."""
+    rng = np.random.default_rng(0)
+    rows = [
+        row(
+            dataset=f"set-{d}", method=f"method-number-{m}", split=s, task="regression", nmll=rng.normal(), seed=0,
+            rmse=rng.gamma(9), fit_seconds=rng.gamma(9), tune_seconds=rng.gamma(9), coverage_50=0.5, coverage_80=0.8,
+            coverage_90=0.9, coverage_95=0.95, n_trials=30, n_trials_failed=0,
+            hparams=json.dumps({"lr": rng.uniform(), "prior_precision": rng.uniform(), "noise_precision": 1.5}),
+        )
+        for d in range(16) for m in range(33) for s in range(20)
+    ]  # fmt: skip
+    (tmp_path / "results" / "cells").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=CELLS), tmp_path / "results" / "cells" / "uci.parquet")
+    site = leaderboards.build(tmp_path / "results", tmp_path / "site").parent
+    sizes = {path.name: path.stat().st_size for path in site.iterdir()}
+    assert len(sizes) == 1 + 1 + 16 + 33
+    assert max(sizes.values()) < 2_000_000, sizes

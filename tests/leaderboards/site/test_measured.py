@@ -1,0 +1,80 @@
+"""Sentences about a method, each from numbers that a reader can add up."""
+
+import pandas as pd
+import pytest
+
+from leaderboards.site.measured import measured
+from leaderboards.site.standings import standings_of
+from leaderboards.stats.summary import per_split
+from leaderboards.stats.ties import standings
+
+
+@pytest.fixture
+def say(cells):
+    """The sentences about a method, from rows."""
+
+    def of(method: str, *rows: dict, covered=(), statuses=("ok",)):
+        table = cells(*rows)
+        told = standings(per_split(table), table)
+        by_metric = {
+            name: standings_of(table, "uci", "paper", name, told[told["metric"] == name])
+            for name in ("nmll", "fit_seconds")
+        }
+        return measured(method, "nmll", by_metric, pd.Series(dict(covered), dtype=float), list(statuses))
+
+    return of
+
+
+def rows_of(n_splits: int = 8, **levels: tuple[float, float]) -> list[dict]:
+    """`levels`: method -> NMLL on energy and on wine; spread a little over splits, alike for all."""
+    return [
+        {
+            "method": method, "dataset": dataset, "split": split,
+            "nmll": level + 0.01 * split + 0.001 * (split % 3) * len(method),
+            "fit_seconds": 2.0 if method == "map" else 6.0,
+        }
+        for method, pair in levels.items() for dataset, level in zip(("energy", "wine"), pair, strict=True)
+        for split in range(n_splits)
+    ]  # fmt: skip
+
+
+def test_better_and_worse_than_the_reference_are_told_apart_with_their_amounts(say):
+    found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 1.7), swa=(3.0, 3.0)))
+    better = next(sentence for sentence in found.strengths if sentence.startswith("Better than map"))
+    worse = next(sentence for sentence in found.weaknesses if sentence.startswith("Worse than map"))
+    assert "on 1 of 2 data sets: energy +0.499 nats." in better  # 0.5 less what the spread adds, 0.001
+    assert "on 1 of 2 data sets: wine −0.701 nats." in worse
+    assert any(
+        "Best by NMLL, or not told from the best, on 1 of 2 data sets: energy." in one for one in found.strengths
+    )
+
+
+def test_what_lies_within_the_noise_is_neither(say):
+    rows = rows_of(map=(1.0, 1.0), vifa=(1.0, 1.0))
+    for row in rows:
+        if row["method"] == "vifa":
+            row["nmll"] += 0.5 * (-1) ** row["split"]
+    found = say("vifa", *rows)
+    assert not [one for one in found.strengths + found.weaknesses if "than map" in one]
+
+
+def test_the_cost_is_in_units_of_the_reference(say):
+    found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 0.5)))
+    assert any("Its final fit takes 3.00 times as long as map's (3.00 to 3.00)" in one for one in found.others)
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.7, "too narrow"), (0.9, "about right"), (0.99, "too wide")])
+def test_coverage_is_judged_by_its_nominal_value(say, share, said):
+    found = say("map", *rows_of(map=(1.0, 1.0)), covered={"energy": share}.items())
+    where = found.strengths if said == "about right" else found.weaknesses
+    assert any(f"{100 * share:.0f} % of test points, mean over 1 data set: {said}." in one for one in where)
+
+
+def test_failures_are_weaknesses_by_kind(say):
+    found = say("map", *rows_of(map=(1.0, 1.0)), statuses=("ok", "failed", "diverged", "failed"))
+    assert "3 of 4 cells did not finish: 1 diverged, 2 failed." in found.weaknesses
+
+
+def test_two_splits_say_nothing_against_the_reference(say):
+    found = say("vifa", *rows_of(n_splits=2, map=(1.0, 1.0), vifa=(0.5, 0.5)))
+    assert "With 2 splits nothing can be said of it against map." in found.others

@@ -1,0 +1,30 @@
+"""File names and fragments."""
+
+import re
+
+import pytest
+
+from leaderboards.site.places import dataset_page, fragment, method_page, slug
+
+
+def test_a_plain_name_is_its_own_file_name():
+    assert method_page("variational-laplace") == "method-variational-laplace.html"
+    assert dataset_page("fa-d100.5_x") == "dataset-fa-d100.5_x.html"
+
+
+@pytest.mark.parametrize(
+    "name", ["ensemble:swag", "../../etc/passwd", "CON", "", "a b", "ä" * 300, "<script>", "\ud800"]
+)
+def test_any_other_name_gives_a_file_name_that_is_safe_everywhere(name):
+    assert re.fullmatch(r"[a-z0-9._+-]{1,80}", slug(name))
+    assert "/" not in method_page(name)
+
+
+def test_two_names_never_share_a_file():
+    names = ["swag", "Swag", "SWAG", "swag ", "a:b", "a+b", "a-b", "a b", "a/b", "x" * 70, "x" * 71]
+    assert len({slug(name).lower() for name in names}) == len(names)
+
+
+def test_fragments_tell_their_parts_apart():
+    assert fragment("a", "b-c") != fragment("a-b", "c")
+    assert fragment("a_b", "c") != fragment("a", "b_c")

@@ -1,0 +1,102 @@
+"""The local preview: what it serves, what it does not, and how it ends."""
+
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from urllib.request import urlopen
+
+import pytest
+
+from leaderboards.site.serving import server
+
+PAGE = """<!DOCTYPE html><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; img-src data:"></head>"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "site"
+    (folder / "results" / "cells").mkdir(parents=True)
+    (folder / "index.html").write_text(PAGE)
+    (folder / "bare.html").write_text("<p>hello")
+    (folder / "results" / "cells" / "uci.parquet").write_bytes(b"PAR1")
+    (tmp_path / "secret.txt").write_text("secret")
+    return folder
+
+
+@contextmanager
+def running(folder):
+    with server(folder, 0) as serving:
+        thread = threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield serving
+        finally:
+            serving.shutdown()
+            thread.join()
+
+
+def get(serving, path):
+    connection = http.client.HTTPConnection("127.0.0.1", serving.server_port, timeout=10)
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    return reply.status, dict(reply.getheaders()), reply.read()
+
+
+def test_a_page_comes_with_the_policy_it_states(site):
+    with running(site) as serving:
+        for path in ("/", "/index.html", "/index.html?sort=nmll"):
+            status, headers, body = get(serving, path)
+            assert (status, body.decode()) == (200, PAGE)
+            assert headers["Content-Security-Policy"] == "default-src 'none'; img-src data:"
+        for path in ("/bare.html", "/results/cells/uci.parquet"):
+            status, headers, _ = get(serving, path)
+            assert status == 200
+            assert headers["Content-Security-Policy"] == "default-src 'none'"
+            assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/results/", "/results/cells/", "/../secret.txt", "/%2e%2e/secret.txt", "/none.html"])
+def test_folders_are_not_listed_and_nothing_outside_is_served(site, path):
+    with running(site) as serving:
+        status, _, body = get(serving, path)
+    assert status == 404
+    assert b"secret" not in body
+    assert b"uci" not in body
+
+
+def test_only_this_machine_reaches_it(site):
+    with running(site) as serving:
+        assert serving.server_address[0] == "127.0.0.1"
+
+
+def serve(*words):
+    command = [sys.executable, "-m", "leaderboards", "serve", *map(str, words)]
+    # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
+
+
+def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
+    (tmp_path / "results" / "cells").mkdir(parents=True)
+    with serve(tmp_path / "results", "--port", "0") as process:
+        address = process.stdout.readline().split()[0]
+        assert address.startswith("http://127.0.0.1:")
+        assert "Nothing has been finished yet" in urlopen(address, timeout=10).read().decode()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_port_in_use_is_refused_in_a_sentence(site):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        process = serve(site, "--port", port)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 2
+    assert said == f"port {port} cannot be had: Address already in use; --port 0 takes a free one\n"

@@ -1,0 +1,85 @@
+"""Means, standard errors, and what must not be averaged together."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from leaderboards.stats.summary import per_split, summarise, with_labelled_presets
+
+
+def line(summary: pd.DataFrame, metric: str = "nmll", **where):
+    for column, value in where.items():
+        summary = summary[summary[column] == value]
+    (found,) = summary[summary["metric"] == metric].itertuples()
+    return found
+
+
+def test_mean_standard_error_and_median_of_splits(cells):
+    values = [1.0, 2.0, 6.0]
+    found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values)))))
+    assert (found.mean, found.median, found.n, found.n_failed) == (3.0, 2.0, 3, 0)
+    assert found.stderr == pytest.approx(np.sqrt(7 / 3))  # deviations -2, -1, 3: variance 14 / 2
+    assert found.stderr == pytest.approx(stats.sem(values))
+
+
+def test_one_split_has_no_standard_error(cells):
+    found = line(summarise(cells({"nmll": 1.5})))
+    assert (found.mean, found.n) == (1.5, 1)
+    assert np.isnan(found.stderr)
+
+
+def test_an_infinite_split_makes_the_mean_infinite_and_leaves_the_median(cells):
+    found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate([1.0, 2.0, np.inf])))))
+    assert (found.mean, found.median, found.n) == (np.inf, 2.0, 3)
+    assert np.isnan(found.stderr)
+
+
+def test_failures_are_counted_and_not_averaged(cells):
+    table = cells(
+        {"split": 0, "nmll": 1.0, "fit_seconds": 2.0},
+        {"split": 1, "status": "failed", "error": "out of memory", "fit_seconds": 900.0},
+        {"split": 2, "status": "diverged"},
+    )
+    summary = summarise(table)
+    assert (line(summary).n, line(summary).n_failed) == (1, 2)
+    assert line(summary, "fit_seconds").mean == 2.0
+
+
+def test_a_method_that_never_finished_is_still_listed(cells):
+    summary = summarise(cells({"nmll": 1.0, "rmse": 2.0}, {"method": "map", "status": "failed"}))
+    for metric in ("nmll", "rmse"):
+        found = line(summary, metric, method="map")
+        assert (found.n, found.n_failed) == (0, 1)
+        assert np.isnan(found.mean)
+
+
+def test_a_run_in_which_nothing_finished_is_listed_under_nmll(cells):
+    summary = summarise(cells({"status": "failed"}))
+    assert summary[["metric", "n", "n_failed"]].to_numpy().tolist() == [["nmll", 0, 1]]
+
+
+def test_no_cells_give_no_rows(cells):
+    assert summarise(cells()).empty
+    assert per_split(cells()).empty
+
+
+def test_seeds_of_one_split_count_as_one_observation(cells):
+    table = cells(
+        {"split": 0, "seed": 0, "nmll": 1.0}, {"split": 0, "seed": 1, "nmll": 3.0}, {"split": 1, "seed": 0, "nmll": 4.0}
+    )
+    found = line(summarise(table))
+    assert (found.mean, found.n) == (3.0, 2)
+
+
+def test_presets_are_kept_apart(cells):
+    summary = summarise(cells({"nmll": 1.0}, {"preset": "quick", "nmll": 2.0}))
+    assert line(summary, preset="paper").mean == 1.0
+    assert line(summary, preset="quick").mean == 2.0
+
+
+def test_protocols_of_one_preset_are_kept_apart_under_their_hash(cells):
+    table = cells(
+        {"nmll": 1.0}, {"split": 1, "nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick", "nmll": 3.0}
+    )
+    assert sorted(set(with_labelled_presets(table)["preset"])) == ["paper@aaaaaaaa", "paper@bbbbbbbb", "quick"]

@@ -1,0 +1,60 @@
+"""Parts of the cells, by what a person asks for."""
+
+import pytest
+
+from leaderboards.tables.selection import NotThere, select, select_metrics
+
+
+@pytest.fixture
+def rows(cells):
+    return cells(
+        {"dataset": "yacht", "method": "vifa", "nmll": 1.0, "split": 0},
+        {"dataset": "wine", "method": "map", "rmse": 1.0, "split": 1},
+        {"dataset": "wine", "method": "vifa", "preset": "quick@aaaaaaaa", "split": 2},
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "splits"),
+    [
+        ({}, [0, 1, 2]),
+        ({"suites": ["uci"]}, [0, 1, 2]),
+        ({"datasets": ["wine"]}, [1, 2]),
+        ({"datasets": ["wine", "yacht"], "methods": ["vifa"]}, [0, 2]),
+        ({"presets": ["quick"]}, [2]),
+        ({"presets": ["quick@aaaaaaaa", "paper"]}, [0, 1, 2]),
+    ],
+)
+def test_rows_of_any_named_one_of_each_kind(rows, asked, splits):
+    assert select(rows, **asked)["split"].tolist() == splits
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"datasets": ["yatch"]},
+            r"data set 'yatch' has no results here; did you mean 'yacht'\? There are: wine, yacht",
+        ),
+        ({"methods": ["zzz"]}, r"method 'zzz' has no results here\. There are: map, vifa"),
+        ({"suites": ["images"]}, "suite 'images'"),
+        ({"presets": ["paper@"]}, "preset 'paper@'"),
+        ({"datasets": ["yacht"], "methods": ["map"]}, "no result is of data set yacht and method map at once"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(rows, asked, words):
+    with pytest.raises(NotThere, match=words):
+        select(rows, **asked)
+
+
+def test_metrics_are_those_that_some_row_has(rows):
+    assert select_metrics(rows, []) == ["nmll", "rmse"]
+    assert select_metrics(rows, ["rmse"]) == ["rmse"]
+    with pytest.raises(NotThere, match=r"metric 'nml' .* did you mean 'nmll'"):
+        select_metrics(rows, ["nml"])
+
+
+def test_of_many_names_only_some_are_listed(cells):
+    rows = cells(*({"method": f"m{i:02}"} for i in range(20)))
+    with pytest.raises(NotThere, match=r"m11 and 8 more$"):
+        select(rows, methods=["x"])

@@ -1,0 +1,82 @@
+"""The command of a cell, read back by the front door that it is for."""
+
+import dataclasses
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+import run_all
+from bench.experiment.plan import Request, parse_settings, protocol_of
+from bench.experiment.protocol import LATER, OF_IMAGES, Protocol
+from bench.experiment.suites import SUITES
+from leaderboards.wording.commands import UNSAID, UNSAID_OF_IMAGES, command
+
+OTHERS = {
+    "epochs": 7, "batch_size": 3, "trials": 2, "folds": 4, "sampler": "tpe", "samples": 11, "validation_samples": 12,
+    "max_minibatches": 13, "space": "wide", "likelihood": "heteroscedastic", "stream_length": 77, "max_updates": 14,
+    "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17,
+}  # fmt: skip
+
+
+def words_of(text: str) -> dict[str, list[str]]:
+    """Option -> its values."""
+    words = shlex.split(text)
+    assert words[:2] == ["python", "run_all.py"]
+    found: dict[str, list[str]] = {}
+    for option, value in zip(words[2::2], words[3::2], strict=True):
+        found.setdefault(option, []).append(value)
+    return found
+
+
+def run_again(text: str) -> tuple[str, Protocol]:
+    """What `run_all.py` would make of the command."""
+    options = words_of(text)
+    changes = parse_settings(options.get("--set", ()))
+    return protocol_of(Request(options["--suite"][0], options["--preset"][0], None, None, None, changes, 0))
+
+
+@pytest.mark.parametrize(
+    ("suite", "preset"), [(name, preset) for name, suite in SUITES.items() for preset in suite.presets]
+)
+def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
+    """Every field, changed alone, with the preset's own protocol at hand and without it."""
+    original = SUITES[suite].presets[preset]
+    for name, value in OTHERS.items():
+        if name in OF_IMAGES and not SUITES[suite].kind.of_images:
+            continue
+        protocol = original.changed(**{name: value})
+        label = preset if protocol == original else f"{preset}-modified"
+        for known in (None, original.to_json()):
+            text = command(suite, "d", "m", [0], label, protocol.to_json(), 0, known)
+            assert run_again(text) == (label, protocol)
+            if known and protocol != original:
+                assert len(words_of(text)["--set"]) == 1
+
+
+def test_a_budget_that_was_lifted_is_lifted_again():
+    protocol = SUITES["uci"].presets["tuned"].changed(max_minibatches=None)
+    text = command("uci", "d", "m", [0], "tuned-modified", protocol.to_json(), 0)
+    assert run_again(text)[1] == protocol
+
+
+def test_what_rows_do_not_say_is_what_protocols_leave_out():
+    defaults = {one.name: one.default for one in dataclasses.fields(Protocol) if one.name in LATER}
+    assert defaults == UNSAID | UNSAID_OF_IMAGES | {"network": "mlp"}
+    assert UNSAID_OF_IMAGES.keys() | {"network"} == set(OF_IMAGES)
+
+
+def test_the_front_door_takes_every_option():
+    said = CliRunner().invoke(run_all.app, ["--help"], env={"COLUMNS": "200"}).output
+    text = command("uci", "yacht", "map", [0], "paper-modified@aaaa", Protocol().to_json(), 3)
+    assert all(option in said for option in words_of(text))
+    assert words_of(text)["--seed"] == ["3"]
+    assert words_of(text)["--preset"] == ["paper"]
+
+
+def test_splits_are_ranges_and_names_are_quoted():
+    text = command("uci", "my set; rm -rf /", "$(evil)", [3, 0, 1, 2, 7, 9, 10], "quick", "no json", 0)
+    options = words_of(text)
+    assert options["--splits"] == ["0-3,7,9,10"]
+    assert options["--datasets"] == ["my set; rm -rf /"]
+    assert "'$(evil)'" in text

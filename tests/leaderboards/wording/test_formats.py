@@ -1,0 +1,72 @@
+"""Numbers and strangers' text on the page."""
+
+from math import inf, nan
+
+import pytest
+
+from leaderboards.wording.formats import as_printed, decimals_for, not_nothing, number, prose, shortened, visible
+from leaderboards.wording.ran import protocol_in_words, ranges
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (2.5349, 2, "2.53"),
+        (-5.7, 1, "−5.7"),
+        (-0.001, 2, "0.00"),
+        (inf, 2, "∞"),
+        (-inf, 2, "−∞"),
+        (nan, 2, "–"),
+        (2.13e7, 2, "2.13 × 10⁷"),
+        (-1e300, 0, "−1.00 × 10³⁰⁰"),
+    ],
+)
+def test_numbers(value, decimals, text):
+    assert number(value, decimals) == text
+
+
+def test_a_column_shows_two_digits_of_its_standard_error():
+    assert decimals_for([2.5, 2.6], [0.021, 0.019]) == 3
+    assert decimals_for([2.5], [nan]) == 2
+    assert decimals_for([1234.0], [nan]) == 0
+    assert decimals_for([inf], [nan]) == 0
+
+
+def test_published_numbers_keep_their_digits():
+    assert as_printed(2.9, 0.06) == ("2.90", "0.06")
+    assert as_printed(0.08, nan) == ("0.08", "")
+    assert as_printed(5352853.0, nan) == ("5.35 × 10⁶", "")
+
+
+def test_characters_that_turn_text_round_are_spelled_out():
+    assert visible("a\u202eb\u200f") == "a\\u202eb\\u200f"
+    assert visible("line\nline\x00") == "line\nline\\u0000"
+    assert visible("Müller 模型") == "Müller 模型"
+
+
+def test_prose_marks_code_and_escapes_the_rest():
+    assert prose("run `a <b>` & go") == "run <code>a &lt;b&gt;</code> &amp; go"
+
+
+def test_splits_are_listed_as_ranges():
+    assert ranges([0, 1, 4, 5, 6, 9]) == "0, 1, 4–6, 9"
+
+
+def test_a_protocol_in_words():
+    said = protocol_in_words('{"trials": 30, "folds": 5, "epochs": 120, "max_minibatches": null, "novelty": 2}')
+    assert said == "30 trials, 5-fold cross-validation, 120 epochs, novelty 2"
+    assert protocol_in_words("not json") == "not json"
+    untuned = protocol_in_words('{"trials": 1, "folds": 5, "epochs": 10, "sampler": "centre", "network": "lenet5"}')
+    assert untuned == "no tuning: the middle of each range, 10 epochs, network lenet5"
+
+
+def test_what_is_too_long_ends_in_an_ellipsis():
+    assert shortened("deep-ensemble", 13) == "deep-ensemble"
+    assert shortened("deep-ensemble", 8) == "deep-en…"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.00049, "<0.001"), (0.0006, "0.001"), (0.0, "0.000"), (-0.0001, "0.000"), (1.5, "1.500")]
+)
+def test_what_is_not_nothing_is_not_printed_as_nothing(value, text):
+    assert not_nothing(value, 3) == text

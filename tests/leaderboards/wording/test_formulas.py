@@ -1,0 +1,41 @@
+"""LaTeX to MathML."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from leaderboards.wording.formulas import ATTRIBUTES, ELEMENTS, formula
+from methods.catalogue.cards import families
+
+
+def test_a_fraction_is_a_fraction():
+    root = ET.fromstring(formula(r"\frac{\alpha}{2}"))
+    assert root.tag == "math"
+    (fraction,) = root.iter("mfrac")
+    assert ["".join(node.itertext()) for node in fraction] == ["α", "2"]
+
+
+@pytest.mark.parametrize("name", families())
+def test_every_objective_of_ours_is_mathml(name):
+    objective = families()[name]["objective"]
+    root = ET.fromstring(formula(objective))
+    assert root.tag == "math"
+    assert "\\" not in "".join(root.itertext()), "a command that the converter does not know"
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"\href{javascript:alert(1)}{x}",
+        r"\style{color:red}{x}",
+        r"\frac{",
+        "x & y",
+    ],
+)
+def test_a_strangers_formula_brings_layout_and_text_alone(latex):
+    root = ET.fromstring(formula(latex))
+    assert root.tag in ("math", "code")
+    for node in root.iter():
+        assert root.tag == "code" or node.tag in ELEMENTS
+        assert set(node.attrib) <= ATTRIBUTES

@@ -1,0 +1,84 @@
+"""What is said of rows that contradict each other or differ otherwise."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from leaderboards.data.fingerprints import decide
+from leaderboards.wording.mixtures import Mixture, mixtures
+
+LATE = datetime(2026, 3, 4, tzinfo=UTC)
+
+
+def said(rows) -> list[str]:
+    return [mixture.sentence for mixture in mixtures(*decide(rows))]
+
+
+def test_boards_are_named_by_preset():
+    mixture = Mixture("So it is", (("boston", "paper"), ("boston", "quick"), ("energy", "paper")))
+    assert mixture.sentence == "So it is: boston, energy (paper); boston (quick)."
+    assert Mixture("So it is").sentence == "So it is."
+
+
+def test_rows_of_other_data_are_said_to_be_left_out(cells):
+    old = [{"split": s, "nmll": 1.0, "data_sha256": "old-data-and-more"} for s in range(3)]
+    new = {"split": 3, "nmll": 2.0, "data_sha256": "new", "finished_at": LATE}
+    assert said(cells(*old, new)) == [
+        "Data old-data-a (3 cells) used, as most cells have them; 1 cell of new left out: energy (paper)."
+    ]
+
+
+def test_rows_of_other_splits_are_said_to_be_left_out(cells):
+    rows = [{"method": method, "nmll": 1.0, "split_sha256": "x"} for method in "ab"]
+    (sentence,) = said(cells(*rows, {"method": "c", "nmll": 3.0, "split_sha256": "y"}))
+    assert sentence.startswith("Split rows x (2 cells) used")
+
+
+def test_boards_with_the_same_contradiction_share_a_sentence(cells):
+    rows = [{"dataset": d, "nmll": 1.0, "code_revision": "old"} for d in ("wine", "yacht")]
+    rows += [row | {"code_revision": "new", "finished_at": LATE} for row in rows]
+    assert said(cells(*rows)) == [
+        "Code new (2 cells) used, as it ran last; 2 cells of old left out: wine, yacht (paper)."
+    ]
+
+
+def test_a_cell_that_one_revision_ran_twice_is_said_so(cells):
+    assert said(cells({"nmll": 1.0, "finished_at": LATE}, {"nmll": 2.0})) == [
+        "1 cell of code 0123456789 left out, which the same code ran again later: energy (paper)."
+    ]
+
+
+def test_code_that_stands_side_by_side_is_said_with_its_numbers(cells):
+    changed = {"split": 2, "nmll": 2.0, "code_revision": "fed", "code_dirty": True}
+    energy = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0}, changed]
+    rows = cells(*energy, *(row | {"dataset": "wine"} for row in energy[1:]), {"dataset": "yacht"})
+    assert said(rows) == [
+        "Results of code 0123456789 (3 cells), fed with uncommitted changes (2 cells) stand side by side: "
+        "energy, wine (paper)."
+    ]
+
+
+@pytest.mark.parametrize(("column", "value", "words"), [("seed", 1, "seeds"), ("device", "cuda", "kinds of device")])
+def test_other_mixtures_are_said(cells, column, value, words):
+    (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))
+    assert sentence == f"Results of different {words} stand side by side: energy (paper)."
+
+
+def test_a_method_is_searched_over_one_space_on_a_board(cells):
+    rows = [{"split": split, "search_space": '{"lr": 1}'} for split in range(2)]
+    assert said(cells(*rows, {"method": "map", "search_space": '{"lr": 2}'})) == []
+    (sentence,) = said(cells(*rows, {"split": 2, "search_space": '{"lr": 2}'}))
+    assert sentence == "Results of different search spaces of vifa stand side by side: energy (paper)."
+
+
+def test_protocols_under_one_name_are_said_to_be_shown_apart(cells):
+    (sentence,) = said(cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick"}))
+    assert sentence == (
+        "Preset paper of suite uci was run under several protocols, shown apart: paper@aaaaaaaa (1 cell), "
+        "paper@bbbbbbbb (1 cell)."
+    )
+
+
+def test_nothing_is_said_where_there_is_nothing_or_only_data_sets_differ(cells):
+    assert said(cells()) == []
+    assert said(cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2", "nmll": 1.0})) == []

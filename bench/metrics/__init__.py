@@ -1,5 +1,7 @@
 """Every metric of a cell, from one `Predictive`: the front of the files beside this one.
 
+Imports `bench.shifts` and `bench.schema`.
+
 What is scored is the equal mixture of the predictive's S samples. All arithmetic is float64. Numbers go into the cell's
 row (`evaluate`); what is a curve, or one number for each of many sets, is a table beside it (`tables`), of which
 `summaries` gives the columns of the row.

@@ -1,4 +1,4 @@
-"""Test images as they might be met elsewhere: corrupted, turned, moved.
+"""Test images as they might be met elsewhere: corrupted, turned, moved. Imports `bench.schema` alone.
 
 >>> from bench.shifts import SHIFTS
 >>> SHIFTS["gaussian_noise"].apply(images, severity=3, seed=0)  # uint8 (n, C, H, W), as `images`

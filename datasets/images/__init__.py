@@ -1,4 +1,7 @@
-"""Sets of images: uint8 pixels, published test parts, other sets to be told apart from."""
+"""Sets of images: uint8 pixels, published test parts, other sets to be told apart from.
+
+Imports `datasets.records` and `datasets.splits`.
+"""
 
 from functools import cache
 

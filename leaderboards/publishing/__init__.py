@@ -1,5 +1,7 @@
 """A leaderboard for others: the site, its results as Parquet beside it, and checksums, in a folder or on a git branch.
 
+Imports `leaderboards.site` and below.
+
 Everything follows from the results alone: publishing the same results again gives the same bytes, and no new commit.
 """
 

@@ -1,5 +1,7 @@
 """What result rows say about methods, across data sets: pure functions from frames to frozen records.
 
+Imports `leaderboards.data` and `leaderboards.wording`.
+
 `paired` lays the rows of one suite, preset and metric out as splits x methods. The others take what it returns, or the
 part of it that `common_ground` leaves:
 

@@ -1,4 +1,7 @@
-"""The pages of the site: index, suites, data sets, methods. Each is one self-contained HTML file."""
+"""The pages of the site: index, suites, data sets, methods. Each is one self-contained HTML file.
+
+Imports the rest of `leaderboards.site`.
+"""
 
 import base64
 import hashlib

@@ -1,6 +1,6 @@
 """Does an adapter keep the method contract? What `python -m methods check NAME` runs.
 
-Imports `bench.engine`, `bench.reference` and `bench.metrics`.
+Imports `bench.streams` and the rooms below it.
 
 Each check is a function of a method under examination that returns what it found, in words, or raises `Violation`. They
 run in seconds, on a tiny task of each kind that the method can be used for.

@@ -1,7 +1,8 @@
-"""Likelihoods: how network outputs become a distribution of the target, and back into original units.
+"""Likelihoods p(y | f(x; theta)): negative log-likelihood, sampling, Fisher information and predictive distribution.
 
-A likelihood sees targets as the engine deals them: standardised by the mean and scale of a fit's own training rows
-where `standardises`, else as they are (class numbers), with mean 0 and scale 1.
+Real-valued targets are standardised: y = (original - y_mean) / y_scale, with the mean and scale of the fit's own
+training rows. Class numbers stay as they are; then y_mean = 0 and y_scale = 1. Predictive distributions are in original
+target units.
 """
 
 import math
@@ -18,52 +19,58 @@ from methods.maths.predictive import Classes, Normals, Predictive
 from methods.maths.search_spaces import LogUniform
 
 LOG_2PI = math.log(2 * math.pi)
-MAX_LOG_VARIANCE = 12.0  # of a standardised target, either way: standard deviations from 0.0025 to 400
+MAX_LOG_VARIANCE = 12.0  # bounds |log variance| of a standardised target: standard deviations from 0.0025 to 403
 
 
 class Likelihood(Protocol):
-    """What a method may ask of a likelihood.
+    """Interface of a likelihood.
+
+    Shapes: M examples of a minibatch, S weight samples, n test points, O network outputs per example.
 
     Attributes:
-        kind: one of `KINDS`.
-        standardises: whether targets are real numbers, which the engine standardises.
-        n_outputs: O, network outputs that it takes.
+        kind: name of the likelihood, one of `KINDS`.
+        standardises: True if targets are real numbers, which the engine standardises; False for class numbers.
+        n_outputs: O, the number of network outputs per example.
     """
 
     kind: ClassVar[str]
     standardises: ClassVar[bool]
 
     @property
-    def n_outputs(self) -> int: ...
+    def n_outputs(self) -> int:
+        """O, the number of network outputs per example."""
 
     def search_space(self) -> dict[str, BaseDistribution]:
-        """Its own hyper-parameters, in the papers' ranges."""
+        """Return the likelihood's hyper-parameters with the ranges of the papers."""
 
     def scale(self, hparams, y_scale: Tensor) -> Tensor:
-        """(), what the NLL is divided by to have curvature of order one in the outputs."""
+        """Return the curvature of the NLL in the outputs, (), if it is the same at all outputs; else 1."""
 
     def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
-        """-log p(y | outputs) per example (M,), nats, for outputs (M, O) and y (M,) as dealt."""
+        """Return -log p(y | outputs) per example, (M,), nats, for outputs (M, O) and standardised y (M,)."""
 
     def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
-        """A target (M,) drawn from p(y | outputs) for each example."""
+        """Draw one standardised target per example, (M,), from p(y | outputs) for outputs (M, O)."""
 
     def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
-        """E[grad grad^T] of the NLL in the outputs under the model's own targets, per example (M, O, O)."""
+        """Return the Fisher information of the outputs per example, (M, O, O): E[g g^T] for g = d NLL / d outputs.
+
+        The expectation is over targets y ~ p(y | outputs) of the model.
+        """
 
     def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Predictive:
-        """The mixture over samples, in original units, for outputs (S, n, O)."""
+        """Return the predictive distribution in original target units, given outputs (S, n, O) of S weight samples."""
 
 
 @dataclass(frozen=True)
 class Gaussian:
     """p(y | x, theta) = N(y; f(x; theta), 1 / beta) with one noise precision beta for all points.
 
-    beta is the hyper-parameter `noise_precision`, always in ORIGINAL target units; on targets standardised by the
-    scale s it acts as beta s^2.
+    The hyper-parameter `noise_precision` is beta in ORIGINAL target units. The noise precision of a standardised target
+    is beta y_scale^2.
 
     Attributes:
-        noise_precisions: the range that beta is tuned over, log-uniformly, in original target units.
+        noise_precisions: lowest and highest beta of the search space, in original target units; log-uniform.
     """
 
     noise_precisions: tuple[float, float]
@@ -95,9 +102,10 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class HeteroscedasticGaussian:
-    """p(y | x, theta) = N(y; m, exp(l)) of the two outputs (m, l), in units of the standardised target.
+    """p(y | x, theta) = N(y; m, exp(l)), where the network's two outputs (m, l) are those of the standardised target.
 
-    l is clamped to +-`MAX_LOG_VARIANCE`, which keeps the NLL Lipschitz (DirectUQ paper, appendix A.1).
+    The log variance l is clamped to [-`MAX_LOG_VARIANCE`, `MAX_LOG_VARIANCE`], which keeps the NLL Lipschitz
+    (Wei and Khardon, appendix A.1).
     """
 
     kind: ClassVar[str] = "heteroscedastic"
@@ -111,24 +119,24 @@ class HeteroscedasticGaussian:
         return torch.ones_like(y_scale)
 
     def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
-        mean, log_variance = self._parts(outputs)
+        mean, log_variance = self._mean_and_log_variance(outputs)
         return 0.5 * ((mean - y) ** 2 * (-log_variance).exp() + log_variance + LOG_2PI)
 
     def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
-        mean, log_variance = self._parts(outputs)
+        mean, log_variance = self._mean_and_log_variance(outputs)
         return mean + noise.normal(outputs.shape[0]) * (0.5 * log_variance).exp()
 
     def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
-        # A Gaussian's Fisher information is 1/variance for its mean and 1/2 for its log variance.
-        _, log_variance = self._parts(outputs)
+        # The Fisher information of a Gaussian is 1 / variance for its mean and 1/2 for its log variance.
+        _, log_variance = self._mean_and_log_variance(outputs)
         inside = (outputs[..., 1].abs() < MAX_LOG_VARIANCE).to(outputs)
         return torch.diag_embed(torch.stack([(-log_variance).exp(), 0.5 * inside], dim=-1))
 
     def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Normals:
-        mean, log_variance = self._parts(outputs)
+        mean, log_variance = self._mean_and_log_variance(outputs)
         return Normals(y_mean + y_scale * mean, y_scale**2 * log_variance.exp())
 
-    def _parts(self, outputs: Tensor) -> tuple[Tensor, Tensor]:
+    def _mean_and_log_variance(self, outputs: Tensor) -> tuple[Tensor, Tensor]:
         return outputs[..., 0], outputs[..., 1].clamp(-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE)
 
 
@@ -165,7 +173,7 @@ class Categorical:
     """p(y = c | x, theta) = softmax(f(x; theta))_c, y in {0, .., C - 1}.
 
     Attributes:
-        n_classes: C.
+        n_classes: C, the number of classes.
     """
 
     n_classes: int
@@ -187,7 +195,7 @@ class Categorical:
         return outputs.logsumexp(-1) - (outputs * self._one_hot(y)).sum(-1)
 
     def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
-        # Inversion of the distribution function takes one number per example where Gumbel noise would take C.
+        # Inverse-CDF sampling needs one random number per example; the Gumbel-max trick would need C.
         below = outputs.softmax(-1).cumsum(-1) < noise.uniform(outputs.shape[0])[..., None]
         return below[..., :-1].sum(-1).to(outputs)
 
@@ -202,4 +210,4 @@ class Categorical:
         return (y[..., None] == torch.arange(self.n_classes, device=y.device)).to(y)
 
 
-KINDS = tuple(one.kind for one in (Gaussian, HeteroscedasticGaussian, Bernoulli, Categorical))
+KINDS = tuple(likelihood.kind for likelihood in (Gaussian, HeteroscedasticGaussian, Bernoulli, Categorical))

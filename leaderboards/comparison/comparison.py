@@ -25,6 +25,7 @@ from scipy import stats
 from bench.schema import METRICS
 from leaderboards.data.fingerprints import CELL
 from leaderboards.metrics import HEADLINE, badness, metric
+from leaderboards.stats.paired import mean_of_known
 from leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
 from leaderboards.stats.ties import ALPHA, FEWEST_PAIRS, holm, paired_tests
 
@@ -115,7 +116,7 @@ def _moves(old: pd.DataFrame, new: pd.DataFrame, metrics: list[str]) -> pd.DataF
 
     together = paired.any(axis=1) & (test != "welch")
     shown = np.where(together[:, None], paired, True)
-    means = [_mean(np.where(shown, values, np.nan)) for values in (before, after)]
+    means = [mean_of_known(np.where(shown, values, np.nan), axis=1) for values in (before, after)]
     counts = [(shown & ~np.isnan(values)).sum(axis=1) for values in (before, after)]
     table = keys.to_frame(index=False).assign(old=means[0], new=means[1], n=np.minimum(*counts), p_value=adjusted)
     with np.errstate(invalid="ignore"):
@@ -156,12 +157,6 @@ def _welch(before: np.ndarray, after: np.ndarray) -> float:
     if np.ptp(before) == 0 and np.ptp(after) == 0:  # no spread, for which t is 0/0 or infinite
         return float(before[0] == after[0])
     return float(stats.ttest_ind(before, after, equal_var=False).pvalue)
-
-
-def _mean(values: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0.0).sum(axis=1) / known.sum(axis=1)
 
 
 def _verdict(same: bool, p_value: float, old: float, new: float, goal: str | float | None) -> str:

@@ -127,9 +127,8 @@ def reliability(predicted: Predicted) -> pd.DataFrame:
 
 def roc(predicted: Predicted) -> tuple[np.ndarray, np.ndarray]:
     """Of telling OOD points (positive) by 1 - the largest probability: false and true positive rates, from 0 to 1."""
+    from sklearn.metrics import roc_curve  # slow to import, and few pages have this figure
+
     score = 1 - probabilities(predicted).max(axis=1)
-    order = np.argsort(-score, kind="stable")
-    positive, ranked = predicted.ood[order], score[order]
-    last = np.append(ranked[1:] != ranked[:-1], True)  # equal scores are one step
-    true, false = np.cumsum(positive)[last], np.cumsum(~positive)[last]
-    return np.append(0, false / false[-1]), np.append(0, true / true[-1])
+    false, true, _ = roc_curve(predicted.ood, score, drop_intermediate=False)
+    return false, true

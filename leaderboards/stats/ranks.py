@@ -16,7 +16,7 @@ from scipy import stats
 
 from leaderboards.metrics import badness, loss
 from leaderboards.stats.behind import behind_the_best
-from leaderboards.stats.paired import Paired, blocks
+from leaderboards.stats.paired import Paired, blocks, mean_of_known
 from leaderboards.stats.resampling import enough, interval, resampled_losses, resampled_over_datasets
 from leaderboards.stats.ties import tied_with_best
 
@@ -57,7 +57,7 @@ def ranks(table: Paired) -> pd.DataFrame:
             {
                 "dataset": dataset,
                 "method": table.methods,
-                "mean": _means(values),
+                "mean": mean_of_known(values),
                 "n": n,
                 "n_lacking": np.where(absent, 0, len(values) - n),
                 "rank": places(losses, complete),
@@ -121,12 +121,6 @@ def places(losses: np.ndarray, complete: np.ndarray) -> np.ndarray:
     ranked = np.full(losses.shape, (n_complete + 1 + n_methods) / 2)
     ranked[..., complete] = stats.rankdata(losses[..., complete], axis=-1)
     return ranked
-
-
-def _means(values: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def _groups(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from leaderboards.metrics import badness
+from leaderboards.stats.paired import mean_of_known
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -27,9 +28,7 @@ def resampled_over_datasets(per_dataset: np.ndarray, rng: np.random.Generator) -
     n, n_datasets, _ = per_dataset.shape
     drawn = rng.integers(n_datasets, size=(n, n_datasets))
     taken = per_dataset[np.arange(n)[:, None], drawn]
-    said = ~np.isnan(taken)
-    with np.errstate(invalid="ignore"):
-        return np.where(said, taken, 0.0).sum(axis=1) / said.sum(axis=1)
+    return mean_of_known(taken, axis=1)
 
 
 def enough(values: dict[str, np.ndarray]) -> bool:

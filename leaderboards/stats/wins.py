@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from leaderboards.metrics import badness
-from leaderboards.stats.paired import Paired
+from leaderboards.stats.paired import Paired, mean_of_known
 
 
 class Wins(NamedTuple):
@@ -41,20 +41,13 @@ def win_rates(table: Paired) -> Wins:
     scores[~(tried[:, :, None] & tried[:, None, :])] = np.nan
 
     names = table.observed.index.get_level_values("dataset")
-    by_dataset = [_mean(scores[names == dataset]) for dataset in table.datasets]
+    by_dataset = [mean_of_known(scores[names == dataset]) for dataset in table.datasets]
     shape = (len(table.methods), len(table.methods))
     stacked = np.stack(by_dataset) if by_dataset else np.empty((0, *shape))
-    counts, rates = (~np.isnan(stacked)).sum(axis=0), _mean(stacked)
+    counts, rates = (~np.isnan(stacked)).sum(axis=0), mean_of_known(stacked)
     np.fill_diagonal(rates, np.nan)
     return Wins(
         pd.DataFrame(rates, table.methods, table.methods),
         pd.DataFrame(counts, table.methods, table.methods),
-        pd.Series(_mean(rates.T), table.methods),
+        pd.Series(mean_of_known(rates.T), table.methods),
     )
-
-
-def _mean(scores: np.ndarray) -> np.ndarray:
-    """The mean over the first axis of what is not NaN; NaN where all is."""
-    said = ~np.isnan(scores)
-    with np.errstate(invalid="ignore"):
-        return np.where(said, scores, 0.0).sum(axis=0) / said.sum(axis=0)

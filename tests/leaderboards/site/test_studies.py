@@ -1,5 +1,7 @@
 """What tuning went through, from journals that Optuna itself writes."""
 
+import sys
+
 import optuna
 import pytest
 from optuna.storages import JournalStorage
@@ -45,4 +47,10 @@ def test_few_trials_no_journal_and_a_spoilt_one_say_nothing(journal, row, tmp_pa
     assert tuning(cell | {"split": 1}) is None
     assert not (tmp_path / "studies" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split01-seed0.jsonl").exists()
     path.write_bytes(b"spoilt\n" + path.read_bytes())
+    assert tuning(cell) is None
+
+
+def test_study_is_left_out_without_optuna(journal, monkeypatch):
+    cell, _ = journal(SCORES)
+    monkeypatch.setitem(sys.modules, "optuna", None)  # as if it were not installed
     assert tuning(cell) is None

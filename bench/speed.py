@@ -21,9 +21,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 import methods
-from bench.experiment.protocol import CHOICES
+from bench.experiment.protocol import NETWORKS
 
-NETWORKS = CHOICES["network"]
 REPEATS = 3
 STACKS = "5,30,150,600"
 LARGE_BATCH = 128

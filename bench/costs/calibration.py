@@ -20,6 +20,7 @@ from bench.costs.cost import Cost
 from bench.environment.provenance import code_revision, host
 from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
+from bench.experiment.protocol import SETTINGS
 
 if TYPE_CHECKING:
     from bench.execution.retry import Crew
@@ -107,10 +108,9 @@ class Calibrations:
         from importlib.metadata import version
 
         source, protocol = datasets.entry(cell.dataset), cell.protocol
-        sizes = protocol.batch_size, protocol.network, protocol.likelihood, protocol.max_train, protocol.max_test
+        settings = {name: getattr(protocol, name) for name, setting in SETTINGS.items() if not setting.rescales}
         key = [
-            *(cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, *sizes),
-            *(protocol.trials, protocol.folds, protocol.sampler, protocol.space, protocol.start),
+            *(cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, settings),
             *(host(), self.slot.device, self.slot.gpu, self.slot.threads, version("torch"), *code_revision()),
         ]
         return self._folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]}.json"

@@ -58,7 +58,7 @@ class Scale:
     """A large network, images for it, and plain SGD to compare with.
 
     Args:
-        network: one of `protocol.CHOICES["network"]`.
+        network: one of `protocol.NETWORKS`.
         batch_size: M.
         device: of everything.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import datasets
 import methods
 from bench.experiment import estimators
-from bench.experiment.protocol import Protocol
+from bench.experiment.protocol import IMAGES, STREAMS, VECTORS, Protocol, in_words
 
 if TYPE_CHECKING:
     from methods.problem import Task
@@ -25,7 +26,7 @@ class Kind:
     """
 
     runner: str
-    of_images: ClassVar[bool] = False  # whether a protocol may name a network for them
+    data: ClassVar[str] = VECTORS  # fields of a protocol say for which data they are
 
     @property
     def pack(self) -> type:
@@ -49,14 +50,8 @@ class Kind:
         return suite in methods.get(name).suites
 
     def in_words(self, protocol: Protocol) -> str:
-        """The budget of a cell."""
-        limits = {"minibatches": protocol.max_minibatches, "updates": protocol.max_updates}
-        limit = "".join(f", at most {most} {what}" for what, most in limits.items() if most)
-        searched = f"{protocol.trials} {protocol.sampler} trials x {protocol.folds} folds"
-        return (
-            f"{'no tuning' if protocol.sampler == 'centre' else searched}, {protocol.epochs} epochs of batches of "
-            f"{protocol.batch_size}{limit}, {protocol.samples} test samples"
-        )
+        """Return the budget of a cell as a phrase for people."""
+        return in_words(json.loads(protocol.to_json()), self.data)
 
     def rows_of(self, method: str, protocol: Protocol) -> int:
         """Rows of the largest stack that a cell fills by itself: the most trials at a time, on every fold, all members.
@@ -80,6 +75,8 @@ class Kind:
 class Streams(Kind):
     """Cells in which estimators are fitted to streams of vectors; no network is trained."""
 
+    data = STREAMS
+
     def names(self) -> tuple[str, ...]:
         return estimators.names()
 
@@ -94,7 +91,7 @@ class Streams(Kind):
         return True
 
     def in_words(self, protocol: Protocol) -> str:
-        return f"streams of up to {protocol.stream_length:,} vectors"
+        return in_words({"stream_length": protocol.stream_length})
 
     def rows_of(self, method: str, protocol: Protocol) -> int:
         return 1
@@ -106,20 +103,10 @@ class Streams(Kind):
 class Images(Kind):
     """Cells in which one network at a time is trained on images."""
 
-    of_images = True
+    data = IMAGES
 
     def rows_of(self, method: str, protocol: Protocol) -> int:
         return 0
-
-    def in_words(self, protocol: Protocol) -> str:
-        searched = "no tuning" if protocol.sampler == "centre" else f"{protocol.trials} {protocol.sampler} trials"
-        start = f" from {protocol.start} weights" if protocol.weights else ""
-        images = f", {protocol.max_train:,} images" if protocol.max_train else ""
-        short = "" if protocol.precision == "float32" else f" in {protocol.precision}"
-        return (
-            f"{protocol.network}{start}{short}, {searched}, {protocol.epochs} epochs of batches of "
-            f"{protocol.batch_size}{images}, {protocol.samples} test samples"
-        )
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 import difflib
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import datasets
 from bench.experiment.cells import Cell, cells_of
-from bench.experiment.protocol import OF_IMAGES, OPTIONAL, Protocol
+from bench.experiment.protocol import IMAGES, SETTINGS, Protocol
 from bench.experiment.suites import SUITES, Suite
 
 
@@ -94,8 +94,8 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     """The resolved protocol and the name it goes by: the preset's, with "-modified" if anything was changed."""
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
-    for name in OF_IMAGES:
-        if name in request.changes and not suite_of(request).kind.of_images:
+    for name in request.changes:
+        if SETTINGS[name].data == (IMAGES,) and suite_of(request).kind.data != IMAGES:
             raise Refused(f"{name} is a matter of networks for images, and the suite {request.suite} has none")
     try:
         protocol = original.changed(**request.changes)
@@ -218,10 +218,10 @@ def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
             raise Refused(f"setting {text!r} cannot be read; write NAME=VALUE, as in samples=30")
-        known("setting", name, tuple(field.name for field in fields(Protocol)))
+        known("setting", name, tuple(SETTINGS))
         if name in settings:
             raise Refused(f"setting {name!r} is given twice")
-        nothing = name in OPTIONAL and value.lower() == "none"
+        nothing = SETTINGS[name].optional and value.lower() == "none"
         settings[name] = None if nothing else int(value) if re.fullmatch("-?[0-9]+", value) else value
     return settings
 

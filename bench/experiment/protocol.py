@@ -1,137 +1,159 @@
-"""How a cell is tuned and trained: everything a method is not free to choose."""
+"""The protocol of a run: how every cell is tuned and trained, whatever its method. Imports the standard library alone.
+
+A field declares beside itself everything that the project knows of it (`Setting`): a new field is one line.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-
-# Attributes that the first results did not have.
-LATER = {
-    "space",
-    "likelihood",
-    "stream_length",
-    "max_updates",
-    "network",
-    "schedule",
-    "max_train",
-    "max_test",
-    "max_shifted",
-    "start",
-    "precision",
-}
-CHOICES = {
-    "sampler": ("random", "tpe", "centre"),
-    "space": ("paper", "wide"),
-    "likelihood": ("gaussian", "heteroscedastic"),
-    "network": (
-        "mlp",
-        "cnn",
-        "lenet5",
-        "alexnet",
-        "preresnet20",
-        "preresnet20-frn",
-        "resnet18",
-        "resnet18-gn",
-        "preact-resnet18",
-        "preact-resnet18-gn",
-    ),
-    "schedule": ("constant", "cosine"),
-    "start": ("random", "imagenet"),
-    "precision": ("float32", "bfloat16"),
-}
-OF_IMAGES = ("network", "schedule", "max_train", "max_test", "max_shifted", "start", "precision")
-OPTIONAL = ("max_minibatches", "max_updates", "max_train", "max_test")
-
+from typing import Any
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
+VECTORS, IMAGES, STREAMS = "vectors", "images", "streams"  # data that a field may concern
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Metadata of a field of `Protocol`.
+
+    Attributes:
+        words: phrase for people, in which {} stands for the value.
+        default: value where nothing is said. A default of None allows None, for no limit.
+        since: version of the protocol that introduced the field. At its default, a field later than version 1 is left
+            out of the JSON, so that hashes of earlier versions stay as they were.
+        choices: allowed texts; empty for an integer.
+        least: smallest allowed integer.
+        data: kinds of data whose cells depend on the field.
+        tuning: whether the field has no effect where nothing is tuned.
+        rescales: whether a measured cost holds for every value, because estimates scale it by the amount of work.
+            False for what changes the time of an update or its memory.
+    """
+
+    words: str
+    default: int | str | None
+    since: int = 1
+    choices: tuple[str, ...] = ()
+    least: int = 1
+    data: tuple[str, ...] = (VECTORS, IMAGES)
+    tuning: bool = False
+    rescales: bool = False
+
+    @property
+    def optional(self) -> bool:
+        """True if None is allowed."""
+        return self.default is None
+
+    def complaint(self, value: object) -> str | None:
+        """Return what is wrong with a value and what is allowed, or None if the value is allowed."""
+        if self.choices:
+            allowed = f"one of {', '.join(self.choices)}"
+            return None if value in self.choices else f"is {value!r}; it must be {allowed}"
+        if (value is None and self.optional) or (type(value) is int and value >= self.least):
+            return None
+        return f"is {value}; it must be an integer of at least {self.least}"
+
+
+def _count(default: int | None, words: str, **metadata: Any) -> Any:
+    """Return a dataclass field that holds an integer."""
+    return field(default=default, metadata={"setting": Setting(words, default, **metadata)})
+
+
+def _choice(choices: tuple[str, ...], words: str, **metadata: Any) -> Any:
+    """Return a dataclass field that holds one of `choices`, by default the first."""
+    return field(default=choices[0], metadata={"setting": Setting(words, choices[0], choices=choices, **metadata)})
+
+
+NETWORKS = (
+    "mlp",
+    "cnn",
+    "lenet5",
+    "alexnet",
+    "preresnet20",
+    "preresnet20-frn",
+    "resnet18",
+    "resnet18-gn",
+    "preact-resnet18",
+    "preact-resnet18-gn",
+)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A training and tuning budget, the same for every method.
+    """A training and tuning budget, equal for all methods. The fields stand in the order of the sentence for people.
 
     Attributes:
+        trials: hyper-parameter settings drawn per cell.
+        sampler: "random" draws all trials at once; "tpe" draws rounds that learn from earlier rounds; "centre" tunes
+            nothing and takes the middle of each range, on the range's own scale.
+        folds: parts of the cross-validation inside each train split.
         epochs: passes over the training rows of a fit.
         batch_size: M, training examples per minibatch.
-        trials: hyper-parameter settings drawn per cell.
-        folds: parts of the cross-validation inside each train split.
-        sampler: "random" draws all trials at once, "tpe" in rounds that learn from the ones before; "centre" tunes
-            nothing and takes the middle of each range, on the range's own scale.
+        max_minibatches: number of minibatches after which training stops, even if epochs are left; None for no limit.
+        max_updates: number of updates after which training stops, however many minibatches each takes; None for no
+            limit.
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
-        space: "paper" tunes over the ranges of each method's paper, "wide" over ranges that suit every data set.
-        likelihood: of regression tasks: "gaussian" with one tuned noise precision, or "heteroscedastic", whose variance
-            the network predicts.
-        max_updates: training stops after this many updates, whatever number of minibatches each takes; None for never.
+        network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
+        schedule: learning rate of image classifiers: "constant", or a "cosine" that falls to zero.
+        max_train, max_test: most images to train on, and of each set to test on; None for all.
+        max_shifted: most test images that are tested again under every severity of every shift; 0 for no shifts.
+        start: initial weights of image classifiers: "random", or those trained on "imagenet", but for the last layer.
+        precision: arithmetic of image networks' training passes: "float32", or "bfloat16" with all else in float32.
+        space: search space: "paper" for the ranges of each method's paper, "wide" for ranges that suit every data set.
+        likelihood: regression likelihood: "gaussian" with one tuned noise precision, or "heteroscedastic", whose
+            variance the network predicts.
         stream_length: vectors that an estimator of the suite factor-analysis sees.
-        network: of image classifiers; other data have the suite's "mlp".
-        schedule: of the learning rate of image classifiers: "constant", or a "cosine" that falls to zero.
-        max_train, max_test: the most images to train on, and of each set to test on; None for all.
-        max_shifted: the most test images that are shown again, corrupted or moved, at every severity of every shift;
-            0 for no shifts.
-        start: of image classifiers' weights: "random", or those that were trained on "imagenet", all but the last
-            layer's.
-        precision: of image networks' passes in training: "float32", or "bfloat16" where the rest stays in float32.
-        max_minibatches: training stops after this many minibatches even if epochs are left; None for never.
     """
 
-    epochs: int = 120
-    batch_size: int = 10
-    trials: int = 30
-    folds: int = 5
-    sampler: str = "random"
-    samples: int = 100
-    validation_samples: int = 100
-    max_minibatches: int | None = None
-    space: str = "paper"
-    likelihood: str = "gaussian"
-    stream_length: int = 100_000
-    max_updates: int | None = None
-    network: str = "mlp"
-    schedule: str = "constant"
-    max_train: int | None = None
-    max_test: int | None = None
-    max_shifted: int = 1000
-    start: str = "random"
-    precision: str = "float32"
+    trials: int = _count(30, "{} trials", tuning=True)
+    sampler: str = _choice(("random", "tpe", "centre"), "drawn by {} search", tuning=True)
+    folds: int = _count(5, "{}-fold cross-validation", least=2, data=(VECTORS,), tuning=True)
+    epochs: int = _count(120, "{} epochs", rescales=True)
+    batch_size: int = _count(10, "minibatches of {}")
+    max_minibatches: int | None = _count(None, "at most {} minibatches", rescales=True)
+    max_updates: int | None = _count(None, "at most {} updates", since=4, rescales=True)
+    samples: int = _count(100, "{} samples per test prediction", rescales=True)
+    validation_samples: int = _count(100, "{} per validation prediction", tuning=True, rescales=True)
+    network: str = _choice(NETWORKS, "network {}", since=5, data=(IMAGES,))
+    schedule: str = _choice(("constant", "cosine"), "{} learning rate", since=5, data=(IMAGES,))
+    max_train: int | None = _count(None, "at most {} training images", since=5, data=(IMAGES,))
+    max_test: int | None = _count(None, "at most {} test images of each set", since=5, data=(IMAGES,))
+    max_shifted: int = _count(1000, "every severity of every shift on {} test images", since=6, least=0, data=(IMAGES,))
+    start: str = _choice(("random", "imagenet"), "from {} weights", since=7, data=(IMAGES,))
+    precision: str = _choice(("float32", "bfloat16"), "passes through the network in {}", since=8, data=(IMAGES,))
+    space: str = _choice(("paper", "wide"), "{} search ranges", since=2, data=(VECTORS,))
+    likelihood: str = _choice(("gaussian", "heteroscedastic"), "{} likelihood", since=2, data=(VECTORS,))
+    stream_length: int = _count(100_000, "streams of up to {} vectors", since=3, data=(STREAMS,), rescales=True)
 
-    def __post_init__(self):
-        counts = ("epochs", "batch_size", "trials", "samples", "validation_samples", "stream_length")
-        least = dict.fromkeys(counts, 1) | {"folds": 2, "max_shifted": 0}
-        least |= {name: 1 for name in OPTIONAL if getattr(self, name) is not None}
-        for name, smallest in least.items():
-            value = getattr(self, name)
-            if type(value) is not int or value < smallest:
-                raise ValueError(f"{name} is {value}; it must be an integer of at least {smallest}")
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
+    def __post_init__(self) -> None:
+        """Raise ValueError for a value that its field does not allow."""
+        for name, setting in SETTINGS.items():
+            if complaint := setting.complaint(getattr(self, name)):
+                raise ValueError(f"{name} {complaint}")
 
-    def changed(self, **changes) -> "Protocol":
-        """This protocol with other values for some attributes."""
+    def changed(self, **changes: Any) -> "Protocol":
+        """Return this protocol with other values for some fields."""
         return replace(self, **changes)
 
     def to_json(self) -> str:
-        """The attributes, resolved, in a fixed order.
-
-        Those that came later are left out at their defaults, so that the hash of an older protocol stays what it was.
-        """
-        unsaid = {one.name for one in fields(self) if one.name in LATER and getattr(self, one.name) == one.default}
+        """Return the fields as JSON with sorted keys, without later fields at their defaults (`Setting.since`)."""
+        unsaid = {name for name, one in SETTINGS.items() if one.since > 1 and getattr(self, name) == one.default}
         return json.dumps({name: value for name, value in asdict(self).items() if name not in unsaid}, sort_keys=True)
 
     @property
     def weights(self) -> str | None:
-        """What `datasets.images.weights` calls the weights that networks start from; None for random ones."""
+        """Name in `datasets.images.weights` of the weights that networks start from; None for random weights."""
         return None if self.start == "random" else f"{self.network}-{self.start}"
 
     @cached_property
     def hash(self) -> str:
-        """Eight hexadecimal digits that tell one protocol from another."""
+        """Eight hexadecimal digits that identify the protocol."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:8]
 
     def rounds(self) -> Iterator[tuple[int, int]]:
-        """First and one-past-last trial number of each round, in which the tuner asks for trials and trains them."""
+        """Yield the first and one-past-last trial of each round of tuning, whose trials are trained at once."""
         if self.sampler == "centre":
             return
         if self.sampler == "random":
@@ -141,3 +163,25 @@ class Protocol:
         while start < end:
             yield start, end
             start, end = end, min(end + TPE_ROUND, self.trials)
+
+
+SETTINGS: dict[str, Setting] = {one.name: one.metadata["setting"] for one in fields(Protocol)}
+
+
+def in_words(protocol: Mapping[str, object], data: str | None = None) -> str:
+    """Return a protocol as a phrase for people.
+
+    Args:
+        protocol: values by field, as `Protocol.to_json` has them. Values of None are left out; unknown names are
+            appended as they are.
+        data: the kind of data of the cells; fields that do not concern it are left out. None for all fields.
+    """
+    untuned = protocol.get("sampler") == "centre"
+    said = ["no tuning: the middle of each range"] if untuned else []
+    for name, setting in SETTINGS.items():
+        value = protocol.get(name)
+        if value is None or (untuned and setting.tuning) or (data is not None and data not in setting.data):
+            continue
+        said.append(setting.words.format(f"{value:,}" if isinstance(value, int) else value))
+    unknown = {name: value for name, value in protocol.items() if name not in SETTINGS and value is not None}
+    return ", ".join(said + [f"{name} {value}" for name, value in unknown.items()])

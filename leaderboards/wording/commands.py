@@ -4,18 +4,9 @@ import json
 import shlex
 from collections.abc import Iterable
 
+from bench.experiment.protocol import IMAGES, SETTINGS
 from leaderboards.wording.ran import ranges
 
-# What a row was run with where its protocol does not name these fields: they came later than the first results.
-UNSAID = {"space": "paper", "likelihood": "gaussian", "stream_length": 100_000, "max_updates": None}
-UNSAID_OF_IMAGES = {
-    "schedule": "constant",
-    "max_train": None,
-    "max_test": None,
-    "max_shifted": 1000,
-    "start": "random",
-    "precision": "float32",
-}
 MODIFIED = "-modified"
 
 
@@ -47,18 +38,24 @@ def command(
 
 def changes(protocol: str, original: str) -> dict[str, str]:
     """The fields of a protocol (JSON) that differ from those of another, with their values; all if that is empty."""
-    before = _resolved(original)
+    said, before = _values(protocol), _values(original)
+    of_images = "network" in said or "network" in before
+    unsaid = {
+        name: setting.default
+        for name, setting in SETTINGS.items()
+        if setting.since > 1 and (of_images or setting.data != (IMAGES,))
+    }
+    after, before = said and unsaid | said, before and unsaid | before
     return {
         name: "none" if value is None else str(value)
-        for name, value in _resolved(protocol).items()
+        for name, value in after.items()
         if name not in before or before[name] != value
     }
 
 
-def _resolved(protocol: str) -> dict[str, object]:
-    """All fields of a protocol (JSON) that a command can set; none of one that cannot be read."""
+def _values(protocol: str) -> dict[str, object]:
+    """Return the fields that a protocol (JSON) names; none for a text that cannot be read."""
     try:
-        said = dict(json.loads(protocol))
+        return dict(json.loads(protocol))
     except (ValueError, TypeError):
         return {}
-    return UNSAID | (UNSAID_OF_IMAGES if "network" in said else {}) | said

@@ -6,28 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from bench.experiment.protocol import in_words
 from leaderboards.wording.formats import counted
-
-# The protocol's keys as phrases, in the order of a sentence.
-PHRASES = {
-    "trials": "{} trials",
-    "sampler": "drawn by {} search",
-    "folds": "{}-fold cross-validation",
-    "epochs": "{} epochs",
-    "batch_size": "minibatches of {}",
-    "max_minibatches": "at most {} minibatches",
-    "max_updates": "at most {} updates",
-    "samples": "{} samples per test prediction",
-    "validation_samples": "{} per validation prediction",
-    "network": "network {}",
-    "schedule": "{} learning rate",
-    "max_train": "at most {} training images",
-    "max_test": "at most {} test images of each set",
-    "max_shifted": "{} of them shown again at every severity of every shift",
-    "start": "from {} weights",
-    "precision": "passes through the network in {}",
-}
-OF_TUNING = ("trials", "sampler", "folds", "validation_samples")  # what says nothing where nothing is tuned
 
 
 class Run(NamedTuple):
@@ -75,13 +55,9 @@ def runs(cells: pd.DataFrame) -> list[Run]:
 def protocol_in_words(protocol: str) -> str:
     """A resolved protocol (JSON) as a phrase; keys that this program does not know are appended as they are."""
     try:
-        values = {name: value for name, value in json.loads(protocol).items() if value is not None}
+        return in_words(json.loads(protocol))
     except (ValueError, AttributeError):
         return protocol
-    untuned = values.get("sampler") == "centre"
-    idle, said = (OF_TUNING, ["no tuning: the middle of each range"]) if untuned else ((), [])
-    known = [phrase.format(values[name]) for name, phrase in PHRASES.items() if name in values and name not in idle]
-    return ", ".join(said + known + [f"{name} {value}" for name, value in values.items() if name not in PHRASES])
 
 
 def provenance(cells: pd.DataFrame) -> Provenance:

@@ -11,7 +11,7 @@ from bench.costs.cost import Cost
 from bench.costs.packing import Need
 from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
+from bench.experiment.protocol import SETTINGS, Protocol
 
 NOTHING = Cost(0, 0, 0, 0, 0, 100, 10, train_share=0.9, test_share=0.1, trials=4, fits_per_trial=5)
 # Yacht has 308 rows: 277 to train on, 31 to test; 222 in a fold, 55 held out. 2 epochs of batches of 10: 46 and 56.
@@ -100,6 +100,24 @@ def test_what_was_measured_is_found_again_for_any_split(kept):
 )
 def test_other_work_has_other_costs(kept, other):
     assert kept.kept(replace(CELL, **other)) is None
+
+
+CHANGES = {
+    name: next(one for one in setting.choices if one != setting.default)
+    if setting.choices
+    else (setting.default or 0) + 7
+    for name, setting in SETTINGS.items()
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_key_changes_with_every_cost_relevant_field(kept, name):
+    found = kept.kept(replace(CELL, protocol=CELL.protocol.changed(**{name: CHANGES[name]})))
+    assert found == (NOTHING if SETTINGS[name].rescales else None)
+
+
+def test_bfloat16_does_not_reuse_float32_costs(kept):
+    assert kept.kept(replace(CELL, protocol=CELL.protocol.changed(precision="bfloat16"))) is None
 
 
 @pytest.mark.parametrize("slot", [Slot("cpu 0", threads=2), Slot("g", "cuda", "0"), Slot("g", "cuda", "1")])

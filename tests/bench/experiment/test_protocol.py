@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.experiment.protocol import Protocol
+from bench.experiment.protocol import SETTINGS, VECTORS, Protocol, in_words
+from bench.experiment.suites import SUITES
 from datasets.images.weights import WEIGHTS
 
 DIFFERENT = {
@@ -30,6 +31,24 @@ DIFFERENT = {
     "max_shifted": 10,
     "start": "imagenet",
     "precision": "bfloat16",
+}
+
+# Computed before fields carried their metadata and presets a common base; the names of results folders hold them.
+HASHES = {
+    ("uci", "paper"): "e9f65655",
+    ("uci", "tuned"): "daa64e7e",
+    ("uci", "quick"): "a9fa0974",
+    ("posterior", "paper"): "13e72293",
+    ("posterior", "quick"): "4e75e515",
+    ("images", "paper"): "84a826e6",
+    ("images", "tuned"): "4746780f",
+    ("images", "quick"): "f6a804c5",
+    ("retinopathy", "paper"): "73dcd2da",
+    ("retinopathy", "quick"): "37f7f5fb",
+    ("factor-analysis", "paper"): "e9f65655",
+    ("factor-analysis", "quick"): "9d25a9d3",
+    ("toy", "paper"): "c4727aee",
+    ("toy", "quick"): "3b51113c",
 }
 
 counts = st.integers(1, 10_000)
@@ -57,12 +76,12 @@ protocols = st.builds(
 )
 
 
-def test_every_field_has_a_different_value_to_try():
+def test_every_field_has_another_value():
     assert set(DIFFERENT) == {field.name for field in fields(Protocol)}
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_the_hash_changes_with_every_field(name):
+def test_hash_changes_with_every_field(name):
     assert replace(Protocol(), **{name: DIFFERENT[name]}).hash != Protocol().hash
 
 
@@ -73,7 +92,7 @@ def test_equal_hashes_mean_equal_protocols(one, other):
     assert Protocol(**asdict(one)).hash == one.hash
 
 
-def test_the_hash_of_the_papers_protocol_never_changes():
+def test_paper_protocol_keeps_its_json_and_hash():
     """It names folders of results; computed by `sha256sum` of the JSON below."""
     text = (
         '{"batch_size": 10, "epochs": 120, "folds": 5, "max_minibatches": null, "sampler": "random", '
@@ -104,25 +123,44 @@ def test_json_builds_the_same_protocol(protocol):
         ("sampler", ""),
     ],
 )
-def test_a_senseless_value_is_refused_by_name(name, value):
+def test_invalid_value_raises_with_field_name(name, value):
     with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
         Protocol(**{name: value})
     with pytest.raises(ValueError, match=rf"{name} is {value!r}"):
         Protocol().changed(**{name: value})
 
 
-def test_trained_weights_are_named_by_what_was_trained_and_on_what():
+def test_weights_are_named_by_network_and_data():
     assert Protocol(network="resnet18", start="imagenet").weights in WEIGHTS
     assert Protocol(network="resnet18").weights is None
 
 
-def test_an_unknown_sampler_is_told_the_known_ones():
+def test_unknown_sampler_error_lists_allowed_ones():
     with pytest.raises(ValueError, match="random, tpe"):
         Protocol(sampler="grid")
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_a_change_changes_that_field_alone(name):
+def test_changed_changes_one_field(name):
     changed = Protocol().changed(**{name: DIFFERENT[name]})
     assert {key for key, value in asdict(changed).items() if value != getattr(Protocol(), key)} == {name}
     assert getattr(changed, name) == DIFFERENT[name]
+
+
+def test_presets_keep_their_hashes():
+    assert {(name, preset): p.hash for name, suite in SUITES.items() for preset, p in suite.presets.items()} == HASHES
+
+
+def test_later_fields_at_default_leave_json_unchanged():
+    first = {name for name, setting in SETTINGS.items() if setting.since == 1}
+    assert json.loads(Protocol().to_json()).keys() == first
+    later = {name: DIFFERENT[name] for name in DIFFERENT.keys() - first}
+    assert json.loads(Protocol(**later).to_json()).keys() == set(DIFFERENT)
+
+
+def test_words_name_every_value_that_matters():
+    changed = Protocol(**DIFFERENT)
+    words = in_words(json.loads(changed.to_json()))
+    assert all(str(value) in words.replace(",", "") for value in DIFFERENT.values())
+    assert "cosine" not in in_words(json.loads(changed.to_json()), VECTORS)
+    assert "31" not in in_words(json.loads(changed.changed(sampler="centre").to_json()))

@@ -1,6 +1,5 @@
 """The command of a cell, read back by the front door that it is for."""
 
-import dataclasses
 import shlex
 
 import pytest
@@ -8,14 +7,15 @@ from typer.testing import CliRunner
 
 import run_all
 from bench.experiment.plan import Request, parse_settings, protocol_of
-from bench.experiment.protocol import LATER, OF_IMAGES, Protocol
+from bench.experiment.protocol import IMAGES, SETTINGS, Protocol
 from bench.experiment.suites import SUITES
-from leaderboards.wording.commands import UNSAID, UNSAID_OF_IMAGES, command
+from leaderboards.wording.commands import command
 
 OTHERS = {
     "epochs": 7, "batch_size": 3, "trials": 2, "folds": 4, "sampler": "tpe", "samples": 11, "validation_samples": 12,
     "max_minibatches": 13, "space": "wide", "likelihood": "heteroscedastic", "stream_length": 77, "max_updates": 14,
     "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17,
+    "start": "imagenet", "precision": "bfloat16",
 }  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
     """Every field, changed alone, with the preset's own protocol at hand and without it."""
     original = SUITES[suite].presets[preset]
     for name, value in OTHERS.items():
-        if name in OF_IMAGES and not SUITES[suite].kind.of_images:
+        if SETTINGS[name].data == (IMAGES,) and SUITES[suite].kind.data != IMAGES:
             continue
         protocol = original.changed(**{name: value})
         label = preset if protocol == original else f"{preset}-modified"
@@ -54,16 +54,21 @@ def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
                 assert len(words_of(text)["--set"]) == 1
 
 
+def test_every_field_is_tried():
+    assert OTHERS.keys() == SETTINGS.keys()
+
+
+def test_a_network_changed_to_the_default_is_set():
+    original = SUITES["images"].presets["quick"]
+    protocol = original.changed(network="mlp")
+    text = command("images", "d", "m", [0], "quick-modified", protocol.to_json(), 0, original.to_json())
+    assert run_again(text)[1] == protocol
+
+
 def test_a_budget_that_was_lifted_is_lifted_again():
     protocol = SUITES["uci"].presets["tuned"].changed(max_minibatches=None)
     text = command("uci", "d", "m", [0], "tuned-modified", protocol.to_json(), 0)
     assert run_again(text)[1] == protocol
-
-
-def test_what_rows_do_not_say_is_what_protocols_leave_out():
-    defaults = {one.name: one.default for one in dataclasses.fields(Protocol) if one.name in LATER}
-    assert defaults == UNSAID | UNSAID_OF_IMAGES | {"network": "mlp"}
-    assert UNSAID_OF_IMAGES.keys() | {"network"} == set(OF_IMAGES)
 
 
 def test_the_front_door_takes_every_option():

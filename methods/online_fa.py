@@ -144,7 +144,7 @@ class OnlineSGA(OnlineEM):
             return SGAState(trajectory, estimator._replace(mean=mean, log_variance=log_variance))
         if t.phase == "average":
             sd = torch.exp(0.5 * estimator.log_variance)
-            factors = torch.where(estimator.count == 0, sd * estimator.factors, estimator.factors)
+            factors = torch.where(estimator.n_seen == 0, sd * estimator.factors, estimator.factors)
             estimator = estimator._replace(factors=factors).update(trajectory.weights, learn=False)
             return SGAState(trajectory, estimator)
         variance = estimator.log_variance.exp()

@@ -1,4 +1,4 @@
-"""The mathematics that methods share: Gaussians, factor analysis, gradients, priors, likelihoods, search spaces.
-Imports
-nothing else of `methods`.
+"""Mathematics shared by the methods: Gaussians, factor analysis, gradients, priors, likelihoods, search spaces.
+
+Imports nothing else of `methods`.
 """

@@ -1,4 +1,15 @@
-"""Algebra of Gaussians whose covariance, or precision, is low-rank plus diagonal, in O(D K^2)."""
+"""Gaussians whose covariance, or precision, is low-rank plus diagonal.
+
+For K factors in D dimensions, every operation but the dense matrices takes O(D K^2) time and O(D K) memory, by the
+Woodbury identity and the matrix determinant lemma:
+
+    (F F^T + Psi)^-1 = Psi^-1 - Psi^-1 F (I + F^T Psi^-1 F)^-1 F^T Psi^-1,
+    |F F^T + Psi|    = |Psi| |I + F^T Psi^-1 F|.
+
+The K x K matrix I + F^T Psi^-1 F is called the capacitance. All functions can be batched by `torch.func.vmap`. A
+singular or indefinite matrix gives non-finite numbers instead of an error, so that one diverged fit of a stack does not
+stop the others (`torch.distributions.LowRankMultivariateNormal` would raise).
+"""
 
 import math
 from typing import NamedTuple
@@ -12,12 +23,12 @@ LOG_2PI = math.log(2 * math.pi)
 
 
 class LowRankNormal(NamedTuple):
-    """N(mean, F F^T + diag(variance)); `factors` holds the K columns of F as rows.
+    """The Gaussian N(mean, F F^T + diag(variance)).
 
     Attributes:
         mean: (D,)
-        factors: (K, D), F transposed; K may be 0.
-        variance: (D,), positive: the diagonal part alone.
+        factors: (K, D), F^T: one factor per row. K may be 0.
+        variance: (D,), positive, the diagonal added to F F^T.
     """
 
     mean: Tensor
@@ -25,56 +36,60 @@ class LowRankNormal(NamedTuple):
     variance: Tensor
 
     def transform(self, latent: Tensor, unit: Tensor) -> Tensor:
-        """Samples F h + mean + sqrt(variance) z, (S, D), of standard normal h (S, K) and z (S, D)."""
+        """Return samples mean + F h + sqrt(variance) z, (S, D), for standard normal h (S, K) and z (S, D)."""
         return latent @ self.factors + self.mean + self.variance.sqrt() * unit
 
     def sample(self, noise: Noise, n_samples: int) -> Tensor:
-        """Independent samples (S, D)."""
+        """Draw independent samples (S, D)."""
         k, d = self.factors.shape
         return self.transform(noise.normal(n_samples, k), noise.normal(n_samples, d))
 
     def covariance(self) -> Tensor:
-        """The dense covariance (D, D)."""
+        """Return the dense covariance (D, D)."""
         return self.factors.T @ self.factors + torch.diag(self.variance)
 
     def precision_parts(self) -> tuple[Tensor, Tensor]:
-        """S^-1 F transposed, (K, D), and the diagonal of S^-1, (D,), for S = F F^T + diag(variance).
+        """Return the precision times the factors, and the diagonal of the precision.
 
-        By Woodbury with A = diag(variance)^-1 F and B = F^T A: S^-1 F = A (I + B)^-1 and
-        diag(S^-1) = 1/variance - rowsum(A (I + B)^-1 * A).
+        With C = F F^T + diag(variance), A = diag(variance)^-1 F and capacitance I + F^T A:
+
+            C^-1 F = A (I + F^T A)^-1,      diag(C^-1) = 1 / variance - rowsum(C^-1 F * A).
+
+        Returns:
+            (C^-1 F)^T, (K, D), and diag(C^-1), (D,).
         """
         scaled = self.factors / self.variance
         inverse_times_factors = inverse(capacitance(self.factors, scaled)) @ scaled
         return inverse_times_factors, 1 / self.variance - (inverse_times_factors * scaled).sum(0)
 
     def log_determinant(self) -> Tensor:
-        """log |F F^T + diag(variance)|, ()."""
+        """Return log |F F^T + diag(variance)|, ()."""
         middle = capacitance(self.factors, self.factors / self.variance)
         return self.variance.log().sum() + log_determinant(middle)
 
     def log_density(self, points: Tensor) -> Tensor:
-        """log N(point) of each of the points (S, D): (S,), nats."""
+        """Return the log density at each of the points (S, D): (S,), nats."""
         deviation = points - self.mean
         squared = (deviation * solve(self.factors, self.variance, deviation)).sum(-1)
         return -0.5 * (squared + self.log_determinant() + self.mean.shape[0] * LOG_2PI)
 
     def entropy(self) -> Tensor:
-        """-E[log N(theta)], (), nats."""
+        """Return the differential entropy, (), nats."""
         return 0.5 * (self.log_determinant() + self.mean.shape[0] * (1 + LOG_2PI))
 
     def kl(self, precision: Tensor) -> Tensor:
-        """KL(N(mean, F F^T + diag(variance)) || N(0, I / precision)), (), nats."""
+        """Return KL(N(mean, F F^T + diag(variance)) || N(0, I / precision)), (), nats, for precision ()."""
         square = self.mean.square().sum() + self.factors.square().sum() + self.variance.sum()
         return 0.5 * (precision * square - self.mean.shape[0] * (1 + precision.log()) - self.log_determinant())
 
 
 class LowRankPrecision(NamedTuple):
-    """N(mean, (U U^T + diag(diagonal))^-1); `factors` holds the K columns of U as rows.
+    """The Gaussian N(mean, (U U^T + diag(diagonal))^-1).
 
     Attributes:
         mean: (D,)
-        factors: (K, D), U transposed.
-        diagonal: (D,), positive: the diagonal part of the precision alone.
+        factors: (K, D), U^T: one factor per row.
+        diagonal: (D,), positive, the diagonal added to U U^T.
     """
 
     mean: Tensor
@@ -82,14 +97,14 @@ class LowRankPrecision(NamedTuple):
     diagonal: Tensor
 
     def solve(self, vector: Tensor) -> Tensor:
-        """The covariance times each `vector` (..., D)."""
+        """Return the covariance times each `vector` (..., D)."""
         return solve(self.factors, self.diagonal, vector)
 
     def transform(self, latent: Tensor, unit: Tensor) -> Tensor:
-        """Samples mean + S (U h + sqrt(diagonal) z), (S, D), of standard normal h (S, K) and z (S, D).
+        """Return samples mean + C (U h + sqrt(diagonal) z), (S, D), for standard normal h (S, K) and z (S, D).
 
-        What the covariance S multiplies has covariance S^-1, so a sample has S S^-1 S. Woodbury's identity, taken into
-        the brackets, leaves no difference of large numbers.
+        The bracket has covariance C^-1, so its product with C has covariance C. The Woodbury identity is applied to
+        the product as a whole, which avoids the difference of two large terms.
         """
         scaled = self.factors / self.diagonal
         remainder = latent - (unit / self.diagonal.sqrt()) @ self.factors.T
@@ -97,47 +112,50 @@ class LowRankPrecision(NamedTuple):
         return self.mean + unit / self.diagonal.sqrt() + spread
 
     def sample(self, noise: Noise, n_samples: int) -> Tensor:
-        """Independent samples (S, D)."""
+        """Draw independent samples (S, D)."""
         k, d = self.factors.shape
         return self.transform(noise.normal(n_samples, k), noise.normal(n_samples, d))
 
     def precision(self) -> Tensor:
-        """The dense precision (D, D)."""
+        """Return the dense precision (D, D)."""
         return self.factors.T @ self.factors + torch.diag(self.diagonal)
 
     def covariance(self) -> Tensor:
-        """The dense covariance (D, D)."""
+        """Return the dense covariance (D, D), in O(D^3)."""
         return inverse(self.precision())
 
 
 def solve(factors: Tensor, diagonal: Tensor, vector: Tensor) -> Tensor:
-    """(F F^T + diag(diagonal))^-1 times each `vector` (..., D), by Woodbury; `factors` is F transposed, (K, D)."""
+    """Return (F F^T + diag(diagonal))^-1 times each `vector` (..., D), for `factors` F^T (K, D)."""
     scaled = factors / diagonal
     return vector / diagonal - vector @ scaled.T @ inverse(capacitance(factors, scaled)) @ scaled
 
 
 def capacitance(factors: Tensor, scaled: Tensor) -> Tensor:
-    """I + F A^T, (K, K), for F and A (K, D): the matrix in the middle of Woodbury's identity."""
+    """Return the capacitance I + F^T A, (K, K), for `factors` F^T and `scaled` A^T = (Psi^-1 F)^T, both (K, D)."""
     return torch.eye(factors.shape[0], dtype=factors.dtype, device=factors.device) + factors @ scaled.T
 
 
 def inverse(matrix: Tensor) -> Tensor:
-    """The inverse of a small matrix (K, K); for K = 1 without the cost of a factorisation per row of a stack.
+    """Return the inverse of a square matrix, (K, K); a singular one gives non-finite numbers.
 
-    A singular matrix gives no error but numbers that are not finite, so that a row of a stack that has diverged does
-    not stop its neighbours.
+    A 1 x 1 matrix is inverted by division, which spares a stack one factorisation per replica.
     """
-    return 1 / matrix if matrix.shape[-1] == 1 else torch.linalg.inv_ex(matrix).inverse
+    if matrix.shape[-1] == 1:
+        return 1 / matrix
+    inverted: Tensor = torch.linalg.inv_ex(matrix).inverse
+    return inverted
 
 
 def log_determinant(matrix: Tensor) -> Tensor:
-    """log |matrix|, (), of a small positive definite matrix (K, K); for K = 1 without a factorisation."""
+    """Return log |matrix|, (), of a positive definite matrix (K, K), by Cholesky factorisation unless K = 1."""
     if matrix.shape[-1] == 1:
         return matrix.log().sum()
-    return 2 * torch.linalg.cholesky_ex(matrix).L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    cholesky: Tensor = torch.linalg.cholesky_ex(matrix).L
+    return 2 * cholesky.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 def kl_diagonal(mean: Tensor, log_sd: Tensor, precision: Tensor) -> Tensor:
-    """KL(N(mean, diag(exp(2 log_sd))) || N(0, I / precision)), (), nats, for mean and log_sd (D,)."""
+    """Return KL(N(mean, diag(exp(2 log_sd))) || N(0, I / precision)), (), nats, for mean and log_sd (D,)."""
     square = mean**2 + torch.exp(2 * log_sd)
     return 0.5 * (precision * square - 1 - torch.log(precision) - 2 * log_sd).sum()

@@ -1,7 +1,7 @@
-"""Randomness as data: a tape of standard normal numbers that a method slices.
+"""Random numbers for methods: a stream of standard normal draws, sliced in the order in which a method asks for them.
 
-The engine draws one tape per row and step from that row's own generator, so a fit's randomness depends on its own
-seed alone: not on its neighbours in the stack, nor on the global generator.
+The engine gives each replica of a stack, at each step, draws from that replica's own generator. A fit's randomness
+therefore depends on its seed alone: not on the other replicas, and not on torch's global generator.
 """
 
 import math
@@ -11,50 +11,63 @@ from torch import Tensor
 
 
 class Noise:
-    """Deals the numbers of `tape` (T,), independent N(0, 1) draws, in order and each once."""
+    """Random numbers sliced from draws that were made beforehand; each draw is used once.
 
-    def __init__(self, tape: Tensor):
-        self._tape = tape
+    Args:
+        draws: (T,), independent N(0, 1) draws.
+    """
+
+    def __init__(self, draws: Tensor):
+        self._draws = draws
         self._used = 0
 
     @property
     def used(self) -> int:
-        """How many numbers have been dealt."""
+        """The number of draws used so far."""
         return self._used
 
     def normal(self, *shape: int) -> Tensor:
-        """Independent N(0, 1) numbers of the given shape."""
-        size = math.prod(shape)
-        end = self._used + size
-        if end > self._tape.shape[-1]:
+        """Return independent N(0, 1) numbers of the given shape.
+
+        Raises:
+            RuntimeError: if fewer draws are left.
+        """
+        end = self._used + math.prod(shape)
+        if end > self._draws.shape[-1]:
             raise RuntimeError(
-                f"the noise tape holds {self._tape.shape[-1]} numbers and {end} were asked for: a method must ask for "
-                "the same amount of noise at every step of a phase"
+                f"the noise holds {self._draws.shape[-1]} numbers and {end} were asked for: a method must ask for the "
+                "same amount of noise at every step of a phase"
             )
-        piece = self._tape[self._used : end]
+        sliced = self._draws[self._used : end]
         self._used = end
-        return piece.reshape(shape)
+        return sliced.reshape(shape)
 
     def uniform(self, *shape: int) -> Tensor:
-        """Independent U(0, 1) numbers of the given shape: the normal distribution function of normal draws."""
-        return torch.special.ndtr(self.normal(*shape))
+        """Return independent U(0, 1) numbers of the given shape: Phi(z) of normal draws z, for the normal CDF Phi."""
+        probabilities: Tensor = torch.special.ndtr(self.normal(*shape))
+        return probabilities
 
 
 class LiveNoise(Noise):
-    """Draws as it is asked, from a generator of its own: for one large network, whose tape would not fit."""
+    """Random numbers drawn on demand, for large networks, where draws for a whole step would not fit into memory.
+
+    Args:
+        generator: source of the draws; its device is the numbers' device.
+        dtype: of the numbers.
+    """
 
     def __init__(self, generator: torch.Generator, dtype: torch.dtype):
         self._used = 0
         self._generator = generator
-        self._options = {"dtype": dtype, "device": generator.device}
+        self._dtype = dtype
 
     def normal(self, *shape: int) -> Tensor:
         self._used += math.prod(shape)
-        return torch.randn(shape, generator=self._generator, **self._options)
+        return torch.randn(shape, generator=self._generator, dtype=self._dtype, device=self._generator.device)
 
 
 class NoiseGauge(LiveNoise):
-    """Deals freshly drawn numbers without end; `used` then tells how long a tape a method needs."""
+    """An unlimited source that measures, by `used`, how many draws a method needs for one step."""
 
     def __init__(self, dtype: torch.dtype, device: torch.device | str = "cpu"):
         super().__init__(torch.Generator(device=device).manual_seed(0), dtype)

@@ -1,7 +1,4 @@
-"""What a method predicts: S samples of the likelihood's parameters at n points.
-
-The predictive is their equal mixture.
-"""
+"""Predictive distributions: equal mixtures of S components at each of n test points, one per weight sample."""
 
 from typing import NamedTuple
 
@@ -9,20 +6,28 @@ from torch import Tensor
 
 
 class Normals(NamedTuple):
-    """Regression: component s at point i is N(mean[s, i], variance[s, i]), in original target units."""
+    """Predictive distribution of a regression: component s at point i is N(mean[s, i], variance[s, i]).
 
-    mean: Tensor  # (S, n)
-    variance: Tensor  # (S, n)
+    Attributes:
+        mean: (S, n), original target units.
+        variance: (S, n), squared original target units; includes the observation noise.
+    """
+
+    mean: Tensor
+    variance: Tensor
 
 
 class Classes(NamedTuple):
-    """Classification into C classes, two for a binary task: component s gives class c at point i the probability
-    exp(log_probs[s, i, c]).
+    """Predictive distribution of a classification into C classes (C = 2 for a binary task).
 
-    Logarithms, because a probability below 1e-45 would be zero in single precision and its NLL infinite.
+    Component s at point i gives class c the probability exp(log_probs[s, i, c]). Logarithms are kept because a
+    probability below 1e-45 would be zero in single precision, and its NLL infinite.
+
+    Attributes:
+        log_probs: (S, n, C), nats.
     """
 
-    log_probs: Tensor  # (S, n, C)
+    log_probs: Tensor
 
 
 Predictive = Normals | Classes

@@ -1,14 +1,15 @@
-"""Priors whose own parameters are inferred along with z, for an approximate posterior q(z) = N(mu, diag(sigma^2)).
+"""Hierarchical priors p(z | phi) p(phi) with phi collapsed, for a factorised q(z) = N(mu, diag(sigma^2)).
 
-In p(z | phi) p(phi) the best q(phi) for a given q(z) has a closed form. Put back into the bound it leaves a penalty of
-mu and sigma alone, the collapsed divergence (Tomczak et al. 2021; Wei and Khardon, eq. 11)
+For a given q(z) the optimal q(phi) has a closed form. Substituting it into the variational bound leaves a penalty that
+depends on mu and sigma only, the collapsed divergence (Tomczak et al. 2021; Wei and Khardon, eq. 11):
 
     min over q(phi) of  E_q(phi)[KL(q(z) || p(z | phi))] + KL(q(phi) || p(phi)).
 
-z is a vector of weights (`methods.mfvi`), or the outputs of a network at one x (`methods.directuq`). In the second case
-phi may also be shared by the data: the penalty is then the average over the data, and q(phi) follows from averages of
-mu, mu^2 and sigma^2 (Wei and Khardon, appendix C). Penalties include the constants that the paper drops, so they are
-divergences in nats.
+z is either the vector of all weights (`methods.mfvi`), or the vector of network outputs at one x (`methods.directuq`).
+For network outputs, phi can be shared by all x. The penalty is then an average over the data, and q(phi) depends on
+averages of mu, mu^2 and sigma^2 (Wei and Khardon, appendix C).
+
+Penalties include the constants that the papers drop, so they are divergences in nats.
 """
 
 import math
@@ -18,32 +19,41 @@ from typing import Protocol
 
 from torch import Tensor
 
-# Coefficients of the penalty among which Wei and Khardon choose by validation (section 6.1).
+# Factors of the penalty among which Wei and Khardon choose by validation (section 6.1).
 PENALTY_WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 3.0, 5.0, 7.5, 10.0)
 
 Share = Callable[[Tensor], Tensor]
 
 
 def own(statistic: Tensor) -> Tensor:
-    """phi is inferred from each z alone."""
+    """Return the statistic unchanged: phi is inferred for each z separately."""
     return statistic
 
 
 def averaged(statistic: Tensor) -> Tensor:
-    """phi is shared: statistics (M, K) are averaged over the M examples, the minibatch standing for all data."""
+    """Return the statistic (M, K) averaged over the M examples, (1, K): phi is shared by all data.
+
+    The average over the minibatch estimates that over the data.
+    """
     return statistic.mean(0, keepdim=True)
 
 
 class Prior(Protocol):
-    """A prior with its own parameters collapsed."""
+    """Interface of a prior whose parameters phi are collapsed."""
 
     def penalty(self, mean: Tensor, sd: Tensor, share: Share = own) -> Tensor:
-        """The collapsed divergence (...), nats, of q's mean and sd (..., K)."""
+        """Return the collapsed divergence, (...), nats.
+
+        Args:
+            mean: (..., K), mu.
+            sd: (..., K), sigma.
+            share: `own` to infer phi for each z, `averaged` to share it by the examples along the first axis.
+        """
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """p(z) = N(0, variance I): nothing to infer, the penalty is KL(q || p)."""
+    """p(z) = N(0, variance I), without parameters to infer: the penalty is KL(q || p)."""
 
     variance: float = 0.1
 
@@ -54,13 +64,15 @@ class Fixed:
 
 @dataclass(frozen=True)
 class LearnedMean:
-    """p(z | m) = N(m, gamma I), p(m) = N(0, alpha I), with q(m) = N(alpha / (alpha + gamma) mu, ...).
+    """p(z | m) = N(m, gamma I) with p(m) = N(0, alpha I).
 
-    The penalty is eq. 12 of Wei and Khardon, and eq. 23 where m is shared.
+    The optimal q(m) has mean alpha / (alpha + gamma) mu. The penalty is eq. 12 of Wei and Khardon, or eq. 23 for a
+    shared m.
 
     Attributes:
-        gamma: prior variance of z round its mean.
-        shrinkage: gamma / (alpha + gamma), called alpha_reg: how much of mu^2 / gamma is left.
+        gamma: prior variance of z about its mean m.
+        shrinkage: gamma / (alpha + gamma), the fraction of mu^2 / gamma that stays in the penalty (the paper's
+            alpha_reg).
     """
 
     gamma: float = 0.3
@@ -74,11 +86,11 @@ class LearnedMean:
 
 @dataclass(frozen=True)
 class LearnedMeanAndVariance:
-    """p(z | m, v) = N(m, v), p(m | v) = N(0, v / t), p(v) = InverseGamma(alpha, beta), for each entry of z its own.
+    """p(z | m, v) = N(m, v), p(m | v) = N(0, v / t), p(v) = InverseGamma(alpha, beta), separately for each entry of z.
 
-    q(m | v) = N(mu / (t + 1), v / (t + 1)) and q(v) = InverseGamma(alpha + 1/2, B) with
-    B = beta + delta mu^2 / 2 + sigma^2 / 2. The penalty is eq. 13-14 of Wei and Khardon. Where v is shared, m is not,
-    and B has averages of mu^2 and sigma^2 (eq. 29-30).
+    The optimal q is q(m | v) = N(mu / (t + 1), v / (t + 1)) and q(v) = InverseGamma(alpha + 1/2, B), with
+    B = beta + delta mu^2 / 2 + sigma^2 / 2. The penalty is eq. 13-14 of Wei and Khardon. When shared by the data, only
+    v is shared, and B contains averages of mu^2 and sigma^2 (eq. 29-30).
 
     Attributes:
         alpha: shape of p(v).
@@ -99,11 +111,14 @@ class LearnedMeanAndVariance:
 
 @dataclass(frozen=True)
 class EmpiricalBayes:
-    """p(z | s) = N(0, s I) with one s for all K entries of z, p(s) = InverseGamma(alpha, beta).
+    """p(z | s) = N(0, s I) with p(s) = InverseGamma(alpha, beta), and one s for all K entries of z.
 
-    q(s) is a point, the s that minimises KL(q(z) || p(z | s)) - log p(s): s = (sum mu^2 + sum sigma^2 + 2 beta) /
-    (K + 2 alpha + 2). The penalty is KL(q(z) || p(z | s)) there, without -log p(s), with which the papers' results were
-    worse (Wu et al. 2019; Wei and Khardon, eq. 16 and appendix B.3); so it is no bound.
+    q(s) is the point estimate that minimises KL(q(z) || p(z | s)) - log p(s),
+
+        s = (sum mu^2 + sum sigma^2 + 2 beta) / (K + 2 alpha + 2).
+
+    The penalty is KL(q(z) || p(z | s)) at this s (Wu et al. 2019; Wei and Khardon, eq. 16). The term -log p(s) is left
+    out because results were worse with it (Wei and Khardon, appendix B.3), so the objective is not a bound.
 
     Attributes:
         alpha: shape of p(s).

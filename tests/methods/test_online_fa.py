@@ -108,7 +108,7 @@ def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, b
         one = Step(torch.tensor(41.0, dtype=torch.float64), "average")
         state = OnlineSGA(4).update(problem, state, batches(1), hparams, Noise(None), one)
     torch.testing.assert_close(state.estimator.factors, factors * torch.tensor(variance) ** 0.5)
-    assert state.estimator.count == 2
+    assert state.estimator.n_seen == 2
 
 
 def test_a_weight_that_has_not_moved_has_a_small_variance_but_some(problem, hparams, batches):

@@ -1,4 +1,4 @@
-"""Online factor analysis against batch factor analysis, dense algebra, autograd and the covariance it is to find."""
+"""Online factor analysis against batch factor analysis, dense algebra, autograd and the true covariance."""
 
 from types import SimpleNamespace
 
@@ -61,17 +61,17 @@ def test_starts_at_orthonormal_factors_and_unit_variances(estimator):
 
 
 @ESTIMATORS
-def test_while_it_does_not_learn_factors_and_variances_keep_their_start(estimator):
+def test_warm_up_leaves_factors_and_variances_unchanged(estimator):
     stream = numbers(20, D)
     state, start = after(estimator, stream), estimator.init(D, K, Noise(numbers(D * K, seed=1)))
     assert torch.equal(state.factors, start.factors)
     assert torch.equal(state.normal().variance, start.normal().variance)
     seen = state if estimator is GradientAscent else state.averages
     torch.testing.assert_close(seen.mean, stream.mean(0))
-    assert seen.count == 20
+    assert seen.n_seen == 20
 
 
-def test_averages_equal_those_of_a_batch_e_step_with_the_same_factors():
+def test_running_averages_equal_a_batch_e_step():
     stream = 2 + numbers(50, D)
     state = after(ExpectationMaximisation, stream)
     deviations = running_deviations(stream)
@@ -81,7 +81,7 @@ def test_averages_equal_those_of_a_batch_e_step_with_the_same_factors():
     np.testing.assert_allclose(state.averages.square.numpy(), (deviations**2).mean(0))
 
 
-def test_an_em_step_equals_the_dense_formulas():
+def test_em_step_equals_dense_formulas():
     stream = 2 + numbers(50, D)
     before, state = after(ExpectationMaximisation, stream[:-1]), after(ExpectationMaximisation, stream, warm_up=49)
     deviations = running_deviations(stream)
@@ -97,14 +97,14 @@ def test_an_em_step_equals_the_dense_formulas():
     np.testing.assert_allclose(expanded.covariance().diag().numpy(), (deviations**2).mean(0))
 
 
-def test_where_batch_factor_analysis_has_converged_em_stays_and_expansion_changes_nothing():
+def test_batch_solution_is_a_fixed_point_of_em():
     stream = model(D, 2, 1, 10, seed=4).draw(2000, seed=5)
     batch = FactorAnalysis(2, svd_method="lapack", tol=1e-12, max_iter=10_000).fit(stream.numpy())
     factors, variance = torch.tensor(batch.components_), torch.tensor(batch.noise_variance_)
     deviations = (stream - stream.mean(0))[:-1]
     latent = torch.tensor(e_step(factors.T.numpy(), variance.numpy(), deviations.numpy())[1])
     averages = Averages(
-        count=torch.tensor(1999.0, dtype=torch.float64),
+        n_seen=torch.tensor(1999.0, dtype=torch.float64),
         mean=stream[:-1].mean(0),
         square=deviations.square().mean(0),
         cross=latent.T @ deviations / 1999,
@@ -117,7 +117,7 @@ def test_where_batch_factor_analysis_has_converged_em_stays_and_expansion_change
     torch.testing.assert_close(state.averages.moment, torch.eye(2, dtype=torch.float64), rtol=1e-4, atol=1e-4)
 
 
-def test_variances_stay_positive_where_the_factors_explain_everything():
+def test_variances_stay_positive_under_perfect_fit():
     stream = numbers(400, 1) * torch.arange(1.0, D + 1, dtype=torch.float64)
     state = after(ExpectationMaximisation, stream, warm_up=5)
     assert (state.variance >= MIN_VARIANCE_SHARE * state.averages.square).all()
@@ -126,7 +126,7 @@ def test_variances_stay_positive_where_the_factors_explain_everything():
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_gradients_equal_autograd_of_the_log_density(k):
+def test_gradients_equal_autograd_of_log_density(k):
     mean, factors, log_variance, theta = numbers(D), numbers(k, D, seed=1), numbers(D, seed=2), numbers(D, seed=3)
 
     def log_density(factors, log_variance):
@@ -137,7 +137,7 @@ def test_gradients_equal_autograd_of_the_log_density(k):
     torch.testing.assert_close(ours, exact)
 
 
-def test_gradient_ascent_follows_the_gradient_at_the_new_mean():
+def test_gradient_step_uses_the_new_mean():
     stream = numbers(30, D)
     before, state = after(GradientAscent, stream[:-1]), after(GradientAscent, stream, warm_up=29)
     deviation = stream[-1] - stream.mean(0)
@@ -146,16 +146,16 @@ def test_gradient_ascent_follows_the_gradient_at_the_new_mean():
     torch.testing.assert_close(state.log_variance, GRADIENT_LR * in_log_variance)
 
 
-def test_a_stream_in_other_units_is_learnt_from_alike_if_the_gradient_in_f_is_told_of_them():
+def test_square_unit_makes_gradient_ascent_scale_equivariant():
     unit, stream = numbers(D, seed=3).exp(), numbers(200, D)
     start = GradientAscent.init(D, K, Noise(numbers(D * K)))
-    other = GradientAscent(start.count, start.mean, start.factors * unit, start.log_variance + 2 * unit.log())
+    other = GradientAscent(start.n_seen, start.mean, start.factors * unit, start.log_variance + 2 * unit.log())
     for theta in stream:
         start, other = start.update(theta), other.update(theta * unit, square_unit=unit**2)
     torch.testing.assert_close(other.normal().covariance(), unit[:, None] * start.normal().covariance() * unit)
 
 
-def test_one_wild_vector_does_not_take_a_variance_past_what_it_asks_for():
+def test_outlier_bounds_the_variance_step():
     stream = numbers(30, D)
     stream[20, 2] = 1e6
     state = after(GradientAscent, stream, warm_up=0)
@@ -188,7 +188,7 @@ def model(dim: int, k: int, low: float, high: float, seed: int, noise: float = 1
 
 
 @pytest.mark.parametrize("noise", [1 / 3, 1 / 30], ids=["noisy", "clear"])
-def test_a_stream_gives_the_covariance_that_batch_factor_analysis_finds(noise):
+def test_expanded_em_matches_batch_factor_analysis(noise):
     # Over three models of each kind: batch 0.02 to 0.05, expanded 0.03 to 0.06, without factors 0.6 to 0.9. Algorithm
     # 2's own output, 0.07 to 0.13 on noisy streams, is at 1.0 to 2.5 on clear ones.
     truth = model(20, 2, 1, 10, seed=0, noise=noise)
@@ -207,7 +207,7 @@ def test_a_stream_gives_the_covariance_that_batch_factor_analysis_finds(noise):
     assert thesis < 0.2 if noise == 1 / 3 else thesis > 0.5
 
 
-def test_gradient_ascent_comes_nearer_the_covariance_with_time():
+def test_gradient_ascent_approaches_the_true_covariance():
     # 0.14 to 0.22 over three such models, 0.62 to 0.68 without factors.
     truth = model(20, 2, 1, 10, seed=0, noise=1 / 3)
     stream = truth.draw(4000, seed=50)
@@ -217,7 +217,7 @@ def test_gradient_ascent_comes_nearer_the_covariance_with_time():
 
 @pytest.mark.slow
 @ESTIMATORS
-def test_table_b_1_of_the_thesis(estimator):
+def test_reproduces_thesis_table_b_1(estimator):
     """D = 100, K = 10, spectrum [1, 10], 100,000 vectors; three models, where the thesis has ten."""
     published, stderr = (0.0399, 0.0058) if estimator is ExpectationMaximisation else (0.0426, 0.0005)
     distances = []

@@ -1,4 +1,4 @@
-"""Low-rank algebra against dense matrices."""
+"""Low-rank-plus-diagonal Gaussians against dense matrices and torch.distributions."""
 
 import pytest
 import torch
@@ -22,14 +22,14 @@ def normal(request) -> LowRankNormal:
     return LowRankNormal(draw(6), draw(request.param, 6), draw(6).exp())
 
 
-def test_precision_parts_equal_the_dense_inverse(normal):
+def test_precision_parts_equal_dense_inverse(normal):
     precision = torch.linalg.inv(normal.factors.T @ normal.factors + torch.diag(normal.variance))
     inverse_times_factors, diagonal = normal.precision_parts()
     torch.testing.assert_close(inverse_times_factors.T, precision @ normal.factors.T)
     torch.testing.assert_close(diagonal, precision.diag())
 
 
-def test_samples_have_the_dense_covariance(normal):
+def test_samples_have_the_covariance(normal):
     n_samples = 200_000
     k, d = normal.factors.shape
     tape = torch.randn(n_samples * (k + d), generator=torch.Generator().manual_seed(5), dtype=torch.float64)
@@ -41,7 +41,7 @@ def test_samples_have_the_dense_covariance(normal):
     assert ((samples.mean(0) - normal.mean) / exact.diag().sqrt()).abs().max() < 5 * n_samples**-0.5
 
 
-def test_log_density_entropy_and_kl_equal_the_dense_distribution(normal):
+def test_log_density_entropy_and_kl_equal_torch(normal):
     dense = MultivariateNormal(normal.mean, normal.covariance())
     points = torch.randn(4, 6, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     alpha = torch.tensor(0.3, dtype=torch.float64)
@@ -52,7 +52,7 @@ def test_log_density_entropy_and_kl_equal_the_dense_distribution(normal):
     torch.testing.assert_close(normal.kl(alpha), kl_divergence(dense, prior))
 
 
-def test_without_factors_it_is_the_factorised_gaussian():
+def test_without_factors_equals_factorised_gaussian():
     mean, variance = torch.zeros(5, dtype=torch.float64), torch.arange(1.0, 6.0, dtype=torch.float64)
     normal = LowRankNormal(mean, mean.new_zeros(0, 5), variance)
     point = torch.ones(1, 5, dtype=torch.float64)
@@ -61,7 +61,7 @@ def test_without_factors_it_is_the_factorised_gaussian():
     torch.testing.assert_close(normal.covariance(), variance.diag())
 
 
-def test_a_stack_of_gaussians_equals_each_alone(normal):
+def test_stacked_gaussians_equal_single_ones(normal):
     scales = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
 
     def everything(scale):
@@ -82,38 +82,38 @@ def linear_map(normal: LowRankNormal | LowRankPrecision) -> torch.Tensor:
     return (normal.transform(basis[:, :k], basis[:, k:]) - normal.mean).T
 
 
-def test_sampling_is_a_linear_map_with_exactly_the_covariance(normal):
+def test_sampling_map_has_exact_covariance(normal):
     root = linear_map(normal)
     torch.testing.assert_close(root @ root.T, normal.covariance())
 
 
-def test_sampling_by_precision_is_a_linear_map_with_exactly_the_inverse(normal):
+def test_precision_sampling_map_has_exact_covariance(normal):
     low_rank = LowRankPrecision(*normal)
     root, precision = linear_map(low_rank), low_rank.precision()
     torch.testing.assert_close(precision, normal.covariance())
     torch.testing.assert_close(root @ root.T, torch.linalg.inv(precision))
 
 
-def test_solving_by_precision_equals_the_dense_solution(normal):
+def test_precision_solve_equals_dense_solution(normal):
     low_rank = LowRankPrecision(*normal)
     vectors = torch.randn(4, 6, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     torch.testing.assert_close(low_rank.solve(vectors), torch.linalg.solve(low_rank.precision(), vectors.T).T)
     torch.testing.assert_close(low_rank.solve(vectors[0]), low_rank.solve(vectors)[0])
 
 
-def test_a_precision_without_factors_is_diagonal(normal):
+def test_precision_with_zero_factors_is_diagonal(normal):
     low_rank = LowRankPrecision(normal.mean, torch.zeros_like(normal.factors), normal.variance)
     torch.testing.assert_close(low_rank.solve(torch.ones_like(normal.mean)), 1 / normal.variance)
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
-def test_inverse_of_a_small_matrix(k):
+def test_inverse_times_matrix_is_identity(k):
     matrix = torch.randn(k, k, generator=torch.Generator().manual_seed(k), dtype=torch.float64) + 3 * torch.eye(k)
     torch.testing.assert_close(inverse(matrix) @ matrix, torch.eye(k, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_a_singular_matrix_does_not_stop_its_neighbours(k):
+def test_singular_matrix_does_not_affect_other_replicas(k):
     stack = torch.stack([torch.zeros(k, k), 2 * torch.eye(k)])
     inverses = vmap(inverse)(stack)
     assert not inverses[0].isfinite().all()
@@ -121,7 +121,7 @@ def test_a_singular_matrix_does_not_stop_its_neighbours(k):
     torch.testing.assert_close(vmap(log_determinant)(stack)[1], torch.tensor(2.0).log() * k)
 
 
-def test_kl_of_a_factorised_gaussian_equals_torch_distributions():
+def test_diagonal_kl_equals_torch():
     generator = torch.Generator().manual_seed(2)
     mean, log_sd = torch.randn(2, 5, generator=generator, dtype=torch.float64)
     alpha = torch.tensor(0.3, dtype=torch.float64)

@@ -24,7 +24,7 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def distribution(likelihood, outputs: torch.Tensor) -> torch.distributions.Distribution:
-    """p(y | outputs) in the units that y is dealt in."""
+    """p(y | outputs) of the standardised target."""
     match likelihood:
         case Gaussian():
             return Normal(outputs[..., 0], HPARAMS.noise_precision**-0.5 / Y_SCALE)
@@ -41,7 +41,7 @@ def test_there_are_four_kinds():
 
 
 @each
-def test_nll_is_that_of_the_distribution(likelihood):
+def test_nll_equals_torch_distributions(likelihood):
     outputs = normal(6, likelihood.n_outputs)
     reference = distribution(likelihood, outputs)
     torch.manual_seed(0)
@@ -50,7 +50,7 @@ def test_nll_is_that_of_the_distribution(likelihood):
 
 
 @each
-def test_targets_are_drawn_from_the_distribution(likelihood):
+def test_drawn_targets_follow_the_distribution(likelihood):
     outputs = normal(1, likelihood.n_outputs).expand(200_000, -1)
     drawn = likelihood.draw(outputs, HPARAMS, Y_SCALE, Noise(normal(200_000, seed=1)))
     reference = distribution(likelihood, outputs[:1])
@@ -64,7 +64,7 @@ def test_targets_are_drawn_from_the_distribution(likelihood):
 
 
 @each
-def test_fisher_is_the_expected_outer_product_of_the_gradient(likelihood):
+def test_fisher_is_expected_gradient_outer_product(likelihood):
     outputs = normal(1, likelihood.n_outputs, seed=2)
     n = 400_000
     y = likelihood.draw(outputs.expand(n, -1), HPARAMS, Y_SCALE, Noise(normal(n, seed=3)))
@@ -79,7 +79,7 @@ def test_fisher_is_the_expected_outer_product_of_the_gradient(likelihood):
 
 
 @each
-def test_scale_is_the_fisher_information_where_that_is_constant(likelihood):
+def test_scale_is_the_constant_fisher_information(likelihood):
     fisher = likelihood.fisher(normal(5, likelihood.n_outputs), HPARAMS, Y_SCALE)
     scale = likelihood.scale(HPARAMS, Y_SCALE)
     if likelihood.kind == "gaussian":
@@ -89,7 +89,7 @@ def test_scale_is_the_fisher_information_where_that_is_constant(likelihood):
 
 
 @pytest.mark.parametrize("likelihood", ALL[:2], ids=lambda one: one.kind)
-def test_nll_on_standardised_targets_is_that_of_original_targets_less_the_log_scale(likelihood):
+def test_standardising_shifts_nll_by_log_scale(likelihood):
     outputs, y = normal(6, likelihood.n_outputs), normal(6, seed=1)
     nll = likelihood.nll(outputs, y, HPARAMS, Y_SCALE)
     predictive = likelihood.predictive(outputs[None], HPARAMS, Y_MEAN, Y_SCALE)
@@ -98,7 +98,7 @@ def test_nll_on_standardised_targets_is_that_of_original_targets_less_the_log_sc
 
 
 @pytest.mark.parametrize("likelihood", ALL[2:], ids=lambda one: one.kind)
-def test_class_probabilities_are_those_of_the_distribution(likelihood):
+def test_class_probabilities_equal_torch_distributions(likelihood):
     outputs = normal(2, 5, likelihood.n_outputs)
     (log_probs,) = likelihood.predictive(outputs, HPARAMS, Y_MEAN, Y_SCALE)
     reference = distribution(likelihood, outputs)
@@ -109,7 +109,7 @@ def test_class_probabilities_are_those_of_the_distribution(likelihood):
 
 
 @pytest.mark.parametrize("likelihood", ALL[2:], ids=lambda one: one.kind)
-def test_certain_mistakes_have_a_finite_nll_in_single_precision(likelihood):
+def test_confident_mistakes_have_finite_log_probabilities(likelihood):
     outputs = torch.full((1, 1, likelihood.n_outputs), -300.0)
     if likelihood.kind == "categorical":
         outputs[..., 1:] = 300.0
@@ -118,7 +118,7 @@ def test_certain_mistakes_have_a_finite_nll_in_single_precision(likelihood):
     assert log_probs.min() < -200
 
 
-def test_the_predicted_variance_is_bounded_either_way():
+def test_predicted_variance_is_clamped():
     outputs = torch.tensor([[[0.0, -1e6], [0.0, 1e6]]], dtype=torch.float64)
     (variance,) = HeteroscedasticGaussian().predictive(outputs, HPARAMS, Y_MEAN, Y_SCALE).variance
     bounds = torch.tensor([-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE], dtype=torch.float64).exp()

@@ -1,7 +1,7 @@
 """Collapsed penalties against numerical integration over the prior's parameters.
 
-By Gibbs' variational principle the least of E_q[f] + KL(q || p) over q is -log E_p[exp(-f)], reached at
-q = p exp(-f) / Z. So a penalty that equals that integral has the best q(phi) in it.
+By Gibbs' variational principle the minimum of E_q[f] + KL(q || p) over q is -log E_p[exp(-f)], attained at
+q = p exp(-f) / Z. A penalty that equals this integral therefore contains the optimal q(phi).
 """
 
 import numpy as np
@@ -36,13 +36,13 @@ def penalty(prior, share=own):
     return prior.penalty(torch.tensor(MEANS), torch.tensor(SDS), share).numpy()
 
 
-def test_a_fixed_prior_costs_the_divergence():
+def test_fixed_prior_penalty_is_the_kl():
     expected = kl_divergence(Normal(torch.tensor(MEANS), torch.tensor(SDS)), Normal(0.0, 0.1**0.5)).sum(-1)
     np.testing.assert_allclose(penalty(Fixed(0.1)), expected)
 
 
 @pytest.mark.parametrize(("share", "groups"), [(own, MEANS[:, None]), (averaged, MEANS[None])], ids=["own", "shared"])
-def test_learned_mean_is_the_integral_over_the_prior_mean(share, groups):
+def test_learned_mean_equals_numerical_integral(share, groups):
     gamma, alpha = 0.3, 5.7  # alpha_reg = 0.05
     sds = SDS.reshape(groups.shape)
     every = divergence(groups[..., None], sds[..., None], GRID, gamma)  # (group, M', K, grid)
@@ -57,7 +57,7 @@ def test_learned_mean_is_the_integral_over_the_prior_mean(share, groups):
     np.testing.assert_allclose((expected + hyper).sum(-1), bound)
 
 
-def test_learned_mean_and_variance_is_the_integral_over_both():
+def test_learned_mean_and_variance_equals_numerical_integral():
     alpha, beta, delta = 0.5, 0.01, 0.1
     t = delta / (1 - delta)
     variances = np.exp(LOG_VARIANCES)
@@ -77,7 +77,7 @@ def test_learned_mean_and_variance_is_the_integral_over_both():
 
 
 @pytest.mark.parametrize("share", [own, averaged])
-def test_empirical_bayes_is_the_divergence_at_the_best_variance(share):
+def test_empirical_bayes_is_kl_at_optimal_variance(share):
     alpha, beta = 4.4798, 10.0
     groups = range(len(MEANS)) if share is own else [slice(None)]
     found = []

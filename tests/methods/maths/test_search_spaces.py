@@ -1,4 +1,4 @@
-"""Wide ranges hold the papers' own."""
+"""Ranges that replace those of the papers."""
 
 import pytest
 
@@ -10,18 +10,18 @@ from methods.networks.resnets import preresnet_20
 from methods.problem import Task
 
 
-def test_the_usual_hyper_parameters_get_wide_ranges_and_others_stay():
-    own = OneOf(0.1, 0.2)
-    wide = widened({"lr": LogUniform(0.01, 0.02), "noise_precision": LogUniform(0.1, 10), "rate": own})
-    assert wide == {"lr": WIDE["lr"], "noise_precision": LogUniform(0.01, 1000), "rate": own}
+def test_widened_changes_only_shared_hyper_parameters():
+    rate = OneOf(0.1, 0.2)
+    wide = widened({"lr": LogUniform(0.01, 0.02), "noise_precision": LogUniform(0.1, 10), "rate": rate})
+    assert wide == {"lr": WIDE["lr"], "noise_precision": LogUniform(0.01, 1000), "rate": rate}
 
 
-def test_trained_weights_are_moved_by_rates_below_those_of_random_ones():
-    own = {"lr": LogUniform(0.1, 0.2), "prior_precision": LogUniform(1, 2), "rate": OneOf(0.1)}
+def test_pretrained_networks_get_smaller_learning_rates():
+    space = {"lr": LogUniform(0.1, 0.2), "prior_precision": LogUniform(1, 2), "rate": OneOf(0.1)}
     # The VIFA paper, section 4.3.1.
     paper = {"lr": LogUniform(1e-6, 5e-4), "prior_precision": LogUniform(0.01, 10), "rate": OneOf(0.1)}
-    assert for_images(own, pretrained=True) == paper
-    assert for_images(own, pretrained=False)["lr"].low > 1e-6
+    assert for_images(space, pretrained=True) == paper
+    assert for_images(space, pretrained=False)["lr"].low > 1e-6
     random, trained = (Task("task", Bernoulli(), preresnet_20(), pretrained=trained) for trained in (False, True))
     for name in ("map", "vifa", "swag", "mc-dropout", "online-em-fa"):
         method = methods.get(name)
@@ -30,7 +30,7 @@ def test_trained_weights_are_moved_by_rates_below_those_of_random_ones():
 
 @pytest.mark.parametrize("likelihood", [Gaussian((0.1, 10.0)), Bernoulli()], ids=lambda one: one.kind)
 @pytest.mark.parametrize("name", methods.names())
-def test_every_methods_wide_space_has_its_hyper_parameters_and_more_room(name, likelihood):
+def test_wide_space_contains_every_papers_range(name, likelihood):
     method = methods.get(name)
     task = Task("task", likelihood, MLP(3))
     usual, wide = method.search_space(task), method.wide_space(task)

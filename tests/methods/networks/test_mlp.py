@@ -42,8 +42,8 @@ def test_initial_weights_have_the_distribution_of_torch_nn_linear():
     network = MLP(100, hidden=(200,))
     gauge = NoiseGauge(torch.float64)
     network.initial_weights(gauge)
-    tape = torch.randn(gauge.used, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    first = network.initial_weights(Noise(tape))[: 100 * 200]
+    draws = torch.randn(gauge.used, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    first = network.initial_weights(Noise(draws))[: 100 * 200]
     torch.manual_seed(0)
     reference = torch.nn.Linear(100, 200).weight.detach()
     assert first.abs().max() <= 0.1
@@ -51,7 +51,7 @@ def test_initial_weights_have_the_distribution_of_torch_nn_linear():
     assert first.quantile(0.25).item() == pytest.approx(-0.05, abs=0.002)
 
 
-def test_noise_deals_each_number_once_and_says_when_the_tape_is_too_short():
+def test_noise_uses_each_draw_once():
     noise = Noise(torch.arange(5.0))
     assert noise.normal(2).tolist() == [0, 1]
     assert noise.normal(1, 3).tolist() == [[2, 3, 4]]
@@ -60,7 +60,7 @@ def test_noise_deals_each_number_once_and_says_when_the_tape_is_too_short():
 
 
 def test_uniform_noise_is_uniform():
-    tape = torch.randn(100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    uniform = Noise(tape).uniform(100_000)
+    draws = torch.randn(100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    uniform = Noise(draws).uniform(100_000)
     grid = torch.linspace(0.1, 0.9, 9, dtype=torch.float64)
     assert (uniform.quantile(grid) - grid).abs().max() < 0.01

@@ -1,10 +1,8 @@
-"""Every metric of a cell, from one `Predictive`: the front of the files beside this one.
+"""Every metric of a cell, computed from one `Predictive`. Imports `bench.shifts` and `bench.schema`.
 
-Imports `bench.shifts` and `bench.schema`.
-
-What is scored is the equal mixture of the predictive's S samples. All arithmetic is float64. Numbers go into the cell's
-row (`evaluate`); what is a curve, or one number for each of many sets, is a table beside it (`tables`), of which
-`summaries` gives the columns of the row.
+The metrics score the equally weighted mixture of the predictive's S samples, in float64. `evaluate` returns the numbers
+of a cell's row. `tables` returns curves and values per OOD set, which are stored in separate files. `summaries` reduces
+these tables to further columns of the row.
 """
 
 from collections.abc import Mapping
@@ -21,47 +19,59 @@ __all__ = ["evaluate", "log_density", "nmll", "pool", "summaries", "tables"]
 
 
 def log_density(predictive: Predictive, y: Tensor) -> Tensor:
-    """log (1/S) sum_s p_s(y) at each of the n points, (n,), nats; a probability where y is a class number."""
+    """Return log (1/S) sum_s p_s(y) per test point, (n,), nats.
+
+    Args:
+        predictive: S samples of the likelihood's parameters at n points.
+        y: (n,), targets in original units, or class numbers.
+    """
     family = classification if isinstance(predictive, Classes) else regression
     return family.log_density(predictive, y)
 
 
 def nmll(predictive: Predictive, y: Tensor) -> float:
-    """The mean over points of -log p(y), nats: the benchmark's headline and the tuner's objective."""
+    """Return the negative mean log predictive density over test points, nats, for targets y (n,).
+
+    The tuner minimises this metric, and pages show it first.
+    """
     return -log_density(predictive, y).mean().item()
 
 
 def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive | None = None) -> dict[str, float]:
-    """The metrics of `bench.schema.METRICS` that apply; one that is undefined (AUROC of one class) is left out.
+    """Return the metrics of `bench.schema.METRICS` that apply to the task.
+
+    Metrics that are undefined on these points are left out, such as the AUROC where all points are of one class.
 
     Args:
-        predictive: at the n test points.
-        y: (n,) targets in original units, or class numbers.
-        y_scale: of the train part's targets; without a meaning for classes.
-        ood: at points from outside the distribution. Told from the test points by classifiers only: for regression
-            there is no metric of it.
+        predictive: the predictive at n test points.
+        y: (n,), targets in original units, or class numbers.
+        y_scale: standard deviation of the training targets; ignored for classes.
+        ood: the predictive at out-of-distribution points. Only classifiers have OOD metrics.
+
+    Returns:
+        Metric name -> value.
     """
-    found = {"nmll": nmll(predictive, y)}
+    values = {"nmll": nmll(predictive, y)}
     if not isinstance(predictive, Classes):
-        return found | regression.evaluate(predictive, y, y_scale)
+        return values | regression.evaluate(predictive, y, y_scale)
     pooled = pool(predictive)
-    found |= classification.evaluate(pooled, y)
-    if ood is not None:
-        found |= ood_detection.evaluate(pooled, pool(ood))
-    return found
+    values |= classification.evaluate(pooled, y)
+    if isinstance(ood, Classes):
+        values |= ood_detection.evaluate(pooled, pool(ood))
+    return values
 
 
 def tables(
     inside: Pooled, y: Tensor, ood: Mapping[str, Mapping[str, Pooled]] = MappingProxyType({})
 ) -> dict[str, pa.Table]:
-    """What a classifier's cell keeps beside its row, by the name in `bench.schema.TABLES`.
+    """Return the tables that are stored beside a classifier's row, by their name in `bench.schema.TABLES`.
 
-    Its predictions on shifted images are judged by `shifted.table`, one shift at a time.
+    The table of shifted images is made by `shifted.table`.
 
     Args:
-        inside: `pool` of the predictive at the n test points.
-        y: (n,) class numbers.
-        ood: `pool` of the predictive at the points of each OOD set, by the set's group ("near" or "far") and name.
+        inside: pooled predictive at the n test points.
+        y: (n,), class numbers.
+        ood: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
     """
     probabilities = inside.probabilities.numpy()
     correct = probabilities.argmax(1) == y.long().numpy()
@@ -74,12 +84,12 @@ def tables(
 
 
 def summaries(tables: Mapping[str, pa.Table]) -> dict[str, float]:
-    """The columns of the cell's row that its tables hold, or rows of theirs have as their mean."""
-    found = {}
+    """Return the columns of a cell's row that are entries or means of its tables: column name -> value."""
+    values: dict[str, float] = {}
     if "selective" in tables:
-        found |= selective.columns(tables["selective"])
+        values |= selective.columns(tables["selective"])
     if "ood" in tables:
-        found |= ood_detection.group_means(tables["ood"])
+        values |= ood_detection.group_means(tables["ood"])
     if "shifts" in tables:
-        found |= shifted.corrupted_means(tables["shifts"])
-    return found
+        values |= shifted.corrupted_means(tables["shifts"])
+    return values

@@ -1,4 +1,4 @@
-"""How much a predictive is like that of a reference, from samples of both at the same points."""
+"""Agreement of a predictive with that of a reference posterior, from samples of both at the same points."""
 
 import math
 
@@ -9,31 +9,47 @@ from bench.metrics import regression
 from bench.metrics.pooling import pool
 from methods.maths.predictive import Classes, Normals, Predictive
 
-REACH = 5.0  # standard deviations beyond the outermost component that an integral over targets goes
-POINTS_PER_SD, MAX_POINTS = 20, 4001  # of that integral, by the trapezoid rule: the integrand has kinks
-COMPONENTS = 500  # of a mixture, thinned: its density is smooth
+REACH = 5.0  # integrals over the target extend this many standard deviations beyond the outermost component
+POINTS_PER_SD, MAX_POINTS = 20, 4001  # grid of the trapezoid rule; the integrand |p - q| has kinks
+COMPONENTS = 500  # at most so many mixture components; larger mixtures are thinned
 
 
 def compare(predictive: Predictive, reference: Predictive) -> dict[str, float]:
-    """`total_variation`, mean over points of half the L1 distance between the two distributions of the target.
+    """Return how closely a predictive agrees with the reference's, as means over n points.
 
-    Of classifiers also `agreement` (Izmailov et al. 2021); of regressions `sd_ratio`, of the functions' spread.
+    Args:
+        predictive: S samples at n points.
+        reference: S' samples of the reference posterior at the same points.
+
+    Returns:
+        `total_variation`, half the L1 distance between the two densities of the target. For classifiers also
+        `agreement`, the fraction of points with the same most probable class (Izmailov et al. 2021). For regression
+        also `sd_ratio`.
+
+    Raises:
+        TypeError: one predictive is of classes and the other of real numbers.
     """
-    if isinstance(predictive, Classes):
-        ours, theirs = pool(predictive).probabilities, pool(reference).probabilities
-        same = ours.argmax(-1) == theirs.argmax(-1)
-        distance = 0.5 * (ours - theirs).abs().sum(-1)
+    if isinstance(predictive, Classes) and isinstance(reference, Classes):
+        p, q = pool(predictive).probabilities, pool(reference).probabilities
+        same = p.argmax(-1) == q.argmax(-1)
+        distance = 0.5 * (p - q).abs().sum(-1)
         return {"total_variation": distance.mean().item(), "agreement": same.double().mean().item()}
-    ours, theirs = _thinned(predictive), _thinned(reference)
+    if not (isinstance(predictive, Normals) and isinstance(reference, Normals)):
+        raise TypeError(f"cannot compare {type(predictive).__name__} with {type(reference).__name__} of a reference")
     return {
-        "total_variation": _total_variation(ours, theirs).mean().item(),
+        "total_variation": _total_variation(_thinned(predictive), _thinned(reference)).mean().item(),
         "sd_ratio": sd_ratio(predictive.mean, reference.mean),
     }
 
 
-def sd_ratio(ours: Tensor, theirs: Tensor) -> float:
-    """The standard deviation over samples of functions (S, n), mean over points, over that of others (S', n)."""
-    return (ours.double().std(0, correction=0).mean() / theirs.double().std(0, correction=0).mean()).item()
+def sd_ratio(functions: Tensor, reference: Tensor) -> float:
+    """Return the ratio of the functions' posterior standard deviations, each averaged over n points.
+
+    Args:
+        functions: (S, n), function values of S posterior samples.
+        reference: (S', n), those of the reference posterior.
+    """
+    return (functions.double().std(0, correction=0).mean() / reference.double().std(0, correction=0).mean()).item()
 
 
 def _thinned(predictive: Normals) -> Normals:
@@ -41,13 +57,13 @@ def _thinned(predictive: Normals) -> Normals:
     return Normals(*(part[::step].double() for part in predictive))
 
 
-def _total_variation(ours: Normals, theirs: Normals) -> Tensor:
-    """(n,): the integral of |p - q| / 2 over the target, by the trapezoid rule."""
-    both = Normals(*map(torch.cat, zip(ours, theirs, strict=True)))
+def _total_variation(p: Normals, q: Normals) -> Tensor:
+    """Return the integral of |p(y) - q(y)| / 2 over y per point, (n,), by the trapezoid rule."""
+    both = Normals(*map(torch.cat, zip(p, q, strict=True)))
     reach = REACH * both.variance.sqrt()
     low, high = (both.mean - reach).amin(0), (both.mean + reach).amax(0)
     widest = ((high - low) / both.variance.sqrt().amin(0)).max().item()
-    places = torch.linspace(0, 1, min(math.ceil(POINTS_PER_SD * widest), MAX_POINTS), dtype=torch.float64)
-    targets = low + places[:, None] * (high - low)
-    densities = [torch.stack([regression.log_density(one, y).exp() for y in targets]) for one in (ours, theirs)]
+    grid = torch.linspace(0, 1, min(math.ceil(POINTS_PER_SD * widest), MAX_POINTS), dtype=torch.float64)
+    targets = low + grid[:, None] * (high - low)
+    densities = [torch.stack([regression.log_density(mixture, y).exp() for y in targets]) for mixture in (p, q)]
     return 0.5 * torch.trapezoid((densities[0] - densities[1]).abs(), targets, dim=0)

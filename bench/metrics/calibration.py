@@ -1,7 +1,7 @@
-"""Calibration: is a classifier right as often as it says?
+"""Calibration errors of a classifier.
 
-Everything here takes the confidence (n,), the largest class probability, and whether that class was correct (n,). With
-the points in bins, the gap of bin b is |accuracy_b - mean confidence_b|.
+All functions take `confidence` (n,), the largest class probability per point, and `correct` (n,), whether that class is
+the true one. Points are grouped into bins; the gap of bin b is |accuracy_b - mean confidence_b|.
 """
 
 import numpy as np
@@ -15,17 +15,20 @@ BOOTSTRAP_SEED = 0
 
 
 def ece(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> float:
-    """sum_b (n_b / n) gap_b over bins (0, 1/B], ..., ((B - 1)/B, 1] of equal width (Guo et al. 2017, eq. 3)."""
+    """Return the expected calibration error, sum_b (n_b / n) gap_b.
+
+    The B bins (0, 1/B], ..., ((B - 1)/B, 1] have equal width (Guo et al. 2017, eq. 3).
+    """
     return _weighted_gap(_equal_width(confidence, n_bins), correct - confidence, n_bins)
 
 
 def ece_interval(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> tuple[float, float]:
-    """The 2.5 % and 97.5 % points of `ece` over `RESAMPLES` samples of n points with replacement, of a fixed seed.
+    """Return the 2.5 % and 97.5 % quantiles of `ece` over `RESAMPLES` bootstrap samples of the points.
 
-    A sample's noise adds to every gap, so that small errors come out too large, and resampled ones larger still: the
-    interval of a well calibrated predictive can lie above its `ece`.
+    The seed is fixed. The estimate `ece` is biased upwards by sampling noise, and its bootstrap replicates more so:
+    the interval of a well calibrated predictive can lie above its `ece`.
     """
-    order = np.lexsort((correct, confidence))  # else the order of the points would matter
+    order = np.lexsort((correct, confidence))  # makes the result independent of the order of the points
     confidence, correct = confidence[order], correct[order]
     bins, gaps, n = _equal_width(confidence, n_bins), correct - confidence, len(order)
     generator = np.random.default_rng(BOOTSTRAP_SEED)
@@ -36,23 +39,26 @@ def ece_interval(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BI
 
 
 def ece_equal_mass(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> float:
-    """sum_b (n_b / n) gap_b over B bins with equally many points, give or take one, in the order of confidence."""
+    """Return sum_b (n_b / n) gap_b over B bins with equally many points (up to one), in the order of confidence."""
     bins, gaps = _equal_mass(confidence, correct, n_bins)
     return _weighted_gap(bins, gaps, n_bins)
 
 
 def ece_20(confidence: np.ndarray, correct: np.ndarray) -> float:
-    """The mean of gap_b, not weighted, over those of 20 bins with equally many points that have any.
+    """Return the unweighted mean of gap_b over the non-empty ones of 20 bins with equally many points.
 
-    This is how the DirectUQ paper describes its figures (section 6.3): "bins of the same size according to the
-    confidence level", whose differences are averaged "among all bins".
+    The DirectUQ paper describes this estimate (section 6.3): "bins of the same size according to the confidence level",
+    whose differences are averaged "among all bins".
     """
     bins, gaps = _equal_mass(confidence, correct, 20)
     return float(np.abs(np.bincount(bins, gaps) / np.bincount(bins)).mean())
 
 
 def reliability(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BINS) -> pa.Table:
-    """What `ece` is made of, of `bench.schema.RELIABILITY`: sum_b (n_b / n) |accuracy_b - confidence_b| is that."""
+    """Return the reliability diagram: the edges, count, mean confidence and accuracy of each bin of `ece`.
+
+    The columns are those of `bench.schema.RELIABILITY`; means of empty bins are null.
+    """
     bins, edges = _equal_width(confidence, n_bins), np.linspace(0, 1, n_bins + 1)
     count = np.bincount(bins, minlength=n_bins)
     columns = {"low": edges[:-1], "high": edges[1:], "count": count}
@@ -63,14 +69,14 @@ def reliability(confidence: np.ndarray, correct: np.ndarray, n_bins: int = N_BIN
 
 
 def _equal_width(confidence: np.ndarray, n_bins: int) -> np.ndarray:
-    """The bin of each point, (n,)."""
+    """Return the number of each point's bin, (n,)."""
     return np.searchsorted(np.linspace(0, 1, n_bins + 1)[1:-1], confidence, side="left")
 
 
 def _equal_mass(confidence: np.ndarray, correct: np.ndarray, n_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bin and accuracy less confidence of the points in the order of confidence, (n,) both.
+    """Return bin numbers and accuracy - confidence of the points, sorted by confidence, (n,) each.
 
-    Points of equal confidence share their mean accuracy, so that their order does not matter.
+    Points of equal confidence share their mean accuracy, which makes the result independent of their order.
     """
     _, group = np.unique(confidence, return_inverse=True)
     accuracy = np.bincount(group, correct) / np.bincount(group)
@@ -80,5 +86,5 @@ def _equal_mass(confidence: np.ndarray, correct: np.ndarray, n_bins: int) -> tup
 
 
 def _weighted_gap(bins: np.ndarray, gaps: np.ndarray, n_bins: int) -> float:
-    """sum_b (n_b / n) |mean of `gaps` (n,) in bin b|."""
+    """Return sum_b (n_b / n) |mean of `gaps` in bin b| for `gaps` and `bins` (n,)."""
     return float(np.abs(np.bincount(bins, gaps, n_bins)).sum() / len(gaps))

@@ -1,4 +1,4 @@
-"""Metrics of classification: the predictive at a point is the mean of S samples' class probabilities."""
+"""Metrics of classification. The predictive at a point is the mean of the class probabilities of S samples."""
 
 import math
 
@@ -12,19 +12,22 @@ from methods.maths.predictive import Classes
 
 
 def log_density(predictive: Classes, y: Tensor) -> Tensor:
-    """log (1/S) sum_s p_s(y) at each of the n points, (n,), nats, for class numbers y (n,)."""
+    """Return log (1/S) sum_s p_s(y) per point, (n,), nats, for class numbers y (n,)."""
     log_probs = predictive.log_probs
-    own = log_probs.gather(-1, y.long().expand(len(log_probs), -1)[..., None])[..., 0]
-    return torch.logsumexp(own.double(), dim=0) - math.log(len(log_probs))
+    of_class = log_probs.gather(-1, y.long().expand(len(log_probs), -1)[..., None])[..., 0]
+    return torch.logsumexp(of_class.double(), dim=0) - math.log(len(log_probs))
 
 
 def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
-    """`bench.schema.CLASSIFICATION` for class numbers y (n,); without those of class 1 unless both of two occur."""
+    """Return the metrics of `bench.schema.CLASSIFICATION` for class numbers y (n,).
+
+    AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y.
+    """
     labels, probabilities = y.long().numpy(), pooled.probabilities.numpy()
     n_classes = probabilities.shape[1]
     confidence, correct = probabilities.max(1), probabilities.argmax(1) == labels
     low, high = calibration.ece_interval(confidence, correct)
-    found = {
+    values = {
         "accuracy": float(correct.mean()),
         "brier": brier(probabilities, labels),
         "ece": calibration.ece(confidence, correct),
@@ -39,17 +42,21 @@ def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
     if n_classes == 2 and len(np.unique(labels)) == 2:
         from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
-        found["auroc"] = float(roc_auc_score(labels, probabilities[:, 1]))
+        values["auroc"] = float(roc_auc_score(labels, probabilities[:, 1]))
         predicted = probabilities.argmax(1)
         of_class_1 = precision_recall_fscore_support(labels, predicted, average="binary", zero_division=0)
-        found |= dict(zip(("precision", "recall", "f1"), map(float, of_class_1[:3]), strict=True))
-    return found
+        values |= dict(zip(("precision", "recall", "f1"), map(float, of_class_1[:3]), strict=True))
+    return values
 
 
 def brier(probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """The mean over points of sum_c (p(c) - 1{y = c})^2, from 0 to 2 (Brier 1950).
+    """Return the Brier score, the mean over points of sum_c (p(c) - 1{y = c})^2, from 0 to 2 (Brier 1950).
 
-    Of two classes this is twice the score that counts class 1 alone.
+    For two classes this is twice the score of class 1 alone.
+
+    Args:
+        probabilities: (n, C).
+        labels: (n,), class numbers.
     """
     residuals = probabilities - np.eye(probabilities.shape[1])[labels]
     return float(np.square(residuals).sum(1).mean())

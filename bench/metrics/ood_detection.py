@@ -1,6 +1,6 @@
-"""Can a classifier tell points from outside the distribution (OOD) by how unsure it is?
+"""Detection of out-of-distribution (OOD) points by a classifier's uncertainty.
 
-OOD points are the positive class, test points the negative one, and the higher the score, the more a point looks OOD.
+OOD points are the positive class and test points the negative class. A high score means that a point looks OOD.
 """
 
 from collections.abc import Mapping
@@ -11,26 +11,33 @@ import pyarrow as pa
 from bench.metrics.pooling import Pooled
 from bench.schema import GROUP_OOD, OOD_GROUPS, OOD_SETS
 
-SCORES = {"": "doubt", **{f"_{name}": name for name in ("entropy", "disagreement", "mutual_information")}}
+SCORES = {
+    "": "one_minus_confidence",
+    **{f"_{name}": name for name in ("entropy", "disagreement", "mutual_information")},
+}
 
 
 def evaluate(inside: Pooled, outside: Pooled) -> dict[str, float]:
-    """`bench.schema.OOD`: how well each of `SCORES` tells `outside` from `inside`; nothing if either has no points."""
-    if not len(inside.doubt) or not len(outside.doubt):
+    """Return the metrics of `bench.schema.OOD` for each of `SCORES`; none if either set has no points."""
+    if not len(inside.probabilities) or not len(outside.probabilities):
         return {}
-    found = {
+    values = {
         f"ood_{name}{suffix}": value
         for suffix, score in SCORES.items()
         for name, value in detection(getattr(inside, score).numpy(), getattr(outside, score).numpy()).items()
     }
-    return found | {"ood_entropy": outside.entropy.mean().item()}
+    return values | {"ood_entropy": outside.entropy.mean().item()}
 
 
 def by_set(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:
-    """`evaluate` of each OOD set, of `bench.schema.OOD_SETS`.
+    """Return `evaluate` of each OOD set, as a table of `bench.schema.OOD_SETS`.
 
     Args:
-        groups: by one of `OOD_GROUPS`, then by the name of a set, the predictive at its points.
+        inside: pooled predictive at the test points.
+        groups: group (one of `OOD_GROUPS`) -> name of an OOD set -> pooled predictive at its points.
+
+    Raises:
+        ValueError: a group is not one of `OOD_GROUPS`.
     """
     if unknown := groups.keys() - set(OOD_GROUPS):
         raise ValueError(f"OOD groups should be among {', '.join(OOD_GROUPS)}, got {', '.join(sorted(unknown))}")
@@ -44,18 +51,18 @@ def by_set(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Tab
 
 
 def group_means(sets: pa.Table) -> dict[str, float]:
-    """`bench.schema.GROUP_OOD` of those groups that have a set, from the table of `by_set`."""
+    """Return means over the OOD sets of each group, named as in `bench.schema.GROUP_OOD`, from a table of `by_set`."""
     means = sets.group_by(["group", "metric"]).aggregate([("value", "mean")]).to_pylist()
-    found = {f"{mean['group']}_ood_{mean['metric']}": mean["value_mean"] for mean in means}
-    return {name: found[name] for name in GROUP_OOD if name in found}
+    values = {f"{mean['group']}_ood_{mean['metric']}": mean["value_mean"] for mean in means}
+    return {name: values[name] for name in GROUP_OOD if name in values}
 
 
 def detection(inside: np.ndarray, outside: np.ndarray) -> dict[str, float]:
-    """`auroc`, `aupr`, `aupr_in` and `fpr95` of the scores of test points (n,) and OOD points (m,).
+    """Return `auroc`, `aupr`, `aupr_in` and `fpr95` for the scores of test points (n,) and OOD points (m,).
 
-    `aupr` is the average precision of finding OOD points by a high score, `aupr_in` that of finding test points by a
-    low one. Points of equal score lie on the same side of every threshold: scores that are all the same have AUROC 0.5,
-    average precisions m / (n + m) and n / (n + m), and FPR95 1.
+    `aupr` is the average precision of detecting OOD points by a high score, `aupr_in` that of detecting test points by
+    a low score. Points of equal score lie on the same side of every threshold. If all scores are equal, the AUROC is
+    0.5, the average precisions are m / (n + m) and n / (n + m), and FPR95 is 1.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -70,7 +77,7 @@ def detection(inside: np.ndarray, outside: np.ndarray) -> dict[str, float]:
 
 
 def fpr95(inside: np.ndarray, outside: np.ndarray) -> float:
-    """The fraction of test points with scores of at least t, the highest threshold that 95 % of OOD points reach."""
+    """Return the fraction of test points whose score reaches t, the highest threshold that 95 % of OOD points reach."""
     n_missed = len(outside) * 5 // 100
     threshold = np.sort(outside)[n_missed]
     return float((inside >= threshold).mean())

@@ -1,4 +1,4 @@
-"""The predictives of a cell as a table to keep: every metric can be computed from it again."""
+"""The table of a cell's predictives, from which every metric can be computed again."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,18 +12,25 @@ from methods.maths.predictive import Normals, Predictive
 def predictions_table(
     predictive: Predictive, rows: np.ndarray, y: torch.Tensor, ood: Predictive | None = None
 ) -> pa.Table:
-    """The predictives at test points `rows` (n,) with targets y (n,), and at all OOD points, as a table to keep."""
+    """Return the predictives at test points and OOD points as a table of `bench.schema.predictions_schema`.
+
+    Args:
+        predictive: the predictive at n test points.
+        rows: (n,), the test points' row numbers in the data set.
+        y: (n,), targets in original units, or class numbers.
+        ood: the predictive at the data set's OOD points, if it has any.
+    """
     n_samples = len(predictive[0])
     n_ood = 0 if ood is None else ood[0].shape[1]
     n_classes = None if isinstance(predictive, Normals) else predictive.log_probs.shape[2]
     schema = predictions_schema(n_samples, n_classes)
 
     def per_point(*parts: torch.Tensor) -> pa.Array:
-        """(S, n) or (S, n, C) to a list of S or S C numbers per point."""
+        """Return parts (S, n) or (S, n, C) as one list of S or S C numbers per point."""
         points = torch.cat([part.transpose(0, 1).flatten(1).float() for part in parts])
         return pa.FixedSizeListArray.from_arrays(pa.array(points.reshape(-1).numpy()), points.shape[1])
 
-    absent = pa.nulls(n_ood, pa.float64())
+    no_targets = pa.nulls(n_ood, pa.float64())
     samples = {
         name: per_point(part, *([] if ood is None else [getattr(ood, name)]))
         for name, part in predictive._asdict().items()
@@ -31,7 +38,7 @@ def predictions_table(
     columns = samples | {
         "row": pa.array(np.concatenate([rows, np.arange(n_ood)])),
         "ood": pa.array(np.arange(len(rows) + n_ood) >= len(rows)),
-        "y": pa.concat_arrays([pa.array(y.numpy()), absent]),
-        "nll": pa.concat_arrays([pa.array(-metrics.log_density(predictive, y).numpy()), absent]),
+        "y": pa.concat_arrays([pa.array(y.numpy()), no_targets]),
+        "nll": pa.concat_arrays([pa.array(-metrics.log_density(predictive, y).numpy()), no_targets]),
     }
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)

@@ -1,4 +1,4 @@
-"""Metrics of regression: the predictive at a point is the mixture (1/S) sum_s N(m_s, v_s) in original target units."""
+"""Metrics of regression. The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), original target units."""
 
 import math
 
@@ -11,14 +11,14 @@ INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
 def log_density(predictive: Normals, y: Tensor) -> Tensor:
-    """log (1/S) sum_s N(y; m_s, v_s) at each of the n points, (n,), nats."""
+    """Return log (1/S) sum_s N(y; m_s, v_s) per point, (n,), nats."""
     mean, variance = _float64(predictive)
     components = -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
     return torch.logsumexp(components, dim=0) - math.log(len(mean))
 
 
 def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]:
-    """`bench.schema.REGRESSION` for targets y (n,) and the train part's target scale."""
+    """Return the metrics of `bench.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
     moments = _moments(predictive)
     headline = -log_density(predictive, y).mean().item()
     moment = -log_density(Normals(*(part[None] for part in moments)), y).mean().item()
@@ -36,31 +36,30 @@ def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]
 
 
 def cdf(predictive: Normals, y: Tensor) -> Tensor:
-    """P(Y <= y) under the mixture at each point, (n,): the probability integral transform of y."""
+    """Return P(Y <= y) under the mixture per point, (n,): the probability integral transform of y."""
     mean, variance = _float64(predictive)
     return torch.special.ndtr((y - mean) / variance.sqrt()).mean(0)
 
 
 def crps(predictive: Normals, y: Tensor) -> Tensor:
-    """Continuous ranked probability score of the mixture at each point, (n,), original units.
+    """Return the continuous ranked probability score of a Gaussian mixture per test point, (n,), original units.
 
-    E|Y - y| - E|Y - Y'| / 2 in closed form for a mixture of normals (Grimit et al. 2006, eq. 4): with
-    A(m, v) = m (2 Phi(m / sqrt(v)) - 1) + 2 sqrt(v) phi(m / sqrt(v)) it is
-    1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s').
+    The score is E|Y - y| - E|Y - Y'| / 2. With A(m, v) = m (2 Phi(m / sqrt(v)) - 1) + 2 sqrt(v) phi(m / sqrt(v)) it
+    equals 1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4).
     """
     mean, variance = _float64(predictive)
-    # One component against all others at a time: S x n numbers in memory, not S x S x n.
+    # A loop over components needs S x n numbers of memory instead of S x S x n.
     spread = sum(_expected_absolute(mean - mean[s], variance + variance[s]).mean(0) for s in range(len(mean)))
     return _expected_absolute(y - mean, variance).mean(0) - 0.5 * spread / len(mean)
 
 
 def _coverage(pit: Tensor, level: float) -> float:
-    """Fraction of points whose y lies inside the central interval of the given probability."""
+    """Return the fraction of points whose y lies inside the central interval of probability `level`."""
     return ((pit - 0.5).abs() <= level / 2).double().mean().item()
 
 
 def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
-    """E|Z| for Z ~ N(mean, variance)."""
+    """Return E|Z| for Z ~ N(mean, variance)."""
     sd = variance.sqrt()
     z = mean / sd
     density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
@@ -68,7 +67,7 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def _moments(predictive: Normals) -> Normals:
-    """Mean and variance of the mixture at each point, (n,) both."""
+    """Return mean and variance of the mixture per point, (n,) each."""
     mean, variance = _float64(predictive)
     return Normals(mean.mean(0), variance.mean(0) + mean.var(0, correction=0))
 

@@ -1,6 +1,6 @@
-"""Selective prediction: how good is a classifier on the points that it is most certain of?
+"""Selective prediction: the quality of a classifier on the points of least uncertainty.
 
-If its uncertainty is worth anything, the fewer points it answers, the better it answers them (VIFA paper, section 4.3).
+With a useful uncertainty, quality rises as fewer points are retained (VIFA paper, section 4.3).
 """
 
 import numpy as np
@@ -14,10 +14,13 @@ RETAINED = (1.0, *(percent / 100 for percent in RETAINED_PERCENT))  # fractions 
 
 
 def selective(pooled: Pooled, y: Tensor) -> pa.Table:
-    """Accuracy, F1 and AUROC at each of `RETAINED` by each of `UNCERTAINTIES`, of `bench.schema.SELECTIVE`.
+    """Return accuracy, F1 and AUROC on the retained points, as a table of `bench.schema.SELECTIVE`.
+
+    The table has a row for each fraction of `RETAINED` and each measure of `UNCERTAINTIES`.
 
     Args:
-        y: (n,) class numbers.
+        pooled: pooled predictive at n points.
+        y: (n,), class numbers.
     """
     labels, probabilities = y.long().numpy(), pooled.probabilities.numpy()
     predicted, binary = probabilities.argmax(1), probabilities.shape[1] == 2
@@ -41,7 +44,7 @@ def selective(pooled: Pooled, y: Tensor) -> pa.Table:
 
 
 def columns(table: pa.Table) -> dict[str, float]:
-    """`bench.schema.SELECTED`, from what `selective` gave; without those that are undefined."""
+    """Return the columns of `bench.schema.SELECTED` from a table of `selective`, without undefined values."""
     return {
         f"{name}_retain{round(100 * row['retained'])}_{row['uncertainty']}": row[name]
         for row in table.to_pylist()
@@ -51,9 +54,10 @@ def columns(table: pa.Table) -> dict[str, float]:
 
 
 def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
-    """Weights (N,) of sum n: 1 for points below the n-th smallest uncertainty, 0 above, one share for all on a par.
+    """Return weights (N,) of sum n that select the n points of least uncertainty.
 
-    So the order of the points does not matter, and an uncertainty that is the same everywhere selects nothing.
+    Points below the n-th smallest uncertainty weigh 1, points above it 0; points equal to it share what is left
+    equally. The result does not depend on the order of the points, and a constant uncertainty gives equal weights.
     """
     last = np.partition(uncertainty, n - 1)[n - 1]
     below, level = uncertainty < last, uncertainty == last
@@ -61,10 +65,10 @@ def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
 
 
 def f1_scores(labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """2 TP / (2 TP + FP + FN) of each class, (C,), points counted by their weights; NaN if it never occurs."""
-    true, found = (np.bincount(classes, weights, n_classes) for classes in (labels, predicted))
+    """Return F1 = 2 TP / (2 TP + FP + FN) per class, (C,), of weighted points; NaN for a class that never occurs."""
+    n_true, n_predicted = (np.bincount(classes, weights, n_classes) for classes in (labels, predicted))
     both = np.bincount(labels, weights * (labels == predicted), n_classes)
-    return np.divide(2 * both, true + found, out=np.full(n_classes, np.nan), where=true + found > 0)
+    return np.divide(2 * both, n_true + n_predicted, out=np.full(n_classes, np.nan), where=n_true + n_predicted > 0)
 
 
 def _auroc(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float | None:

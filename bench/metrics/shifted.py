@@ -1,6 +1,7 @@
-"""A classifier on shifted test images: how its quality and its calibration fall with the severity of a shift."""
+"""Quality and calibration of a classifier on shifted test images, by the severity of the shift."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +15,7 @@ from methods.maths.predictive import Classes
 
 
 def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
-    """`accuracy`, `nmll`, `brier`, `ece` and mean `entropy` at points of class numbers y (n,)."""
+    """Return `accuracy`, `nmll`, `brier`, `ece` and mean `entropy` for class numbers y (n,)."""
     pooled, labels = pool(predictive), y.long().numpy()
     probabilities = pooled.probabilities.numpy()
     correct = probabilities.argmax(1) == labels
@@ -28,28 +29,28 @@ def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
 
 
 def table(predictive: Classes, shifted: Iterable[tuple[Shift, int, Classes]], y: Tensor) -> pa.Table:
-    """`scores` without and with shifts, of `bench.schema.SHIFTS`.
+    """Return `scores` without and with shifts, as a table of `bench.schema.SHIFTS`.
 
     Args:
-        predictive: at the n test images as they are.
-        shifted: a shift, its severity, and the predictive at the images that it leaves; taken one at a time.
-        y: (n,) class numbers of the images.
+        predictive: the predictive at the n original test images.
+        shifted: (shift, severity, predictive at the shifted images); consumed one at a time.
+        y: (n,), class numbers of the images.
     """
-    rows = [{"severity": 0, **scores(predictive, y)}]
-    for shift, severity, found in shifted:
-        rows.append({"family": shift.family, "shift": shift.name, "severity": severity, **scores(found, y)})
+    rows: list[dict[str, Any]] = [{"severity": 0, **scores(predictive, y)}]
+    for shift, severity, at_shifted in shifted:
+        rows.append({"family": shift.family, "shift": shift.name, "severity": severity, **scores(at_shifted, y)})
     return pa.Table.from_pylist(rows, schema=SHIFTS)
 
 
 def elsewhere(predictive: Classes, y: Tensor) -> dict[str, float]:
-    """`bench.schema.ELSEWHERE`, from the predictive at images of another set and their class numbers y (n,)."""
-    found = {"nmll": -classification.log_density(predictive, y).mean().item()}
-    found |= classification.evaluate(pool(predictive), y)
-    return {name: found[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
+    """Return the metrics of `bench.schema.ELSEWHERE` at images of another data set with class numbers y (n,)."""
+    values = {"nmll": -classification.log_density(predictive, y).mean().item()}
+    values |= classification.evaluate(pool(predictive), y)
+    return {name: values[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
 
 
 def corrupted_means(shifts: pa.Table) -> dict[str, float]:
-    """`bench.schema.CORRUPTED` from the table of `table`; nothing if it has no corruption."""
+    """Return the metrics of `bench.schema.CORRUPTED` from a table of `table`; none if it has no corruption."""
     corrupted = shifts.filter(pc.field("family") == "corruption")
     if not len(corrupted):
         return {}

@@ -1,22 +1,22 @@
-"""Test images as they might be met elsewhere: corrupted, turned, moved. Imports `bench.schema` alone.
+"""Shifted test images: corrupted, rotated, translated. Imports `bench.engine.seeds` and `bench.schema`.
 
 >>> from bench.shifts import SHIFTS
 >>> SHIFTS["gaussian_noise"].apply(images, severity=3, seed=0)  # uint8 (n, C, H, W), as `images`
 
 The corruptions are those of Hendrycks and Dietterich 2019, "Benchmarking neural network robustness to common
-corruptions and perturbations", under the names and at the five severities of their CIFAR-10-C, for grey and colour
-images of about 32 pixels a side. They are written anew with NumPy, SciPy and Pillow, so they agree with the published
-images in what they do and not in every pixel:
+corruptions and perturbations", with the names and the five severities of their CIFAR-10-C, for grey and colour images
+of about 32 pixels a side. This implementation uses NumPy, SciPy and Pillow. It applies the same operations as the
+published code, but single pixels differ:
 
-- random numbers are those of the image's row and the seed, and the same at every severity;
-- values are rounded to whole grey levels, where the published code cuts them off;
-- blurs that the published code leaves to OpenCV and ImageMagick follow what those compute, without their rounding.
+- Random numbers depend on the image's row and the seed alone, and are the same at every severity.
+- Values are rounded to grey levels; the published code truncates them.
+- Blurs that the published code takes from OpenCV and ImageMagick are computed without the rounding of these libraries.
 
-The published severities are kept where a higher one is not a harder one: glass blur's third and fifth also blur what
-those before them only shuffle, motion blur's third and fourth differ in nothing that shows, and elastic's first warps
-images most.
+The published severities are kept, although some are not ordered by difficulty. Glass blur also blurs from its third and
+fifth severity on, where the ones before only shuffle. Motion blur's third and fourth severities look alike. The first
+severity of elastic warps images most.
 
-Frost is left out: it lays photographs of frost over the images, and these cannot be shipped. That leaves 14 of the 15.
+Frost is left out, because it needs photographs that cannot be shipped. That leaves 14 of the 15 corruptions.
 """
 
 from bench.shifts.registry import SHIFTS

@@ -6,13 +6,13 @@ from math import ceil
 import numpy as np
 from scipy.ndimage import convolve, gaussian_filter, zoom
 
-STEEPEST = 45  # degrees from the horizontal that a motion may have
+STEEPEST = 45  # largest angle of a motion from the horizontal, degrees
 
 
 def defocus_blur(
     images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]
 ) -> np.ndarray:
-    """Convolution with a disk; `level` is its radius, and the sd of the Gaussian that softens its edge, in pixels."""
+    """Convolve with a disk; `level` is its radius and the sd of the Gaussian that softens its edge, pixels."""
     radius, sd = level
     y, x = np.mgrid[-2:3, -2:3]
     soft = np.exp(-(np.array([1, 0, 1]) ** 2) / (2 * sd**2))
@@ -21,17 +21,17 @@ def defocus_blur(
 
 
 def glass_blur(images: np.ndarray, level: tuple[float, int], generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Pixels take the place of near ones; `level` is the sd (pixels) of a blur before and after, and how often.
+    """Shuffle neighbouring pixels between two blurs; `level` is the blurs' sd (pixels) and the number of shuffles.
 
-    Each time a pixel takes the value of itself or of its left, upper or upper left neighbour, with equal probability.
-    The published code means to exchange two pixels, but copies one over the other.
+    At each shuffle a pixel takes the value of itself or of its left, upper or upper left neighbour, with equal
+    probability. The published code intends to exchange two pixels, but copies one over the other.
     """
     sd, times = level
     height, width = images.shape[2:]
     images = _gaussian(images, sd)
-    # The first two rows and columns stay where they are, as in the published code.
+    # The first two rows and columns are not shuffled, as in the published code.
     y, x = np.mgrid[2:height, 2:width]
-    steps = np.stack([one.integers(0, 2, (2, 2, *y.shape)) for one in generators])
+    steps = np.stack([generator.integers(0, 2, (2, 2, *y.shape)) for generator in generators])
     for time in range(times):
         up, left = steps[:, time].transpose(1, 0, 2, 3)
         images = images.copy()
@@ -40,25 +40,27 @@ def glass_blur(images: np.ndarray, level: tuple[float, int], generators: Sequenc
 
 
 def motion_blur(images: np.ndarray, level: tuple[int, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """A smear along a line of random direction; `level` is `radius` and `sd` of `smeared`."""
-    return smeared(images, *level, np.array([one.uniform(-STEEPEST, STEEPEST) for one in generators]))
+    """Blur along a line of random direction; `level` is `radius` and `sd` of `smeared`."""
+    return smeared(images, *level, np.array([generator.uniform(-STEEPEST, STEEPEST) for generator in generators]))
 
 
 def zoom_blur(images: np.ndarray, percent: int, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """The mean of the images, once more than the others, and of them magnified by 0, 1, ..., `percent` per cent."""
+    """Average the image and its magnifications by 0, 1, ..., `percent` per cent."""
     total = sum(zoomed(images, 1 + step / 100) for step in range(percent + 1))
     return (images + total) / (percent + 2)
 
 
 def smeared(images: np.ndarray, radius: int, sd: float, angles: np.ndarray) -> np.ndarray:
-    """sum_i w_i x(p + i d), w_i ~ exp(-i^2 / (2 sd^2)), for i = 0 to 2 radius, along each image's own direction d.
+    """Return images blurred by sum_i w_i x(p + i d), w_i ~ exp(-i^2 / (2 sd^2)), i = 0 to 2 radius.
 
-    Places are rounded to whole pixels, and those outside take the nearest pixel's value: ImageMagick's motion blur.
+    Positions p + i d are rounded to whole pixels; a position outside takes the nearest pixel's value. This is the
+    motion blur of ImageMagick.
 
     Args:
         images: (n, C, H, W).
-        radius, sd: pixels.
-        angles: (n,) of the directions, degrees.
+        radius: half the length of the blur, pixels.
+        sd: standard deviation of the weights, pixels.
+        angles: (n,), angle of each image's direction d, degrees.
     """
     height, width = images.shape[2:]
     distance = np.arange(2 * radius + 1)
@@ -66,22 +68,22 @@ def smeared(images: np.ndarray, radius: int, sd: float, angles: np.ndarray) -> n
     weights /= weights.sum()
     radians = np.deg2rad(angles)[:, None]
     down, right = (np.ceil(distance * part(radians) - 0.5).astype(int) for part in (np.sin, np.cos))
-    found = np.zeros_like(images)
+    blurred = np.zeros_like(images)
     for i, weight in enumerate(weights.astype(images.dtype)):
         y = (np.arange(height) + down[:, i, None]).clip(0, height - 1)
         x = (np.arange(width) + right[:, i, None]).clip(0, width - 1)
-        found += weight * _picked(images, y[:, :, None] * width + x[:, None, :])
-    return found
+        blurred += weight * _picked(images, y[:, :, None] * width + x[:, None, :])
+    return blurred
 
 
 def zoomed(images: np.ndarray, factor: float) -> np.ndarray:
-    """The middle of the images (..., H, W), magnified to their size by linear interpolation."""
+    """Return the middle of the images (..., H, W), magnified by `factor` to the full size by linear interpolation."""
     height, width = images.shape[-2:]
     return _zoom_matrix(height, factor, images.dtype) @ images @ _zoom_matrix(width, factor, images.dtype).T
 
 
 def _zoom_matrix(size: int, factor: float, dtype: np.dtype) -> np.ndarray:
-    """(size, size): what a line of pixels is multiplied by."""
+    """Return the matrix (size, size) that magnifies a line of pixels."""
     kept = ceil(size / factor)
     first = (size - kept) // 2
     grown = zoom(np.eye(size)[first : first + kept], (factor, 1), order=1)
@@ -94,7 +96,7 @@ def _gaussian(images: np.ndarray, sd: float) -> np.ndarray:
 
 
 def _picked(images: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The pixels of images (n, C, H, W) at each one's own places (n, h, w), counted row by row: (n, C, h, w)."""
+    """Return pixels (n, C, h, w) of images (n, C, H, W) at positions `places` (n, h, w), numbered row by row."""
     n, channels = images.shape[:2]
-    found = np.take_along_axis(images.reshape(n, channels, -1), places.reshape(n, 1, -1), 2)
-    return found.reshape(n, channels, *places.shape[1:])
+    pixels = np.take_along_axis(images.reshape(n, channels, -1), places.reshape(n, 1, -1), 2)
+    return pixels.reshape(n, channels, *places.shape[1:])

@@ -1,4 +1,4 @@
-"""Corruptions by noise of every pixel and channel on its own."""
+"""Corruptions by independent noise in every pixel and channel."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,18 @@ import numpy as np
 
 
 def gaussian_noise(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """x + sd e with e ~ N(0, 1)."""
+    """Return x + sd e with e ~ N(0, 1)."""
     shape = images.shape[1:]
-    return images + sd * np.stack([one.standard_normal(shape, np.float32) for one in generators])
+    return images + sd * np.stack([generator.standard_normal(shape, np.float32) for generator in generators])
 
 
 def shot_noise(images: np.ndarray, photons: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """k / photons with k ~ Poisson(photons x): the mean is x, the variance x / photons."""
+    """Return k / photons with k ~ Poisson(photons x): mean x, variance x / photons."""
     pairs = zip(generators, images, strict=True)
-    return np.stack([one.poisson(photons * x) for one, x in pairs]).astype(np.float32) / photons
+    return np.stack([generator.poisson(photons * x) for generator, x in pairs]).astype(np.float32) / photons
 
 
 def impulse_noise(images: np.ndarray, share: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Half of `share` of the values become 0, the other half 1."""
-    drawn = np.stack([one.random(images.shape[1:], np.float32) for one in generators])
+    """Set a fraction `share` of the values to 0 or 1, with equal probability."""
+    drawn = np.stack([generator.random(images.shape[1:], np.float32) for generator in generators])
     return np.where(drawn < share / 2, 0, np.where(drawn >= 1 - share / 2, 1, images))

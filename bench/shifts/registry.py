@@ -1,4 +1,4 @@
-"""All shifts there are. The levels of corruptions are those that CIFAR-10-C was made with."""
+"""All shifts by name. The levels of the corruptions are those of CIFAR-10-C."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a shift is: a name, its severities, and what it does to images."""
+"""The record of a shift: its name, its severities, and the function that changes images."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ import numpy as np
 
 from bench.engine.seeds import seed_of
 
-CHUNK = 1000  # images that are changed at once: 12 MiB in single precision if they are CIFAR's
+CHUNK = 1000  # images are changed in chunks of this size: 12 MiB of CIFAR images in single precision
 
-# Images, single precision (n, C, H, W) from 0 to 1; the level of a severity; a generator for each image. Returns the
-# changed images, which may leave that range.
+# Takes images, single precision (n, C, H, W) in [0, 1]; the level of a severity; a random generator per image. Returns
+# the changed images, whose values may leave [0, 1].
 Change = Callable[[np.ndarray, Any, Sequence[np.random.Generator]], np.ndarray]
 
 
@@ -20,11 +20,11 @@ class Shift:
     """A way in which test images differ from training images.
 
     Attributes:
-        name: its key.
-        title: for people.
-        family: which shifts are averaged and drawn together; a key of `bench.schema.SHIFT_FAMILIES`.
-        levels: by severity, the parameters of `change`.
-        change: what is done to the images.
+        name: key in `SHIFTS`.
+        title: name for display.
+        family: key of `bench.schema.SHIFT_FAMILIES`; shifts of a family are averaged and plotted together.
+        levels: severity -> parameters of `change`.
+        change: function that changes the images.
     """
 
     name: str
@@ -35,19 +35,22 @@ class Shift:
 
     @property
     def severities(self) -> tuple[int, ...]:
-        """From the mildest to the most severe, in the unit of the family."""
+        """Severities in increasing order, in the unit of the family."""
         return tuple(self.levels)
 
     def apply(self, images: np.ndarray, severity: int, seed: int, rows: np.ndarray | None = None) -> np.ndarray:
-        """The images as the shift leaves them, uint8 (n, C, H, W).
+        """Return the shifted images, uint8 (n, C, H, W).
 
-        An image of a row is changed alike whatever other images it comes with.
+        The result for an image depends on its row and the seed, not on the other images.
 
         Args:
             images: uint8 (n, C, H, W).
             severity: one of `severities`.
-            seed: of the shift's random numbers, 0 or more.
-            rows: (n,) of the images in their data set, from 0; None for 0 to n - 1.
+            seed: seed of the shift's random numbers, 0 or more.
+            rows: (n,), row numbers of the images in their data set; None for 0 to n - 1.
+
+        Raises:
+            ValueError: images, severity or rows are not as described.
         """
         if images.dtype != np.uint8 or images.ndim != 4:
             got = f"{images.dtype} of shape {images.shape}"
@@ -63,8 +66,8 @@ class Shift:
         for start in range(0, len(images), CHUNK):
             part = slice(start, start + CHUNK)
             generators = [_generator(key, row) for row in rows[part]]
-            found = self.change(images[part].astype(np.float32) / 255, self.levels[severity], generators)
-            changed[part] = np.clip(found * 255, 0, 255).round()
+            shifted = self.change(images[part].astype(np.float32) / 255, self.levels[severity], generators)
+            changed[part] = np.clip(shifted * 255, 0, 255).round()
         return changed
 
 

@@ -110,7 +110,7 @@ def test_two_samples_that_are_sure_of_different_classes():
     sure = torch.tensor([[0.0, -math.inf]])
     pooled = pool(Classes(torch.stack([sure, sure.flip(-1)])))
     assert pooled.entropy.item() == pooled.mutual_information.item() == pytest.approx(math.log(2))
-    assert pooled.disagreement.item() == pooled.doubt.item() == 0.5
+    assert pooled.disagreement.item() == pooled.one_minus_confidence.item() == 0.5
 
 
 @pytest.mark.parametrize("n_samples", [1, 3, 10])
@@ -121,12 +121,12 @@ def test_samples_that_agree_have_no_spread_at_all(n_samples):
     assert not pooled.disagreement.any()
 
 
-def test_the_doubt_of_confident_points_keeps_its_digits_in_single_precision():
-    doubts = [1e-6, 1e-9, 1e-20]
-    logits = torch.tensor([[[0.0, math.log(d)] for d in doubts]], dtype=torch.float32)
+def test_one_minus_confidence_is_accurate_in_single_precision():
+    values = [1e-6, 1e-9, 1e-20]
+    logits = torch.tensor([[[0.0, math.log(d)] for d in values]], dtype=torch.float32)
     pooled = pool(Classes(logits.log_softmax(-1)))
-    assert pooled.doubt.tolist() == pytest.approx([d / (1 + d) for d in doubts], rel=1e-5)
-    assert pooled.entropy.tolist() == pytest.approx([d * (1 - math.log(d)) for d in doubts], rel=1e-5)
+    assert pooled.one_minus_confidence.tolist() == pytest.approx([d / (1 + d) for d in values], rel=1e-5)
+    assert pooled.entropy.tolist() == pytest.approx([d * (1 - math.log(d)) for d in values], rel=1e-5)
 
 
 def test_points_are_pooled_in_parts_as_they_are_at_once(monkeypatch):

@@ -146,7 +146,10 @@ def test_columns_are_means_over_the_sets_of_a_group(sets):
     inside, groups = sets
     found = group_means(by_set(inside, groups))
     assert list(found) == list(GROUP_OOD)
-    alone = {name: detection(inside.doubt.numpy(), one.doubt.numpy()) for name, one in groups["near"].items()}
+    alone = {
+        name: detection(inside.one_minus_confidence.numpy(), one.one_minus_confidence.numpy())
+        for name, one in groups["near"].items()
+    }
     mean = (alone["letters"]["auroc"] + alone["clothes"]["auroc"]) / 2
     assert found["near_ood_auroc"] == pytest.approx(mean, rel=1e-12)
     assert found["far_ood_entropy"] == pytest.approx(groups["far"]["noise"].entropy.mean().item(), rel=1e-12)

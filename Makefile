@@ -1,4 +1,5 @@
-# `make` sets everything up and runs the benchmark; `make test` sets everything up and passes the tests.
+# `make` sets everything up and runs the benchmark; `make test` sets everything up, checks the code and passes the tests;
+# `make unit` passes those that take less than a minute together.
 # TORCH chooses the build: `make TORCH=torch==2.13.0`. It is named beside the project in one command, because pip then
 # chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`.
 
@@ -7,15 +8,25 @@ VENV ?= .venv
 TORCH ?= torch
 ARGS ?=
 
-.PHONY: run test slow speed environment
+.PHONY: run test checks unit slow coverage speed environment
 
 run: $(VENV)/.run
 	$(VENV)/bin/python run_all.py --suite uci $(ARGS)
 
-test: $(VENV)/.test
+test: checks
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
+
+checks: $(VENV)/.test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/mypy
+
+unit: $(VENV)/.test
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup -m "not slow and not integration"
+
+coverage: $(VENV)/.test
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup --cov --cov-report=term --cov-report=xml
 
 environment: $(VENV)/.test
 

@@ -1,0 +1,68 @@
+"""What the project declares about itself is true: the packages it imports, the versions it was locked to."""
+
+import ast
+import importlib.metadata
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+PACKAGES = ("bench", "datasets", "leaderboards", "methods")
+OURS = {*PACKAGES, "run_all", "my_method", "calls_of_tests"}  # the last two are made by a template and by a test
+# Imports inside functions of `leaderboards` that are guarded, as its dependency group has none of them.
+GUARDED = {"optuna"}
+
+
+def declared(requirements: Iterable[str]) -> set[str]:
+    return {canonicalize_name(Requirement(line).name) for line in requirements}
+
+
+RUNTIME = declared(PROJECT["project"]["dependencies"])
+CLUSTER_AND_REFERENCE = declared(EXTRAS["cluster"] + EXTRAS["reference"])
+
+
+def modules(*names: str) -> Iterator[Path]:
+    for name in names:
+        yield from sorted((ROOT / name).rglob("*.py")) if (ROOT / name).is_dir() else [ROOT / name]
+
+
+def distributions(paths: Iterable[Path]) -> set[str]:
+    """Names of the distributions whose modules these files import, anywhere in them."""
+    roots = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                roots |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                roots.add(node.module.partition(".")[0])
+    by_module = importlib.metadata.packages_distributions()
+    foreign = roots - OURS - sys.stdlib_module_names
+    return {canonicalize_name(by_module.get(root, [root])[0]) for root in foreign}
+
+
+def test_every_import_of_the_code_is_declared():
+    used = distributions(modules(*PACKAGES, "run_all.py"))
+    assert used - {"pytest"} <= RUNTIME | CLUSTER_AND_REFERENCE  # pytest: in the template of a method's test
+    assert used >= {"numpy", "torch", "distributed"}
+
+
+def test_every_import_of_the_tests_is_declared():
+    assert distributions(modules("tests")) <= RUNTIME | CLUSTER_AND_REFERENCE | declared(EXTRAS["test"])
+
+
+def test_leaderboards_imports_only_its_dependency_group():
+    used = distributions(modules("leaderboards", "bench/schema.py"))
+    assert used - GUARDED <= declared(PROJECT["dependency-groups"]["leaderboards"])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_are_marked_as_typed(package):
+    assert (ROOT / package / "py.typed").is_file()
+    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]

@@ -1,1 +1,1 @@
-"""Networks as functions of one flat weight vector, and the layers they are made of. Imports `methods.maths`."""
+"""Neural networks as functions of one flat weight vector, and their layers. Imports `methods.maths`."""

@@ -1,9 +1,8 @@
-"""Plain convolutional networks: convolutions, each activated and perhaps pooled, then fully connected layers."""
+"""Plain convolutional networks: activated and optionally pooled convolutions, then fully connected layers."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 from torch import Tensor
 from torch.nn.functional import avg_pool2d, max_pool2d
@@ -11,14 +10,17 @@ from torch.nn.functional import avg_pool2d, max_pool2d
 from methods.networks.layers import Conv2d, Dense, Layer
 from methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, in_order
 
-Stages = list[tuple[Conv2d, bool]]
+Stages = list[tuple[Conv2d, bool]]  # each convolution, and whether pooling follows
 
 
 class Convolutional(Chain):
-    """What they have in common: everything but their layers' sizes.
+    """Base of plain convolutional networks; a subclass says which convolutions there are and how to pool.
 
     Attributes:
-        hidden: units of the fully connected layers before the last.
+        image: (channels, height, width) of one input, which is passed flattened.
+        n_outputs: O, the number of outputs; outputs are not activated.
+        activation: a key of `ACTIVATIONS`, applied after every layer but the last.
+        hidden: the number of units of each fully connected layer before the last.
         bias: whether layers have biases.
     """
 
@@ -31,11 +33,11 @@ class Convolutional(Chain):
     @property
     @abstractmethod
     def stages(self) -> Stages:
-        """Each convolution, and whether its activated outputs are pooled."""
+        """The convolutions, each with whether its activated outputs are pooled."""
 
     def pool(self, x: Tensor) -> Tensor:
-        """x (M, C, H, W) in half the height and width."""
-        raise NotImplementedError
+        """Return x (M, C, H, W) pooled to half the height and width."""
+        raise NotImplementedError(f"{type(self).__name__} has a pooled stage and must override `pool`")
 
     @property
     def layers(self) -> list[Layer]:
@@ -44,7 +46,9 @@ class Convolutional(Chain):
             sides = (conv.side(side) // (2 if pooled else 1) for side in (height, width))
             channels, height, width = conv.channels_out, *sides
         if min(height, width) < 1:
-            raise ValueError(f"{type(self).__name__} leaves nothing of images {self.image}; give it larger ones")
+            raise ValueError(
+                f"images {self.image} are too small for {type(self).__name__}: no position is left after pooling"
+            )
         units = (channels * height * width, *self.hidden, self.n_outputs)
         dense = [Dense(fan_in, fan_out, self.bias) for fan_in, fan_out in pairwise(units)]
         return [*(conv for conv, _ in stages), *dense]
@@ -67,12 +71,12 @@ class Convolutional(Chain):
 
 @dataclass(frozen=True)
 class ConvNet(Convolutional):
-    """Convolutions of stride 2, each halving the image, and a linear layer on what is left.
+    """Convolutions of stride 2, each of which halves the image, and a final linear layer.
 
     Attributes:
-        image: (channels, height, width) of one input, which arrives flat (M, channels height width).
-        channels: of each convolution.
-        n_outputs: O, number of outputs; they are not activated.
+        image: (channels, height, width) of one input, which is passed flattened.
+        channels: output channels of each convolution.
+        n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`, applied after every convolution.
         bias: whether layers have biases.
     """
@@ -91,13 +95,14 @@ class ConvNet(Convolutional):
 
 @dataclass(frozen=True)
 class LeNet(Convolutional):
-    """LeNet-5 with fully connected maps and pooling without weights, as it is used today (after LeCun et al. 1998).
+    """LeNet-5 in its modern form: each map sees all maps before it, and pooling has no weights (LeCun et al. 1998).
 
-    The first convolution is padded, so images of 28 x 28 give the 61,706 weights of the original's 32 x 32.
+    The first convolution is padded. Images of 28 x 28 therefore give 61,706 weights, as many as images of 32 x 32 give
+    in the original.
 
     Attributes:
-        image: (channels, height, width) of one input, which arrives flat; at least 12 x 12.
-        n_outputs: O, number of outputs; they are not activated.
+        image: (channels, height, width) of one input, which is passed flattened; at least 12 x 12.
+        n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`.
     """
 
@@ -105,7 +110,7 @@ class LeNet(Convolutional):
     n_outputs: int = 10
     activation: str = "relu"
 
-    hidden: ClassVar = (120, 84)
+    hidden = (120, 84)
 
     @property
     def stages(self) -> Stages:
@@ -119,13 +124,13 @@ class LeNet(Convolutional):
 class AlexNet(Convolutional):
     """AlexNet for images of 32 x 32: the five convolutions of Krizhevsky et al. 2012 and one linear layer.
 
-    Of the three linear layers of the original, whose inputs are 6 x 6 positions, one is enough for the one position
-    that is left here: 2,472,266 weights for three channels and ten classes, of which there is a version without
-    dropout in the benchmarks of small images.
+    The original has three linear layers after maps of 6 x 6 positions. A single one suffices for the one position that
+    32 x 32 images leave. The network has 2,472,266 weights for three channels and ten classes, and no dropout, as a
+    common variant for CIFAR.
 
     Attributes:
-        image: (channels, height, width) of one input, which arrives flat; at least 25 x 25.
-        n_outputs: O, number of outputs; they are not activated.
+        image: (channels, height, width) of one input, which is passed flattened; at least 25 x 25.
+        n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`.
     """
 

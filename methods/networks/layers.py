@@ -1,9 +1,8 @@
-"""Layers, which methods sample, project or mask one at a time.
+"""Layers as functions of flat weights, so that a method can sample, project or mask the weights of one layer.
 
-A layer's weights are pieces of the network's flat vector. Those of a matrix layer are a matrix and, if it has one, a
-bias; as one matrix (d_out, d_in), the bias is the last column. Others, of which `methods.networks.normalisation`
-has two, hold a
-few numbers for each channel.
+A network's flat weight vector is the concatenation of its layers' *pieces*. A matrix layer (`Dense`, `Conv2d`) has one
+piece for its kernel and, if it has a bias, one for the bias. The pieces can also be written as one matrix
+(d_out, d_in), whose last column is the bias. The layers in `methods.networks.normalisation` have weights per channel.
 """
 
 import math
@@ -20,41 +19,56 @@ Pieces = tuple[Tensor, ...]
 
 
 class Layer(Protocol):
-    """What a method may ask of any layer."""
+    """Interface of a layer with weights."""
 
     @property
     def sizes(self) -> list[int]:
-        """Numbers in each of its pieces."""
+        """The number of weights in each piece."""
 
     def __call__(self, pieces: Pieces, x: Tensor) -> Tensor:
-        """Outputs for flat pieces and a batch of inputs."""
+        """Return the layer's outputs for flat pieces and a batch of inputs."""
 
     def initial(self, noise: Noise) -> Tensor:
-        """Weights to start training from, all pieces in one flat vector."""
+        """Draw initial weights, all pieces concatenated into one flat vector."""
 
 
 class Matrix(ABC):
-    """What layers that multiply by a matrix have in common; their outputs are linear in the pieces taken together."""
+    """Base of layers that multiply by a matrix. Outputs are linear in the weights, bias included."""
 
     bias: bool
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(d_out, d_in) of its weights as one matrix, the bias counted in d_in."""
+        """(d_out, d_in), the shape of the weights as one matrix; d_in counts the bias column."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> list[int]:
+        """The number of weights in each piece: kernel, then bias if there is one."""
+
+    @abstractmethod
+    def __call__(self, pieces: Pieces, x: Tensor) -> Tensor:
+        """Return the layer's outputs for flat pieces and a batch of inputs."""
 
     @abstractmethod
     def pieces(self, matrix: Tensor) -> Pieces:
-        """The flat pieces that a matrix (d_out, d_in) stands for."""
+        """Return the flat pieces of weights given as one matrix (d_out, d_in)."""
 
     def initial(self, noise: Noise) -> Tensor:
-        """U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for weights and bias, the default of `torch.nn`."""
+        """Draw weights and bias from U(-1/sqrt(fan_in), 1/sqrt(fan_in)), the default of `torch.nn`."""
         return (2 * noise.uniform(sum(self.sizes)) - 1) * initial_scale(self)
 
 
 @dataclass(frozen=True)
 class Dense(Matrix):
-    """x W + b for x (M, fan_in); the flat matrix W is (fan_in, fan_out) in row-major order."""
+    """Fully connected layer x W + b, with W flattened from (fan_in, fan_out) in row-major order.
+
+    Attributes:
+        fan_in: number of inputs.
+        fan_out: number of outputs.
+        bias: whether there is a bias b, (fan_out,).
+    """
 
     fan_in: int
     fan_out: int
@@ -79,10 +93,18 @@ class Dense(Matrix):
 
 @dataclass(frozen=True)
 class Conv2d(Matrix):
-    """Cross-correlation of x (M, channels_in, H, W) with square kernels.
+    """Convolution of x (M, channels_in, H, W) with square kernels, as in `torch.nn.Conv2d`.
 
-    The flat kernel is (channels_out, channels_in, kernel, kernel) in row-major order, so that as a matrix it is
-    channels_out x (channels_in kernel^2).
+    The kernel piece is flattened from (channels_out, channels_in, kernel, kernel) in row-major order. As a matrix it is
+    (channels_out, channels_in kernel^2).
+
+    Attributes:
+        channels_in: number of input channels.
+        channels_out: number of output channels.
+        kernel: height and width of the kernel.
+        stride: step between positions.
+        padding: zeros added on each side of the image.
+        bias: whether there is a bias, (channels_out,).
     """
 
     channels_in: int
@@ -110,15 +132,15 @@ class Conv2d(Matrix):
         return (weight, matrix[:, end]) if self.bias else (weight,)
 
     def side(self, before: int) -> int:
-        """Height or width of the outputs where that of the inputs is `before`."""
+        """Return the outputs' height (or width) for inputs of height (or width) `before`."""
         return (before + 2 * self.padding - self.kernel) // self.stride + 1
 
 
 def fan_in(layer: Matrix) -> int:
-    """Inputs of one output of the layer, its bias not counted."""
+    """Return the number of inputs per output, the bias not counted."""
     return layer.shape[1] - layer.bias
 
 
 def initial_scale(layer: Matrix) -> float:
-    """1 / sqrt(fan_in), the bound of the uniform distribution that `torch.nn` starts weights and biases from."""
+    """Return 1 / sqrt(fan_in), the bound of the uniform distribution of initial weights in `torch.nn`."""
     return 1 / math.sqrt(fan_in(layer))

@@ -1,9 +1,8 @@
-"""Networks in mixed precision: products of matrices and convolutions in 16 bits, everything else as it was.
+"""Networks in mixed precision: matrix products and convolutions in bfloat16, everything else in float32.
 
-bfloat16 has the range of float32 and 8 of its 24 bits of precision, so gradients need no scaling. Only the passes
-through a network are made of it. What a method does with weights and gradients, its noise, moments, divergences and
-optimiser, stays in full precision: a posterior's standard deviations are often smaller than what 8 bits can tell from
-the mean.
+bfloat16 has float32's range, so gradients need no scaling, but 8 instead of 24 bits of precision. Only forward and
+backward passes through a network use it. A method's weights, noise, moments, divergences and optimiser stay in float32:
+posterior standard deviations are often too small, relative to the mean, to be represented in 8 bits.
 """
 
 from collections.abc import Callable
@@ -15,15 +14,15 @@ from torch.utils._pytree import tree_map
 
 from methods.networks.mlp import Apply, Network
 
-DTYPES = {"float32": None, "bfloat16": torch.bfloat16}
+DTYPES: dict[str, torch.dtype | None] = {"float32": None, "bfloat16": torch.bfloat16}
 
 
 class Mixed:
-    """A network whose layers work in 16 bits, forwards and backwards; its weights, inputs and outputs do not.
+    """A network with layers in low precision, in both passes; weights, inputs and outputs keep their precision.
 
     Args:
-        network: of which everything but the precision is taken.
-        dtype: `torch.bfloat16`.
+        network: the network to run. All its other attributes are available here too.
+        dtype: data type of matrix products and convolutions, `torch.bfloat16`.
     """
 
     def __init__(self, network: Network, dtype: torch.dtype):
@@ -33,12 +32,13 @@ class Mixed:
         return getattr(self._network, name)
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
-        return self._in_short(x, lambda: self._network(weights, x))
+        outputs: Tensor = self._autocast(x, lambda: self._network(weights, x))
+        return outputs
 
     def forward(self, x: Tensor, apply: Apply) -> Any:
-        return self._in_short(x, lambda: self._network.forward(x, apply))
+        return self._autocast(x, lambda: self._network.forward(x, apply))
 
-    def _in_short(self, x: Tensor, work: Callable[[], Any]) -> Any:
+    def _autocast(self, x: Tensor, run: Callable[[], Any]) -> Any:
         with torch.autocast(x.device.type, self._dtype):
-            outputs = work()
+            outputs = run()
         return tree_map(lambda tensor: tensor.to(x.dtype), outputs)

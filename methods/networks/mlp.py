@@ -1,17 +1,15 @@
-"""Networks as functions of one flat weight vector.
+"""Networks as functions of one flat weight vector: their interface, and the multilayer perceptron.
 
-A network is a chain of `methods.networks.layers` with fixed nonlinearities between them, and perhaps sums of
-branches. Networks
-are frozen dataclasses with fields `n_outputs` and `activation`, so a method gets the variant it wants by
-`dataclasses.replace`. Here is the contract and the multilayer perceptron; those of images are in
-`methods.networks.convnets` and
-`methods.networks.resnets`.
+A network is a chain of `methods.networks.layers` with fixed nonlinearities between them, and possibly sums of branches.
+Networks are frozen dataclasses, so a method gets a variant by `dataclasses.replace(network, activation="softplus")`.
+Networks for images are in `methods.networks.convnets` and `methods.networks.resnets`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -25,24 +23,28 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
 }
 
-# (number of the layer, the layer, its inputs) -> its outputs
+# Signature: (index of the layer, the layer, its inputs) -> its outputs.
 Apply = Callable[[int, Layer, Tensor], Tensor]
 
 
 class Network(Protocol):
-    """What a method may ask of a network.
+    """Interface of a network. Shapes: M inputs of P features, O outputs, D weights."""
 
-    Attributes:
-        n_outputs: O, number of outputs; they are not activated.
-        activation: a key of `ACTIVATIONS`.
-        image: (channels, height, width) of one input, which arrives flat; None where inputs are no images.
-        couples_rows: whether the outputs at one row of x depend on the others, as under batch normalisation.
-    """
+    @property
+    def n_outputs(self) -> int:
+        """O, the number of outputs; outputs are not activated."""
 
-    n_outputs: int
-    activation: str
-    image: tuple[int, int, int] | None
-    couples_rows: bool
+    @property
+    def activation(self) -> str:
+        """The activation function, a key of `ACTIVATIONS`."""
+
+    @property
+    def image(self) -> tuple[int, int, int] | None:
+        """(channels, height, width) of one input, which is passed flattened; None if inputs are not images."""
+
+    @property
+    def couples_rows(self) -> bool:
+        """Whether the outputs for one input depend on the other inputs, as under batch normalisation."""
 
     @property
     def dim(self) -> int:
@@ -50,32 +52,50 @@ class Network(Protocol):
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """In the order of application and of the flat weight vector; the last is a `Dense`."""
+        """The layers, in the order of application and of the flat weight vector; the last is a `Dense`."""
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
-        """Outputs (M, O) at inputs x (M, P) for weights (D,)."""
+        """Return outputs (M, O) at inputs x (M, P) for weights (D,)."""
 
     def forward(self, x: Tensor, apply: Apply) -> Tensor:
-        """The same chain with `apply` in the place of each layer; what it returns for the last layer is returned."""
+        """Run the network on x (M, P) with `apply` called in place of each layer; return its last result."""
 
     def split(self, weights: Tensor) -> list[Pieces]:
-        """The pieces of each layer, from one flat vector (D,)."""
+        """Return the pieces of each layer, given flat weights (D,)."""
 
     def linear(self) -> "Network":
-        """A linear model of the same inputs and outputs."""
+        """Return a linear model of the same inputs and outputs."""
 
     def initial_weights(self, noise: Noise) -> Tensor:
-        """Weights (D,) to start training from."""
+        """Draw initial weights (D,)."""
 
 
-class Chain:
-    """What networks have in common: everything but `layers`, `forward` and `linear`."""
+class Chain(ABC):
+    """Base of all networks: everything that follows from `layers` and `forward`."""
 
-    image: ClassVar = None
-    couples_rows: ClassVar[bool] = False
+    image: tuple[int, int, int] | None = None
+
+    @property
+    @abstractmethod
+    def layers(self) -> Sequence[Layer]:
+        """The layers, in the order of application and of the flat weight vector."""
+
+    @abstractmethod
+    def forward(self, x: Tensor, apply: Apply) -> Tensor:
+        """Run the network on x (M, P) with `apply` called in place of each layer; return its last result."""
+
+    @abstractmethod
+    def linear(self) -> Network:
+        """Return a linear model of the same inputs and outputs."""
+
+    @property
+    def couples_rows(self) -> bool:
+        """Whether the outputs for one input depend on the other inputs."""
+        return False
 
     @property
     def dim(self) -> int:
+        """D, the number of weights."""
         return sum(sum(layer.sizes) for layer in self.layers)
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
@@ -83,23 +103,24 @@ class Chain:
         return self.forward(x, lambda number, layer, inputs: layer(pieces[number], inputs))
 
     def split(self, weights: Tensor) -> list[Pieces]:
-        # One split for all layers, because its gradient is one concatenation.
-        pieces = iter(weights.split([size for layer in self.layers for size in layer.sizes]))
+        """Return the pieces of each layer, given flat weights (D,)."""
+        # One split for all layers, because its gradient is a single concatenation.
+        pieces = iter(torch.split(weights, [size for layer in self.layers for size in layer.sizes]))
         return [tuple(next(pieces) for _ in layer.sizes) for layer in self.layers]
 
     def initial_weights(self, noise: Noise) -> Tensor:
-        """Those that each layer starts from, which are the defaults of `torch.nn`."""
+        """Draw initial weights (D,), layer by layer, from the default distributions of `torch.nn`."""
         return torch.cat([layer.initial(noise) for layer in self.layers])
 
 
 @dataclass(frozen=True)
 class MLP(Chain):
-    """A fully connected network with biases; without hidden layers it is a linear model.
+    """Fully connected network; without hidden layers it is a linear model.
 
     Attributes:
-        n_inputs: P, number of features.
-        hidden: units of each hidden layer.
-        n_outputs: O, number of outputs; they are not activated.
+        n_inputs: P, the number of features.
+        hidden: the number of units of each hidden layer.
+        n_outputs: O, the number of outputs; outputs are not activated.
         activation: a key of `ACTIVATIONS`, applied after every hidden layer.
         bias: whether layers have biases.
     """
@@ -128,12 +149,12 @@ class MLP(Chain):
 
 
 def features(network: Network, weights: Tensor, x: Tensor) -> Tensor:
-    """Inputs of the last layer (M, H) at x (M, P)."""
+    """Return the inputs of the last layer, (M, H), at network inputs x (M, P) for weights (D,)."""
     pieces, last = network.split(weights), len(network.layers) - 1
     return network.forward(x, lambda number, layer, h: h if number == last else layer(pieces[number], h))
 
 
 def in_order(layers: Sequence[Layer], apply: Apply) -> Callable[[Tensor], Tensor]:
-    """A function of inputs that applies the next of the layers at every call."""
+    """Return a function whose k-th call applies the k-th layer to its argument."""
     numbered = iter(enumerate(layers))
     return lambda x: apply(*next(numbered), x)

@@ -1,15 +1,15 @@
-"""Normalisation of feature maps (M, C, H, W), stateless, and the layers that go with it.
+"""Normalisation of feature maps (M, C, H, W) without running statistics, and the layers that follow it.
 
-A normalisation has no weights itself; `Scale`, a layer, follows it with a scale and a shift for each channel. Three
-kinds take the place of each other in the networks of `methods.networks.resnets`:
+The normalising functions have no weights. The layer `Scale` follows each with a scale and a shift per channel. Networks
+of `methods.networks.resnets` use one of three kinds:
 
-- "batch": by the statistics of a channel over all rows and positions (Ioffe and Szegedy 2015). Rows then depend on each
-  other, and there are no running averages: in training the statistics are those of the minibatch, in prediction those
-  of reference rows that go through the network together with the inputs, under the same weights. So every set of
-  weights, sampled or averaged, has statistics of its own, and no method has to recompute any.
-- "group": by those of a row's groups of `GROUP` channels (Wu and He 2018).
-- "filter-response": by the mean square of a row's channel over its positions, and a learned threshold in the place of
-  the activation that follows (Singh and Krishnan 2020, FRN and TLU).
+- "batch" uses the statistics of a channel over all examples and positions (Ioffe and Szegedy 2015). In training these
+  are the statistics of the minibatch. In prediction, reference examples pass through the network together with the
+  test inputs and supply the statistics. Each weight vector, sampled or averaged, therefore gets its own statistics,
+  and no method has to recompute running averages.
+- "group" uses the statistics of groups of `GROUP` channels within an example (Wu and He 2018).
+- "filter-response" divides a channel by its root mean square over the positions within an example, and replaces the
+  next activation by one with a learned threshold (Singh and Krishnan 2020: FRN and TLU).
 """
 
 import math
@@ -24,14 +24,18 @@ from methods.maths.noise import Noise
 from methods.networks.layers import Pieces
 
 KINDS = ("batch", "group", "filter-response")
-GROUP = 16  # channels, the other setting that Wu and He recommend beside 32 groups, and for fewer channels the better
-RESPONSE_EPSILON = 1e-6  # the authors' for maps of more than one position
-BATCH_EPSILON = GROUP_EPSILON = 1e-5  # of `torch.nn`
+GROUP = 16  # channels per group; Wu and He recommend this or 32 groups, and it suits networks of few channels
+RESPONSE_EPSILON = 1e-6  # from Singh and Krishnan, for maps of more than one position
+BATCH_EPSILON = GROUP_EPSILON = 1e-5  # the defaults of `torch.nn`
 
 
 @dataclass(frozen=True)
 class Scale:
-    """scale x + shift with a scale and a shift for each channel of x (M, channels, H, W); they start at 1 and 0."""
+    """Affine layer scale x + shift per channel of x (M, channels, H, W); initially 1 and 0.
+
+    Attributes:
+        channels: number of channels.
+    """
 
     channels: int
 
@@ -50,9 +54,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class Threshold:
-    """tau + activate(x - tau) with a tau for each channel of x (M, channels, H, W), 0 at the start.
+    """Activation tau + activate(x - tau) with a learned tau per channel of x (M, channels, H, W), initially 0.
 
-    For ReLU this is max(x, tau), the thresholded linear unit, and for softplus a smooth one. It is not linear in tau.
+    For ReLU this is max(x, tau), the thresholded linear unit (TLU); softplus gives a smooth version. Outputs are not
+    linear in tau.
+
+    Attributes:
+        channels: number of channels.
+        activate: elementwise activation function.
     """
 
     channels: int
@@ -71,9 +80,15 @@ class Threshold:
 
 
 def by_batch(x: Tensor, n_reference: int = 0) -> Tensor:
-    """x with mean 0 and variance 1 in each channel, over all rows or, if positive, as the first `n_reference` have it.
+    """Return x (M, C, H, W) standardised per channel over examples and positions.
 
-    The variance is the biased one, of divisor n, in both cases; `torch.nn.BatchNorm2d` keeps the unbiased one.
+    Args:
+        x: feature maps.
+        n_reference: number of first examples that the mean and variance are computed from; 0 for all.
+
+    Returns:
+        Standardised feature maps. The variance is the biased one (divisor n). `torch.nn.BatchNorm2d` differs in
+        evaluation, where its running variance is the unbiased one.
     """
     if n_reference == 0:
         return batch_norm(x, None, None, training=True, eps=BATCH_EPSILON)
@@ -82,15 +97,15 @@ def by_batch(x: Tensor, n_reference: int = 0) -> Tensor:
 
 
 def by_group(x: Tensor) -> Tensor:
-    """x with mean 0 and variance 1 in each group of channels of each row.
+    """Return x (M, C, H, W) standardised per example and group of channels.
 
-    A group has `GROUP` channels, or the greatest common divisor where their number is no multiple of it.
+    A group has gcd(C, `GROUP`) channels, which is `GROUP` where C is a multiple of it.
     """
     channels = x.shape[1]
     return group_norm(x, channels // math.gcd(channels, GROUP), eps=GROUP_EPSILON)
 
 
 def by_filter_response(x: Tensor) -> Tensor:
-    """x with mean square 1 in each channel of each row, of 16 bits in 32, as the others take their sums."""
+    """Return x (M, C, H, W) divided by its root mean square per example and channel, in float32 or higher precision."""
     x = x.to(torch.promote_types(x.dtype, torch.float32))
     return x * (x.square().mean((2, 3), keepdim=True) + RESPONSE_EPSILON).rsqrt()

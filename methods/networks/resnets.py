@@ -1,15 +1,14 @@
-"""Residual networks of two convolutions per block, with the normalisation of choice.
+"""Residual networks with two convolutions per block and a choice of normalisation.
 
     ResNet          x' = activate(f(x) + x),  f = norm conv activate norm conv                     (He et al. 2016a)
     PreActResNet    x' = f(x) + x,            f = conv activate norm conv activate norm            (He et al. 2016b)
 
-Where a block changes the number of channels or positions, a convolution of size 1 takes the place of x: normalised in
-the first, and of the activated inputs in the second. Convolutions have no biases.
+Where a block changes the number of channels or positions, a 1 x 1 convolution replaces the shortcut x. `ResNet`
+normalises its outputs; `PreActResNet` applies it to the activated inputs. Convolutions have no biases.
 
-With batch normalisation (`methods.networks.normalisation`) a row's outputs depend on the other rows of x. In
-training those are
-the minibatch; to predict, the field `n_reference` says how many training inputs come first in x, and statistics are
-then theirs alone: put them before the points, and drop their outputs.
+With batch normalisation (`methods.networks.normalisation`), outputs for one input depend on the other rows of x. In
+training, these are the minibatch. For prediction, put reference inputs (training inputs) before the test inputs, set
+the field `n_reference` to their number, and drop their outputs: only they then supply the statistics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,15 +29,15 @@ STEMS = ("cifar", "imagenet")
 
 @dataclass(frozen=True)
 class Residual(Chain):
-    """What the two have in common.
+    """Base of both kinds of residual network.
 
     Attributes:
-        image: (channels, height, width) of one input, which arrives flat (M, channels height width).
-        n_outputs: O, number of outputs; they are not activated.
+        image: (channels, height, width) of one input, which is passed flattened.
+        n_outputs: O, the number of outputs; outputs are not activated.
         widths: channels of each stage; every stage after the first halves the image.
-        blocks: in each stage.
-        norm: one of `normalisation.KINDS`.
-        n_reference: under batch normalisation, how many first rows of x the statistics are of; 0 for all.
+        blocks: the number of blocks per stage.
+        norm: kind of normalisation, one of `normalisation.KINDS`.
+        n_reference: number of first rows of x that supply the statistics of batch normalisation; 0 for all.
         activation: a key of `ACTIVATIONS`.
     """
 
@@ -50,9 +49,9 @@ class Residual(Chain):
     n_reference: int = 0
     activation: str = "relu"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.norm not in KINDS:
-            raise ValueError(f"norm is one of {', '.join(KINDS)}; got {self.norm!r}")
+            raise ValueError(f"unknown norm {self.norm!r}; choose one of {', '.join(KINDS)}")
 
     @property
     def couples_rows(self) -> bool:
@@ -63,25 +62,25 @@ class Residual(Chain):
         return MLP(channels * height * width, (), self.n_outputs, self.activation)
 
     def _blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Channels before and after each block, and its stride."""
+        """Yield (channels before, channels after, stride) of each block."""
         for number, (before, after) in enumerate(pairwise((self.widths[0], *self.widths))):
             yield before, after, 2 if number else 1
             for _ in range(self.blocks - 1):
                 yield after, after, 1
 
     def _norm(self, channels: int, activated: bool = True) -> list[Layer]:
-        """The layers of one normalisation, and of the activation if one follows."""
+        """Return the layers with weights of one normalisation and, if `activated`, of the activation after it."""
         thresholded = activated and self.norm == "filter-response"
         return [Scale(channels), *[Threshold(channels, ACTIVATIONS[self.activation])] * thresholded]
 
     def _normalised(self, step: Callable[[Tensor], Tensor], x: Tensor, activated: bool = True) -> Tensor:
-        """x normalised, scaled and perhaps activated; `step` applies those layers."""
-        normalise = {
+        """Return x normalised, scaled and, if `activated`, activated; `step` applies the layers of `_norm`."""
+        normalise: dict[str, Callable[[Tensor], Tensor]] = {
             "batch": partial(by_batch, n_reference=self.n_reference),
             "group": by_group,
             "filter-response": by_filter_response,
-        }[self.norm]
-        x = step(normalise(x))
+        }
+        x = step(normalise[self.norm](x))
         if not activated:
             return x
         return step(x) if self.norm == "filter-response" else ACTIVATIONS[self.activation](x)
@@ -89,24 +88,26 @@ class Residual(Chain):
 
 @dataclass(frozen=True)
 class ResNet(Residual):
-    """ResNet-18 by default; layers and weights are in the order of torchvision's.
+    """Residual network with post-activation (He et al. 2016a), by default ResNet-18.
+
+    Layers and weights are in the order of torchvision's.
 
     Attributes:
-        stem: "cifar", a convolution of size 3, or "imagenet", one of size 7 and stride 2, and pooling.
+        stem: "cifar" for a first convolution of size 3; "imagenet" for one of size 7 and stride 2, and max-pooling.
     """
 
     stem: str = "cifar"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.stem not in STEMS:
-            raise ValueError(f"stem is one of {', '.join(STEMS)}; got {self.stem!r}")
+            raise ValueError(f"unknown stem {self.stem!r}; choose one of {', '.join(STEMS)}")
 
     @property
     def layers(self) -> list[Layer]:
         kernel, stride, padding = (7, 2, 3) if self.stem == "imagenet" else (3, 1, 1)
         first = Conv2d(self.image[0], self.widths[0], kernel, stride, padding, bias=False)
-        layers = [first, *self._norm(self.widths[0])]
+        layers: list[Layer] = [first, *self._norm(self.widths[0])]
         for before, after, stride in self._blocks():
             layers += [Conv2d(before, after, stride=stride, bias=False), *self._norm(after)]
             layers += [Conv2d(after, after, bias=False), *self._norm(after, activated=False)]
@@ -129,11 +130,11 @@ class ResNet(Residual):
 
 @dataclass(frozen=True)
 class PreActResNet(Residual):
-    """PreAct ResNet-18 by default; `widths=(16, 32, 64), blocks=3` is PreResNet-20."""
+    """Residual network with pre-activation (He et al. 2016b), by default PreActResNet-18."""
 
     @property
     def layers(self) -> list[Layer]:
-        layers = [Conv2d(self.image[0], self.widths[0], bias=False)]
+        layers: list[Layer] = [Conv2d(self.image[0], self.widths[0], bias=False)]
         for before, after, stride in self._blocks():
             layers += [*self._norm(before), Conv2d(before, after, stride=stride, bias=False)]
             layers += [*self._norm(after), Conv2d(after, after, bias=False)]
@@ -151,32 +152,47 @@ class PreActResNet(Residual):
 
 
 def preresnet_20(image: tuple[int, int, int] = (3, 32, 32), n_outputs: int = 10, norm: str = "batch") -> PreActResNet:
-    """The pre-activation ResNet of 20 layers for small images (He et al. 2016b)."""
+    """Return the pre-activation ResNet of 20 layers for small images (He et al. 2016b)."""
     return PreActResNet(image, n_outputs, widths=(16, 32, 64), blocks=3, norm=norm)
 
 
 def projects(before: int, after: int, stride: int) -> bool:
-    """Whether a block's shortcut is a convolution."""
+    """Return whether a block's shortcut is a convolution."""
     return before != after or stride > 1
 
 
 def from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
-    """The flat weights (D,) of a `state_dict` of torchvision's ResNet; its running statistics are not used.
+    """Return the flat weights (D,) of torchvision's ResNet; its running statistics are not used.
 
     Args:
-        network: with the same stem, stages, batch normalisation and number of outputs.
-        state: of `torchvision.models.resnet18` and the like.
+        network: network with the same stem, stages, normalisation and number of outputs.
+        state: `state_dict` of `torchvision.models.resnet18` or a similar model.
 
-    Raises ValueError where a layer is missing or has another shape.
+    Returns:
+        Weights for `network`, (D,).
+
+    Raises:
+        ValueError: if a layer is missing from `state` or has another shape.
     """
     last = _torchvision_pieces(state, "fc", network.layers[-1])
     return torch.cat([body_from_torchvision(network, state), *last])
 
 
 def body_from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
-    """The same for all layers but the last, so for any number of outputs."""
+    """Return torchvision's weights of all layers but the last, for any number of outputs.
+
+    Args:
+        network: network with the same stem, stages and normalisation.
+        state: `state_dict` of `torchvision.models.resnet18` or a similar model.
+
+    Returns:
+        The first weights of `network`, (D - weights of the last layer,).
+
+    Raises:
+        ValueError: if `network` is not such a ResNet, or a layer is missing from `state` or has another shape.
+    """
     if not isinstance(network, ResNet):
-        raise ValueError(f"torchvision's weights are those of a ResNet; got {type(network).__name__}")
+        raise ValueError(f"torchvision's weights fit a ResNet only; got {type(network).__name__}")
     if network.norm == "filter-response":
         raise ValueError("torchvision's ResNets have no filter response normalisation; give the network norm='batch'")
     body = zip(_torchvision_names(network), network.layers[:-1], strict=True)
@@ -184,7 +200,7 @@ def body_from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tenso
 
 
 def _torchvision_names(network: ResNet) -> list[str]:
-    """What torchvision calls each layer but the last."""
+    """Return torchvision's names of all layers but the last."""
     names = ["conv1", "bn1"]
     for number, block in enumerate(network._blocks()):
         parts = ["conv1", "bn1", "conv2", "bn2", *["downsample.0", "downsample.1"] * projects(*block)]
@@ -194,12 +210,12 @@ def _torchvision_names(network: ResNet) -> list[str]:
 
 
 def _torchvision_pieces(state: Mapping[str, Tensor], name: str, layer: Layer) -> list[Tensor]:
-    """The flat pieces of one layer."""
+    """Return the flat pieces of one layer."""
     pieces = []
     for part, size in zip(("weight", "bias"), layer.sizes, strict=False):  # convolutions have no bias
-        found = state.get(f"{name}.{part}")
-        if found is None or found.numel() != size:
-            got = "is missing" if found is None else f"has shape {tuple(found.shape)}"
+        weight = state.get(f"{name}.{part}")
+        if weight is None or weight.numel() != size:
+            got = "is missing" if weight is None else f"has shape {tuple(weight.shape)}"
             raise ValueError(f"{name}.{part} {got}; {layer} needs {size} numbers")
-        pieces.append((found.T if isinstance(layer, Dense) and part == "weight" else found).flatten())
+        pieces.append((weight.T if isinstance(layer, Dense) and part == "weight" else weight).flatten())
     return pieces

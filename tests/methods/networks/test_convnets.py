@@ -12,7 +12,7 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("image", [(1, 8, 8), (2, 7, 5)])
-def test_a_convnet_equals_torch_nn(image):
+def test_convnet_equals_torch_nn(image):
     network = ConvNet(image, channels=(3, 4), n_outputs=2)
     weights = torch.randn(network.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     modules = []
@@ -27,23 +27,23 @@ def test_a_convnet_equals_torch_nn(image):
     torch.testing.assert_close(features(network, weights, x), reference(x.reshape(5, *image)))
 
 
-def test_the_linear_version_of_a_convnet_has_no_convolution():
+def test_linear_convnet_has_no_convolution():
     assert ConvNet((1, 8, 8)).linear().dim == 65
 
 
 def as_modules(network, pool) -> tuple[torch.nn.Sequential, list]:
-    """The same network of torch.nn, `pool` after those convolutions that say so, and its layers with weights."""
-    modules, weighty = [], []
+    """The network in torch.nn with `pool` after pooled convolutions, and its modules that have weights."""
+    modules, weighted = [], []
     for conv, pooled in network.stages:
         options = {"kernel_size": conv.kernel, "stride": conv.stride, "padding": conv.padding, "dtype": torch.float64}
-        weighty.append(torch.nn.Conv2d(conv.channels_in, conv.channels_out, **options))
-        modules += [weighty[-1], torch.nn.ReLU(), *[pool] * pooled]
+        weighted.append(torch.nn.Conv2d(conv.channels_in, conv.channels_out, **options))
+        modules += [weighted[-1], torch.nn.ReLU(), *[pool] * pooled]
     dense = network.layers[len(network.stages) :]
     modules.append(torch.nn.Flatten())
     for layer in dense:
-        weighty.append(torch.nn.Linear(layer.fan_in, layer.fan_out, dtype=torch.float64))
-        modules += [weighty[-1], torch.nn.ReLU()]
-    return torch.nn.Sequential(*modules[:-1]), weighty
+        weighted.append(torch.nn.Linear(layer.fan_in, layer.fan_out, dtype=torch.float64))
+        modules += [weighted[-1], torch.nn.ReLU()]
+    return torch.nn.Sequential(*modules[:-1]), weighted
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def as_modules(network, pool) -> tuple[torch.nn.Sequential, list]:
     ],
     ids=["LeNet-5", "LeNet of another size", "AlexNet"],
 )
-def test_equals_torch_nn(network, pool, n_weights):
+def test_lenet_and_alexnet_equal_torch_nn(network, pool, n_weights):
     reference, modules = as_modules(network, pool)
     flat = [
         one
@@ -69,6 +69,6 @@ def test_equals_torch_nn(network, pool, n_weights):
 
 
 @pytest.mark.parametrize("network", [LeNet((1, 8, 8)), AlexNet((3, 16, 16))], ids=["LeNet", "AlexNet"])
-def test_images_too_small_to_pool_are_refused(network):
-    with pytest.raises(ValueError, match="leaves nothing of images"):
+def test_too_small_images_are_refused(network):
+    with pytest.raises(ValueError, match="too small for"):
         network.layers  # noqa: B018

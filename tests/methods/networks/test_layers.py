@@ -18,7 +18,7 @@ def random_case(layer, seed: int = 0):
 
 
 @each
-def test_equals_torch_nn_with_the_weights_as_one_matrix(layer):
+def test_layer_equals_torch_nn(layer):
     matrix, x = random_case(layer)
     pieces = layer.pieces(matrix)
     assert [piece.numel() for piece in pieces] == layer.sizes
@@ -34,12 +34,12 @@ def test_equals_torch_nn_with_the_weights_as_one_matrix(layer):
 
 
 @each
-def test_a_layer_is_linear_in_its_weights(layer):
+def test_layer_is_linear_in_its_weights(layer):
     (one, x), (other, _) = random_case(layer), random_case(layer, seed=1)
     total, one, other = (layer.pieces(matrix) for matrix in (2 * one - other, one, other))
     torch.testing.assert_close(layer(total, x), 2 * layer(one, x) - layer(other, x))
 
 
-def test_the_scale_of_the_start_is_that_of_torch_nn():
+def test_initial_scale_equals_torch_nn():
     assert fan_in(Conv2d(2, 4)) == 18
     assert initial_scale(Dense(16, 2)) == 0.25

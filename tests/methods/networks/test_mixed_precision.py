@@ -1,4 +1,4 @@
-"""Mixed precision: only a network's own passes are short."""
+"""Mixed precision: only layers inside a network work in bfloat16."""
 
 import pytest
 import torch
@@ -19,19 +19,19 @@ def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def test_a_matrix_product_is_that_of_rounded_factors():
+def test_matrix_product_uses_rounded_factors():
     network, x = MLP(5, (), 3, bias=False), drawn(7, 5)
     weights = drawn(network.dim, seed=1)
     x_short, weights_short = (one.bfloat16().double() for one in (x, weights))
     exact = x_short @ weights_short.reshape(5, 3)
     found = Mixed(network, torch.bfloat16)(weights, x)
     assert found.dtype == torch.float32
-    assert (found - network(weights, x)).abs().max() > 1e-4  # it is not the long one
+    assert (found - network(weights, x)).abs().max() > 1e-4  # float32 would be closer
     torch.testing.assert_close(found.double(), exact, rtol=UNIT_ROUNDOFF, atol=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["batch", "group", "filter-response"])
-def test_layers_work_in_short_and_what_goes_in_and_out_does_not(norm):
+def test_only_inner_layers_use_low_precision(norm):
     network = ResNet((3, 8, 8), 4, widths=(4, 8), blocks=1, norm=norm)
     weights = network.initial_weights(LiveNoise(torch.Generator().manual_seed(0), torch.float32))
     mixed, x, seen = Mixed(network, torch.bfloat16), drawn(6, 192), []
@@ -47,7 +47,7 @@ def test_layers_work_in_short_and_what_goes_in_and_out_does_not(norm):
     torch.testing.assert_close(found, network(weights, x), rtol=0.1, atol=0.1)
 
 
-def test_gradients_are_long_and_close():
+def test_gradients_are_float32_and_close():
     network, x = ConvNet((1, 8, 8), (4, 4), 3), drawn(20, 64)
     weights = drawn(network.dim, seed=1) / 5
     mixed = Mixed(network, torch.bfloat16)
@@ -57,7 +57,7 @@ def test_gradients_are_long_and_close():
     assert (short - long).norm() < 0.02 * long.norm()
 
 
-def test_it_is_the_network_in_all_else():
+def test_mixed_network_keeps_all_other_attributes():
     network = MLP(5, (4,), 3)
     mixed, weights = Mixed(network, torch.bfloat16), drawn(3, network.dim)
     assert (mixed.dim, mixed.n_outputs, mixed.image) == (network.dim, 3, None)

@@ -8,7 +8,7 @@ from methods.networks.mlp import MLP
 
 
 @pytest.mark.parametrize("activation", ["relu", "softplus", "tanh"])
-def test_equals_torch_nn(activation):
+def test_mlp_equals_torch_nn(activation):
     network = MLP(3, hidden=(5, 4), n_outputs=2, activation=activation)
     weights = torch.randn(network.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     function = {"relu": torch.nn.ReLU, "softplus": torch.nn.Softplus, "tanh": torch.nn.Tanh}[activation]
@@ -26,19 +26,19 @@ def test_equals_torch_nn(activation):
     torch.testing.assert_close(network(weights, x), reference(x))
 
 
-def test_the_linear_version_has_no_hidden_layer():
+def test_linear_mlp_has_no_hidden_layer():
     assert MLP(6, hidden=(50,)).linear().dim == 7
     assert MLP(6, hidden=(), bias=False).dim == 6
 
 
-def test_the_gradient_of_a_networks_weights_is_one_flat_vector():
+def test_gradient_is_one_flat_vector():
     network = MLP(3, hidden=(5,))
     weights = network.initial_weights(NoiseGauge(torch.float64))
     x = torch.ones(2, 3, dtype=torch.float64)
     assert torch.func.grad(lambda w: network(w, x).sum())(weights).shape == (network.dim,)
 
 
-def test_initial_weights_have_the_distribution_of_torch_nn_linear():
+def test_initial_weights_follow_torch_nn_linear():
     network = MLP(100, hidden=(200,))
     gauge = NoiseGauge(torch.float64)
     network.initial_weights(gauge)

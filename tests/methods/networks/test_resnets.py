@@ -74,7 +74,7 @@ def in_eval_mode_by_statistics_of(model, x: torch.Tensor):
 
 
 @pytest.mark.parametrize(("stem", "image"), [("cifar", (3, 12, 9)), ("imagenet", (3, 40, 36))])
-def test_equals_torchvision_in_training_and_with_reference_rows_in_evaluation(torchvision, stem, image):
+def test_resnet_equals_torchvision(torchvision, stem, image):
     network, theirs = ResNet(image, 7, stem=stem), resnet_of(torchvision, stem)
     weights = from_torchvision(network, theirs.state_dict())
     images = numbers(6, *image)
@@ -85,7 +85,7 @@ def test_equals_torchvision_in_training_and_with_reference_rows_in_evaluation(to
         torch.testing.assert_close(found, in_eval_mode_by_statistics_of(theirs, images[:4])(images))
 
 
-def test_a_published_file_is_where_training_starts_and_the_last_layer_is_the_networks_own(torchvision, tmp_path):
+def test_published_weights_start_all_layers_but_last(torchvision, tmp_path):
     theirs = resnet_of(torchvision, "imagenet").float()
     torch.save(theirs.state_dict(), tmp_path / "weights.pth")
     network, one = ResNet((3, 40, 36), 1, stem="imagenet"), torch.ones(())
@@ -108,14 +108,14 @@ def test_a_published_file_is_where_training_starts_and_the_last_layer_is_the_net
         ({"norm": "filter-response"}, "have no filter response normalisation; give the network norm='batch'"),
     ],
 )
-def test_weights_of_another_network_are_refused(torchvision, change, complaint):
+def test_mismatching_torchvision_weights_are_refused(torchvision, change, complaint):
     state = resnet_of(torchvision, "imagenet").state_dict()
     with pytest.raises(ValueError, match=complaint):
         from_torchvision(replace(ResNet(n_outputs=7, stem="imagenet"), **change), state)
 
 
-def test_no_other_network_has_torchvisions_weights():
-    with pytest.raises(ValueError, match="those of a ResNet; got PreActResNet"):
+def test_torchvision_weights_need_a_resnet():
+    with pytest.raises(ValueError, match="fit a ResNet only; got PreActResNet"):
         body_from_torchvision(PreActResNet(), {})
 
 
@@ -154,7 +154,7 @@ class PreActBlock(torch.nn.Module):
 
 
 @pytest.mark.parametrize("norm", KINDS)
-def test_the_pre_activation_network_equals_torch_nn(norm):
+def test_pre_activation_resnet_equals_torch_nn(norm):
     network, module = PreActResNet(**TINY, norm=norm), ACTIVATED_NORMS[norm]
     blocks = [PreActBlock(module, *sides) for sides in [(4, 4, 1), (4, 4, 1), (4, 6, 2), (6, 6, 1)]]
     inner = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3, 1, 1, bias=False), *blocks, module(6)).double()
@@ -172,7 +172,7 @@ def test_the_pre_activation_network_equals_torch_nn(norm):
 
 @pytest.mark.parametrize("kind", [ResNet, PreActResNet])
 @pytest.mark.parametrize("norm", KINDS)
-def test_rows_are_coupled_by_batch_normalisation_alone_and_by_none_with_reference_rows(kind, norm):
+def test_only_batch_norm_couples_rows(kind, norm):
     network = kind(**TINY, norm=norm)
     weights, x = some_weights(network), numbers(7, 128)
     alone, together = network(weights, x[:4]), network(weights, x)[:4]
@@ -182,14 +182,14 @@ def test_rows_are_coupled_by_batch_normalisation_alone_and_by_none_with_referenc
 
 
 @pytest.mark.parametrize("norm", KINDS)
-def test_sampled_weights_each_have_their_own_statistics(norm):
+def test_weight_samples_have_separate_statistics(norm):
     network = PreActResNet(**TINY, norm=norm, n_reference=3)
     weights, x = torch.stack([some_weights(network), numbers(network.dim, seed=1)]), numbers(5, 128)
     together = vmap(network, (0, None))(weights, x)
     torch.testing.assert_close(together, torch.stack([network(one, x) for one in weights]))
 
 
-def test_a_threshold_follows_where_an_activation_would_and_is_as_smooth():
+def test_threshold_uses_the_networks_activation():
     network = ResNet(**TINY, norm="filter-response", activation="softplus")
     kinds = [type(layer).__name__ for layer in network.layers]
     assert kinds[:8] == ["Conv2d", "Scale", "Threshold", "Conv2d", "Scale", "Threshold", "Conv2d", "Scale"]
@@ -197,7 +197,7 @@ def test_a_threshold_follows_where_an_activation_would_and_is_as_smooth():
     assert network.layers[2].activate is torch.nn.functional.softplus
 
 
-def test_it_starts_from_the_defaults_of_torch_nn():
+def test_initial_resnet_follows_torch_nn_defaults():
     network = PreActResNet(image=(3, 8, 8), widths=(64,), blocks=1)
     gauge = NoiseGauge(torch.float64)
     network.initial_weights(gauge)
@@ -208,11 +208,11 @@ def test_it_starts_from_the_defaults_of_torch_nn():
     assert all((norm[0] == 1) & (norm[1] == 0))
 
 
-def test_a_linear_version_for_each():
+def test_linear_resnet_has_no_convolution():
     assert ResNet(**TINY).linear().dim == PreActResNet(**TINY).linear().dim == 129 * 3
 
 
 @pytest.mark.parametrize("wrong", [{"norm": "layer"}, {"stem": "stl"}])
-def test_what_there_is_not_is_refused(wrong):
-    with pytest.raises(ValueError, match=f"is one of .*; got '{next(iter(wrong.values()))}'"):
+def test_unknown_options_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong.values()))}'; choose one of"):
         ResNet(**wrong)

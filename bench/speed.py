@@ -62,7 +62,7 @@ def speed(
     if network:
         _beside_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
     else:
-        _stacked(chosen, sizes, "compiled" if compiled else "traced", device, threads, output)
+        _stacked(chosen, sizes, "compiled" if compiled else "captured", device, threads, output)
 
 
 def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) -> None:

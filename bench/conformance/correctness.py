@@ -21,7 +21,7 @@ from bench.conformance.examined import (
     require,
 )
 from bench.engine.replica import Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_training import train_stacked
 from bench.engine.timing import microseconds
 from bench.reference import conjugate
 from methods.maths.predictive import Classes, Normals
@@ -41,7 +41,7 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
     method = examined.method
     points = [point for space in (method.search_space, method.wide_space) for point in _search_points(space(task))]
     fits = [Fit(TRAIN_ROWS, point, seed) for seed, point in enumerate(points)]
-    stack = Stack(method, task, data_of(task), fits, examined.schedule(SPACE_UPDATES), stacked=method.stackable)
+    stack = train_stacked(method, task, data_of(task), fits, examined.schedule(SPACE_UPDATES), stacked=method.stackable)
     for point, predictive in zip(points, stack.predict([TEST_ROWS] * len(fits), N_SAMPLES), strict=True):
         finite = all(part.isfinite().all() for part in predictive)
         require(finite, f"not finite after {SPACE_UPDATES} updates at {point}")
@@ -105,7 +105,7 @@ def cost_is_told(examined: Examined) -> str:
     if not examined.method.stackable:
         return "not measured: a foreign library's own business"
     alone = microseconds(examined.method, 1, "eager", stacked=False)
-    stacked = microseconds(examined.method, 30, "traced")
+    stacked = microseconds(examined.method, 30, "captured")
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 

@@ -12,7 +12,8 @@ from optuna.samplers import RandomSampler
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.stacked_training import train_stacked
 from methods.base import Method
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
 from methods.maths.predictive import Predictive
@@ -58,7 +59,7 @@ class Examined:
     def tasks(self) -> list[Task]:
         return [task for task in self.candidates if not self.method.excludes(task)]
 
-    def _together(self, task: Task) -> Stack:
+    def _together(self, task: Task) -> StackedFits:
         """Three fits as the engine makes them, differing in rows, order of minibatches and noise."""
         return self.stack(task, range(len(SEEDS)))
 
@@ -67,13 +68,15 @@ class Examined:
         (found,) = self.predictives(self.stack(task, (number,), stacked=False))
         return found
 
-    def stack(self, task: Task, numbers: range | tuple[int, ...], seeds: tuple[int, ...] = SEEDS, **options) -> Stack:
+    def stack(
+        self, task: Task, numbers: range | tuple[int, ...], seeds: tuple[int, ...] = SEEDS, **options
+    ) -> StackedFits:
         """Fits in float64, whose rows and seeds follow from their numbers."""
         space = self.method.search_space(task)
         hparams = {name: middle(one) for name, one in space.items()}
         fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
         options = {"stacked": self.method.stackable, "dtype": torch.float64} | options
-        return Stack(self.method, task, data_of(task), fits, self.schedule(UPDATES), **options)
+        return train_stacked(self.method, task, data_of(task), fits, self.schedule(UPDATES), **options)
 
     def schedule(self, updates: int) -> Schedule:
         """So many updates of the method, whatever number of minibatches each takes."""
@@ -81,7 +84,7 @@ class Examined:
         return Schedule(len(TRAIN_ROWS), BATCH_SIZE, minibatches, self.method.batches_per_update, minibatches)
 
     @staticmethod
-    def predictives(stack: Stack) -> list[Predictive]:
+    def predictives(stack: StackedFits) -> list[Predictive]:
         """Each fit's predictive at the test rows."""
         return list(stack.predict([TEST_ROWS] * len(stack.fits), N_SAMPLES))
 

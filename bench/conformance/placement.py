@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
 
 from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit, Model, rows_of
+from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.replica import Data, Fit, Model, Replica, replicas_of
 from methods.base import Method
 from methods.maths.noise import Noise
 from methods.problem import Step, Task
@@ -30,29 +30,29 @@ def stray(
     Raises RuntimeError where a step mixes devices, or asks for a tensor's value.
     """
     model, fit = Model(method, task, torch.float64), Fit(np.arange(len(data.x)), hparams, 0)
-    rows = rows_of([fit], data, model.dtype, standardise_x=True, standardise_y=model.likelihood.standardises)
-    steps = _steps(model, tree_map(_first, rows), data.x.to(ELSEWHERE), data.y.to(ELSEWHERE), schedule, n_samples)
+    replicas = replicas_of([fit], data, model.dtype, standardise_x=True, standardise_y=model.likelihood.standardises)
+    steps = _steps(model, tree_map(_first, replicas), data.x.to(ELSEWHERE), data.y.to(ELSEWHERE), schedule, n_samples)
     return next((name for name, result in steps if not all(map(_is_there, tree_leaves(result)))), None)
 
 
 def _steps(
-    model: Model, row: Any, x: Tensor, y: Tensor, schedule: Schedule, n_samples: int
+    model: Model, replica: Replica, x: Tensor, y: Tensor, schedule: Schedule, n_samples: int
 ) -> Iterator[tuple[str, Any]]:
     """Every step of a fit, by name, and its result."""
     method, plan = model.method, schedule.plan
-    state = model.init(row, _noise(model))
+    state = model.init(replica, _noise(model))
     yield "init", state
     index = _empty(method.batches_per_update, schedule.minibatch, dtype=torch.int64)
     for phase in dict.fromkeys(method.phase(update, plan) for update in range(1, plan.n_updates + 1)):
         step = Step(_empty(dtype=model.dtype), phase)
-        yield "update", model.update(row, x, y, index, state, _noise(model), step)
+        yield "update", model.update(replica, x, y, index, state, _noise(model), step)
     if method.sweeps:
-        state = model.sweep(row, x, y, index[0], _empty(schedule.minibatch, dtype=model.dtype), state)
+        state = model.sweep(replica, x, y, index[0], _empty(schedule.minibatch, dtype=model.dtype), state)
         yield "sweep", state
-    posterior = model.finish(row, state)
+    posterior = model.finish(replica, state)
     yield "finish", posterior
-    yield "diagnostics", model.diagnostics(row, posterior)
-    yield "predict", model.predict(row, posterior, x, _noise(model), n_samples)
+    yield "diagnostics", model.diagnostics(replica, posterior)
+    yield "predict", model.predict(replica, posterior, x, _noise(model), n_samples)
 
 
 def _is_there(leaf: Any) -> bool:

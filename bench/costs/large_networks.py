@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.utils._pytree import tree_leaves, tree_map
 
 from bench.engine import plain_sgd
 from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit, Model, rows_of
-from bench.engine.vectorise import row_of
+from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.replica import Data, Fit, Model, replicas_of
+from bench.engine.vectorise import replica_of
 from bench.environment.memory import peak_during
 from bench.experiment.tasks import image_network
 from bench.tuning.tuner import Centred
@@ -127,13 +127,14 @@ class _Training:
 
     def __init__(self, method: Method, task: Task, data: Data):
         fit = Fit(np.arange(len(data.y)), Centred(method.image_space(task)).best().hparams, 0)
-        row = rows_of([fit], data, DTYPE, standardise_x=True, standardise_y=False, channels=IMAGE[0])
-        self._model, self._data, self._row = Model(method, task, DTYPE), data, tree_map(row_of, row)
+        replica = replicas_of([fit], data, DTYPE, standardise_x=True, standardise_y=False, channels=IMAGE[0])
+        self._model, self._data = Model(method, task, DTYPE), data
+        self._replica = tree_map(replica_of, replica)
         self._noise = LiveNoise(torch.Generator(device=data.x.device).manual_seed(0), DTYPE)
         self._index = torch.arange(len(data.y), device=data.x.device).expand(method.batches_per_update, -1)
         self._count = 0
         with torch.no_grad():
-            self.state = self._model.init(self._row, self._noise)
+            self.state = self._model.init(self._replica, self._noise)
 
     @torch.no_grad()
     def after(self, phase: Any) -> Any:
@@ -141,7 +142,7 @@ class _Training:
         self._count += 1
         step = Step(torch.tensor(float(self._count), dtype=DTYPE, device=self._data.x.device), phase)
         arguments = self._data.x, self._data.y, self._index, self.state, self._noise, step
-        return self._model.update(self._row, *arguments)
+        return self._model.update(self._replica, *arguments)
 
 
 def held(state: Any) -> tuple[int, int]:

@@ -46,7 +46,7 @@ class Clock:
         return lambda update: self.times.append(_now(self._device))
 
     def update_seconds(self, phases: Sequence[Any]) -> float:
-        """The median of those updates that are not the first of their phase, which is recorded then."""
+        """The median of those updates that are not the first of their phase, whose graph is captured then."""
         seconds = [after - before for before, after in pairwise(self.times)]
         repeated = [one for number, one in enumerate(seconds) if phases[number] in phases[:number]]
         return median(repeated or seconds)
@@ -91,9 +91,9 @@ def _of_pack(pack: Pack) -> Cost:
         predicted(stack)
         return clock.times[-1] - clock.times[-2]
 
-    pack.execution = "eager"  # nothing is recorded twice, and what an update holds is the same
+    pack.execution = "eager"  # no graph is captured twice, and what an update holds is the same
     seconds, bytes_held = peak_during(warmed, device)
-    pack.execution = "traced"
+    pack.execution = "captured"
     updates, setups, steps = UPDATES if seconds < SLOW_SECONDS else UPDATES_OF_LARGE_NETWORKS, [], []
     sizes = list(dict.fromkeys((small, large)))
     for n_fits in sizes:

@@ -1,16 +1,16 @@
-"""Records a step's tensor operations once and strips what a replay need not repeat.
+"""Captures the graph of an update's tensor operations once, and removes operations that need not be repeated.
 
-An update runs tens of thousands of times on tensors of the same shapes, so at the sizes of small stacks its cost is
-the number of operations. Recording it frees it of the transforms (`vmap`, `grad`); then operations in place, which
-torch's own derivatives use, become pure ones, and of those
+An update runs tens of thousands of times on tensors of the same shapes. In small stacks its time is the number of
+operations. The captured graph is free of the transforms `vmap` and `grad`. Operations in place, which torch's own
+derivatives use, become pure ones. Then
 
 - what follows from the fixed arguments alone (hyper-parameters, standardisation) is computed once;
-- the value of a loss that only its gradient is wanted of is never computed;
-- reshapes, expansions and casts that change nothing are dropped;
-- a batch of outer products, which is what the gradient of one example is, becomes one elementwise multiplication:
-  matrix products of inner size one cost a library call per matrix, twenty times as much on a CPU;
-- operators are called as torch's own functions, which parse their arguments faster: a tenth to a quarter of an update's
-  time (MAP and VIFA in stacks of 3 and 30, one core).
+- the value of a loss is not computed where only its gradient is used;
+- reshapes, expansions and casts that change nothing are removed;
+- a batch of outer products, as in the gradient of one example, becomes one elementwise multiplication: matrix products
+  of inner size one cost a library call per matrix, twenty times as much on a CPU;
+- operators are called as torch's own functions, which parse their arguments faster. This saves a tenth to a quarter of
+  an update's time (MAP and VIFA in stacks of 3 and 30, one core).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Interpreter, Node
-from torch.fx.experimental.proxy_tensor import make_fx
 
-aten = torch.ops.aten
+from bench.engine.private_torch import aten, draws_random_numbers, is_in_place, make_fx
+
 SHAPE_ONLY = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default}
 RESHAPES = {aten.view.default, aten._unsafe_view.default, aten.expand.default, aten._to_copy.default}
 
@@ -55,23 +55,28 @@ DIRECT = {
 }
 
 
-def record(function: Callable, arguments: Sequence[Tensor], n_fixed: int) -> GraphModule:
-    """A replay of `function` (tensors to a sequence of tensors) for arguments of the same shapes and types.
+def capture(function: Callable[..., Any], arguments: Sequence[Tensor], n_fixed: int) -> GraphModule:
+    """Return the graph of `function`, to be run on arguments of the same shapes and types.
 
-    The first `n_fixed` arguments must be the same tensors, unchanged, at every call. Raises RuntimeError where the
-    function draws random numbers, which a replay would repeat.
+    Args:
+        function: of tensors, to a sequence of tensors.
+        arguments: examples.
+        n_fixed: how many of the first arguments are the same tensors, unchanged, at every call.
+
+    Raises:
+        RuntimeError: if the function draws from torch's global generator. The graph would repeat the numbers.
     """
-    # A tensor given twice, as two parts of a state that start at the same zeros, must not become one input.
+    # A tensor given twice, such as the same zeros for two parts of a state, must not become one input.
     module = make_fx(torch.func.functionalize(function))(*(argument.view_as(argument) for argument in arguments))
-    drawn = [node for node in module.graph.nodes if _is(node, torch.Tag.nondeterministic_seeded)]
-    if drawn:
-        raise RuntimeError(f"a step draws from torch's global generator ({drawn[0].target}); draw from `noise`")
+    draws = [node.target for node in module.graph.nodes if draws_random_numbers(node.target)]
+    if draws:
+        raise RuntimeError(f"an update draws from torch's global generator ({draws[0]}); draw from `noise`")
     module.graph.eliminate_dead_code()
-    if not any(_mutates(node) for node in module.graph.nodes):
+    if not any(is_in_place(node.target) for node in module.graph.nodes):
         values = _Values(module)
         values.run(*arguments)
-        _fold(module, values.of, n_fixed)
-        _drop_idle(module, values.of)
+        _fold_constants(module, values.of, n_fixed)
+        _remove_identities(module, values.of)
         _multiply_outer_products(module, values.of)
         module.graph.eliminate_dead_code()
         for node in module.graph.nodes:
@@ -92,7 +97,7 @@ class _Values(Interpreter):
         return self.of[node]
 
 
-def _fold(module: GraphModule, values: dict[Node, Any], n_fixed: int) -> None:
+def _fold_constants(module: GraphModule, values: dict[Node, Any], n_fixed: int) -> None:
     """Replace every node that cannot change between calls by its value."""
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     fixed = set(placeholders[:n_fixed])
@@ -115,8 +120,8 @@ def _replace_by_constant(module: GraphModule, node: Node, values: dict[Node, Any
     return constant
 
 
-def _drop_idle(module: GraphModule, values: dict[Node, Any]) -> None:
-    """Take out operations whose result is their first argument."""
+def _remove_identities(module: GraphModule, values: dict[Node, Any]) -> None:
+    """Remove operations whose result is their first argument."""
     for node in module.graph.nodes:
         power_of_one = node.target is aten.pow.Tensor_Scalar and node.args[1] == 1
         if (node.target in RESHAPES or power_of_one) and isinstance(node.args[0], Node):
@@ -126,14 +131,7 @@ def _drop_idle(module: GraphModule, values: dict[Node, Any]) -> None:
 
 
 def _multiply_outer_products(module: GraphModule, values: dict[Node, Any]) -> None:
+    """Replace matrix products of inner size one by elementwise multiplications."""
     for node in module.graph.nodes:
         if node.target is aten.bmm.default and values[node.args[0]].shape[-1] == 1:
             node.target = aten.mul.Tensor
-
-
-def _is(node: Node, tag: torch.Tag) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and tag in node.target.tags
-
-
-def _mutates(node: Node) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable

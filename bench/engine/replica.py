@@ -1,4 +1,4 @@
-"""What one row of a stack is and does: one model, its own training rows, its own units. No row axis in here."""
+"""One replica: one model with its own training rows, hyper-parameters and units. No replica axis in this module."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
+from bench.engine.private_torch import tree_leaves
 from datasets import Standardisation
 from methods.base import Method
 from methods.maths.noise import Noise
@@ -21,7 +21,7 @@ from methods.problem import Batch, Problem, Step, Sweep, Task
 
 @dataclass(frozen=True)
 class Data:
-    """A data set on a device, held once and shared by all rows of a stack.
+    """A data set on a device, held once and shared by all replicas of a stack.
 
     Attributes:
         x: (N, P), features in original units, float64; of images pixels, uint8.
@@ -51,8 +51,8 @@ class Fit:
     seed: int
 
 
-class Row(NamedTuple):
-    """What tells one row of a stack from another; `rows_of` gives every tensor a leading row axis."""
+class Replica(NamedTuple):
+    """What differs between the replicas of a stack; `replicas_of` gives every tensor a leading axis of R."""
 
     n_train: Tensor  # ()
     x_mean: Tensor  # (P,), float64
@@ -62,7 +62,7 @@ class Row(NamedTuple):
     hparams: dict[str, Tensor]  # () each
 
 
-def rows_of(
+def replicas_of(
     fits: Sequence[Fit],
     data: Data,
     dtype: torch.dtype,
@@ -70,8 +70,8 @@ def rows_of(
     standardise_x: bool,
     standardise_y: bool,
     channels: int | None = None,
-) -> Row:
-    """The fits as one stacked `Row`, each standardised by the statistics of its own training rows.
+) -> Replica:
+    """The fits as one stacked `Replica`, each standardised by the statistics of its own training rows.
 
     x is standardised column by column, or with `channels` given, as images of that many channels, each as a whole.
     """
@@ -92,7 +92,7 @@ def rows_of(
     }
     scalings = [known[id(fit.rows)] for fit in fits]
     numbers = {"dtype": dtype, "device": data.x.device}
-    return Row(
+    return Replica(
         torch.tensor([len(fit.rows) for fit in fits], **numbers),
         *(torch.tensor(np.stack(column), device=data.x.device) for column in zip(*scalings, strict=True)),
         {name: torch.tensor([fit.hparams[name] for fit in fits], **numbers) for name in fits[0].hparams},
@@ -100,7 +100,7 @@ def rows_of(
 
 
 class Model:
-    """A method on a task, as functions of one row; `bench.engine.vectorise` takes them to all rows.
+    """A method on a task, as functions of one replica; `bench.engine.vectorise` takes them to all replicas.
 
     Args:
         method: whose mathematics it is.
@@ -129,39 +129,39 @@ class Model:
         model.network = replace(self.network, n_reference=n_rows)
         return model
 
-    def init(self, row: Row, noise: Noise) -> Any:
+    def init(self, replica: Replica, noise: Noise) -> Any:
         """The state before training."""
-        return self.method.init(self._problem(row), SimpleNamespace(**row.hparams), noise)
+        return self.method.init(self._problem(replica), SimpleNamespace(**replica.hparams), noise)
 
-    def update(self, row: Row, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
+    def update(self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
         """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units."""
-        batch = Batch(self._standardised(row, x[index]), self._targets(row, y[index]))
-        problem = self._problem(row)
+        batch = Batch(self._standardised(replica, x[index]), self._targets(replica, y[index]))
+        problem = self._problem(replica)
         if self._short:
             problem = replace(problem, network=Mixed(problem.network, self._short))
-        return self.method.update(problem, state, batch, SimpleNamespace(**row.hparams), noise, t)
+        return self.method.update(problem, state, batch, SimpleNamespace(**replica.hparams), noise, t)
 
-    def sweep(self, row: Row, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
+    def sweep(self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
         """The state after those of the rows `index` (M,) of x (N, P) and y (N,) that are `present` (M,)."""
-        rows = Sweep(self._standardised(row, x[index]), self._targets(row, y[index]), present)
-        return self.method.sweep(self._problem(row), state, rows, SimpleNamespace(**row.hparams))
+        rows = Sweep(self._standardised(replica, x[index]), self._targets(replica, y[index]), present)
+        return self.method.sweep(self._problem(replica), state, rows, SimpleNamespace(**replica.hparams))
 
-    def finish(self, row: Row, state: Any) -> Any:
+    def finish(self, replica: Replica, state: Any) -> Any:
         """The posterior."""
-        return self.method.finish(self._problem(row), state, SimpleNamespace(**row.hparams))
+        return self.method.finish(self._problem(replica), state, SimpleNamespace(**replica.hparams))
 
-    def moments(self, row: Row, posterior: Any) -> tuple[Tensor, Tensor] | None:
+    def moments(self, replica: Replica, posterior: Any) -> tuple[Tensor, Tensor] | None:
         """Mean and covariance of the weights, where the method knows them in closed form."""
-        return self.method.moments(self._problem(row), posterior, SimpleNamespace(**row.hparams))
+        return self.method.moments(self._problem(replica), posterior, SimpleNamespace(**replica.hparams))
 
-    def diagnostics(self, row: Row, posterior: Any) -> dict[str, Tensor]:
+    def diagnostics(self, replica: Replica, posterior: Any) -> dict[str, Tensor]:
         """What the method reports of a fit."""
-        return self.method.diagnostics(self._problem(row), posterior, SimpleNamespace(**row.hparams))
+        return self.method.diagnostics(self._problem(replica), posterior, SimpleNamespace(**replica.hparams))
 
-    def predict(self, row: Row, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+    def predict(self, replica: Replica, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         """The predictive at x (n, P) in original units. Raises TypeError where the method's is of another shape."""
-        x, hparams = self._standardised(row, x), SimpleNamespace(**row.hparams)
-        found = self.method.predict(self._problem(row), posterior, x, hparams, noise, n_samples)
+        x, hparams = self._standardised(replica, x), SimpleNamespace(**replica.hparams)
+        found = self.method.predict(self._problem(replica), posterior, x, hparams, noise, n_samples)
         if not _is_predictive(found, len(x)):
             got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(found) if isinstance(leaf, Tensor))
             raise TypeError(
@@ -171,17 +171,17 @@ class Model:
             )
         return found
 
-    def _standardised(self, row: Row, x: Tensor) -> Tensor:
+    def _standardised(self, replica: Replica, x: Tensor) -> Tensor:
         if x.dtype == torch.uint8:  # images: double precision would cost time and memory for nothing
-            return (x.to(self.dtype) - row.x_mean.to(self.dtype)) / row.x_scale.to(self.dtype)
-        return ((x - row.x_mean) / row.x_scale).to(self.dtype)
+            return (x.to(self.dtype) - replica.x_mean.to(self.dtype)) / replica.x_scale.to(self.dtype)
+        return ((x - replica.x_mean) / replica.x_scale).to(self.dtype)
 
-    def _targets(self, row: Row, y: Tensor) -> Tensor:
-        return ((y - row.y_mean) / row.y_scale).to(self.dtype)
+    def _targets(self, replica: Replica, y: Tensor) -> Tensor:
+        return ((y - replica.y_mean) / replica.y_scale).to(self.dtype)
 
-    def _problem(self, row: Row) -> Problem:
-        y_mean, y_scale = row.y_mean.to(self.dtype), row.y_scale.to(self.dtype)
-        return Problem(self.network, self.likelihood, row.n_train, y_mean, y_scale, self.start)
+    def _problem(self, replica: Replica) -> Problem:
+        y_mean, y_scale = replica.y_mean.to(self.dtype), replica.y_scale.to(self.dtype)
+        return Problem(self.network, self.likelihood, replica.n_train, y_mean, y_scale, self.start)
 
 
 def _is_predictive(found: Any, n_points: int) -> bool:

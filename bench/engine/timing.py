@@ -9,7 +9,7 @@ from optuna.samplers import RandomSampler
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Execution, Stack
+from bench.engine.stacked_training import Execution, train_stacked
 from methods.base import Method
 from methods.maths.likelihoods import Gaussian
 from methods.networks.mlp import MLP
@@ -45,6 +45,6 @@ def microseconds(method: Method, n_rows: int, execution: Execution, device: str 
             clock[update] = time.perf_counter()
 
     stacked = stacked and method.stackable
-    Stack(method, task, data, fits, schedule, execution=execution, stacked=stacked, watch=watch)
+    train_stacked(method, task, data, fits, schedule, execution=execution, stacked=stacked, on_update=watch)
     seconds = clock[len(phases)] - clock[WARM_UPDATES] - sum(clock[one + 1] - clock[one] for one in recorded)
     return seconds / ((timed - len(recorded)) * n_fits * method.members) * 1e6

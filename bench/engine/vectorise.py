@@ -1,4 +1,7 @@
-"""From the mathematics of one model to a function of R models: the same code for all at once, or for one at a time."""
+"""From a function of one model to the same function of R replicas, one after the other.
+
+`torch.func.vmap` computes all replicas at once; `one_by_one` needs no transform, and has the same interface.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,37 +9,35 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import vmap
-from torch.utils._pytree import tree_leaves, tree_map
+
+from bench.engine.private_torch import tree_leaves, tree_map
 
 
-def lockstep(function: Callable, shared: tuple[bool, ...]) -> Callable:
-    """`function` over a leading row axis of every argument that is not shared, all rows in one computation."""
-    return vmap(function, in_dims=tuple(None if one else 0 for one in shared))
+def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` over a leading axis of every argument, called for one replica after the other.
 
+    Args:
+        function: of pytrees for one replica, to a pytree.
 
-def one_by_one(function: Callable, shared: tuple[bool, ...]) -> Callable:
-    """The same by calling `function` itself on one row after the other, without any transform."""
+    Returns:
+        A function of the same pytrees with a leading axis of R replicas at every leaf, to such a pytree. Leaves of the
+        result that are not tensors become `PerReplica`.
+    """
 
-    def lifted(*arguments):
-        own = [argument for argument, one in zip(arguments, shared, strict=True) if not one]
-        n_rows = len(tree_leaves(own)[0])
-        results = [
-            function(
-                *(
-                    argument if one else tree_map(partial(row_of, number=number), argument)
-                    for argument, one in zip(arguments, shared, strict=True)
-                )
-            )
-            for number in range(n_rows)
-        ]
+    def vectorised(*arguments: Any) -> Any:
+        n_replicas = len(tree_leaves(arguments)[0])
+        results = [function(*tree_map(partial(replica_of, number=number), arguments)) for number in range(n_replicas)]
         return tree_map(_stacked, *results)
 
-    return lifted
+    return vectorised
 
 
-class PerRow:
-    """A leaf that is no tensor, as the state of a foreign library's model is, of each row."""
+class PerReplica:
+    """A leaf that is not a tensor, such as the model of another library, for each replica.
+
+    Args:
+        items: one per replica.
+    """
 
     def __init__(self, items: Sequence[Any]):
         self._items = items
@@ -45,16 +46,16 @@ class PerRow:
         return len(self._items)
 
     def __getitem__(self, which: int | slice) -> Any:
-        return PerRow(self._items[which]) if isinstance(which, slice) else self._items[which]
+        return PerReplica(self._items[which]) if isinstance(which, slice) else self._items[which]
 
 
-def row_of(leaf: Tensor | PerRow, number: int = 0) -> Any:
-    """A leaf of a stacked pytree as one row sees it."""
+def replica_of(leaf: Tensor | PerReplica, number: int = 0) -> Any:
+    """Return one replica's part of a leaf of a stacked pytree."""
     return leaf[number]
 
 
-def _stacked(*leaves: Any) -> Tensor | PerRow:
+def _stacked(*leaves: Any) -> Tensor | PerReplica:
     if not isinstance(leaves[0], Tensor):
-        return PerRow(leaves)
-    # One large network is not worth a copy of its weights per step.
+        return PerReplica(leaves)
+    # Copying the weights of one large network at every step would cost time for nothing.
     return leaves[0][None] if len(leaves) == 1 else torch.stack(leaves)

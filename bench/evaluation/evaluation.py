@@ -19,7 +19,8 @@ import datasets
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.stack import Execution, Stack
+from bench.engine.stacked_training import Execution, train_stacked
+from bench.engine.trained import TrainedFits
 from bench.experiment.jobs import End, Job
 from bench.experiment.progress import Progress, Tell
 from bench.experiment.protocol import Protocol
@@ -61,7 +62,7 @@ class Pack(ABC):
     standardise: bool = True  # whether each fit standardises its data by its own rows
     dtype: torch.dtype = torch.float32
     effort: float = 1.0  # how many times the protocol's epochs
-    execution: Execution = "traced"  # of the stacks
+    execution: Execution = "captured"  # of the stacks
 
     @cached_property
     def search(self) -> Protocol:
@@ -79,7 +80,7 @@ class Pack(ABC):
         """What has to be fitted to score a trial of cell `number`, `fits_per_trial` fits, and what to score each on."""
 
     @abstractmethod
-    def scores(self, stack: Stack, by: Sequence[Any]) -> list[float]:
+    def scores(self, stack: TrainedFits, by: Sequence[Any]) -> list[float]:
         """The score, to be minimised, of each fit of a stack on what belongs to it."""
 
     @abstractmethod
@@ -87,7 +88,7 @@ class Pack(ABC):
         """The fit of cell `number` with the chosen hyper-parameters."""
 
     @abstractmethod
-    def judge(self, stack: Stack, numbers: Sequence[int]) -> list[End]:
+    def judge(self, stack: TrainedFits, numbers: Sequence[int]) -> list[End]:
         """The ends of the cells `numbers`, whose final fits are in the stack."""
 
     def go(self) -> list[End]:
@@ -180,7 +181,7 @@ class Pack(ABC):
         of_updates = self.protocol.max_updates and self.protocol.max_updates * method.batches_per_update
         return min((limit for limit in (self.protocol.max_minibatches, of_updates) if limit), default=None)
 
-    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> Stack:
+    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> TrainedFits:
         protocol = self.protocol
         schedule = Schedule(
             largest,
@@ -189,7 +190,7 @@ class Pack(ABC):
             method.batches_per_update,
             self._limit(method),
         )
-        return Stack(
+        return train_stacked(
             method,
             self.task,
             self.data,
@@ -199,5 +200,5 @@ class Pack(ABC):
             execution=self.execution,
             dtype=self.dtype,
             stacked=method.stackable,
-            watch=self.progress.next_stack(schedule.plan.n_updates),
+            on_update=self.progress.next_stack(schedule.plan.n_updates),
         )

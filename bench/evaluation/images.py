@@ -14,7 +14,8 @@ from bench.engine.minibatches import Schedule
 from bench.engine.plain_sgd import seconds_per_minibatch
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.solo import Augment, Solo
+from bench.engine.sequential_training import Augment, train_sequentially
+from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import Pack
 from bench.experiment.jobs import End
 from bench.metrics import shifted
@@ -55,7 +56,7 @@ class ImagePack(Pack):
         seed = seed_of(self.cells[number].fit_seed, "trial", trial)
         return [(Fit(part.train, hparams, seed), part.validation)]
 
-    def scores(self, stack: Solo, by: Sequence[np.ndarray]) -> list[float]:
+    def scores(self, stack: TrainedFits, by: Sequence[np.ndarray]) -> list[float]:
         predictives = stack.predict(by, self.protocol.validation_samples)
         targets = (torch.tensor(self.dataset.y[rows], device=self.device) for rows in by)
         return [metrics.nmll(*pair) for pair in zip(predictives, targets, strict=True)]
@@ -64,7 +65,7 @@ class ImagePack(Pack):
         part = self.parts[number]
         return Fit(np.concatenate([part.train, part.validation]), hparams, self.final_seed(number))
 
-    def judge(self, stack: Solo, numbers: Sequence[int]) -> list[End]:
+    def judge(self, stack: TrainedFits, numbers: Sequence[int]) -> list[End]:
         return [self._judge(stack, number) for number in numbers]
 
     def points(self, number: int) -> int:
@@ -74,7 +75,7 @@ class ImagePack(Pack):
         severities = sum(len(one.severities) for one in shifts if one.family in FAMILIES[self.source.image[0]])
         return test * (1 + outside) + min(test, self.protocol.max_shifted) * severities
 
-    def _judge(self, stack: Solo, number: int) -> End:
+    def _judge(self, stack: TrainedFits, number: int) -> End:
         test = self.parts[number].test
         started = self.now()
         predictive = self._predictive(stack, test)
@@ -95,11 +96,11 @@ class ImagePack(Pack):
         self.found[number] |= metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables) | self._on_partner(stack)
         return End("ok", tables=tables | {"predictions": predictions_table(predictive, test, y)})
 
-    def _predictive(self, stack: Solo, rows: np.ndarray, pixels: torch.Tensor | None = None) -> Classes:
+    def _predictive(self, stack: TrainedFits, rows: np.ndarray, pixels: torch.Tensor | None = None) -> Classes:
         (found,) = stack.predict([rows], self.protocol.samples, pixels)
         return Classes(found.log_probs.cpu())
 
-    def _elsewhere(self, stack: Solo, pixels: np.ndarray) -> Classes:
+    def _elsewhere(self, stack: TrainedFits, pixels: np.ndarray) -> Classes:
         """At images (n, P) that are not the data set's."""
         return self._predictive(stack, np.arange(len(pixels)), torch.tensor(pixels, device=self.device))
 
@@ -121,7 +122,7 @@ class ImagePack(Pack):
         order = np.random.default_rng(seed_of("images", name)).permutation(len(pixels))
         return pixels[order[: self.protocol.max_test]]
 
-    def _on_partner(self, stack: Solo) -> dict[str, float]:
+    def _on_partner(self, stack: TrainedFits) -> dict[str, float]:
         """Quality on another set's images of the same classes, as many as of this one's; nothing where none is here."""
         name = datasets.partner(self.source.name)
         if name is None or not self._is_here(name):
@@ -134,7 +135,7 @@ class ImagePack(Pack):
         """Sets that are not were told of before the run began."""
         return datasets.availability(name, self.data_dir).state == "ready"
 
-    def _shifted(self, stack: Solo, rows: np.ndarray, predictive: Classes) -> pa.Table:
+    def _shifted(self, stack: TrainedFits, rows: np.ndarray, predictive: Classes) -> pa.Table:
         """Quality on test images at every severity of every shift that is made for such images."""
         images = self.dataset.x[rows].reshape(-1, *self.source.image)
 
@@ -148,7 +149,7 @@ class ImagePack(Pack):
         y = torch.tensor(self.dataset.y[rows])
         return shifted.table(Classes(predictive.log_probs[:, : len(rows)]), found(), y)
 
-    def _sgd_ratio(self, stack: Solo, fit_seconds: float) -> float:
+    def _sgd_ratio(self, stack: TrainedFits, fit_seconds: float) -> float:
         minibatches = stack.schedule.plan.n_updates * self.method.batches_per_update
         network, likelihood, short = self.task.network, self.task.likelihood, DTYPES[self.protocol.precision]
         network = Mixed(network, short) if short else network
@@ -176,13 +177,13 @@ class ImagePack(Pack):
             return None
         return lambda pixels, noise: crops_and_flips(pixels, self.source.image, noise)
 
-    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> Solo:
+    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> TrainedFits:
         protocol = self.protocol
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, method.batches_per_update, self._limit(method)
         )
         n_networks = len(fits) * method.members
-        return Solo(
+        return train_sequentially(
             method,
             self.task,
             self.data,
@@ -193,5 +194,5 @@ class ImagePack(Pack):
             annealed=protocol.schedule == "cosine",
             start=self.start,
             short=DTYPES[protocol.precision],
-            watch=self.progress.next_stack(schedule.plan.n_updates * n_networks),
+            on_update=self.progress.next_stack(schedule.plan.n_updates * n_networks),
         )

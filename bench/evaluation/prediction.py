@@ -9,7 +9,7 @@ import torch
 from bench import metrics
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.stack import Stack
+from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import Pack
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import End
@@ -38,14 +38,14 @@ class PredictionPack(Pack):
             for fold, (training, held_out) in enumerate(self._folds[number])
         ]
 
-    def scores(self, stack: Stack, by: Sequence[np.ndarray]) -> list[float]:
+    def scores(self, stack: TrainedFits, by: Sequence[np.ndarray]) -> list[float]:
         predictives = stack.predict(by, self.protocol.validation_samples)
         return [metrics.nmll(one, self.data.y[rows]) for one, rows in zip(predictives, by, strict=True)]
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
         return Fit(self.splits[number].train, hparams, self.final_seed(number))
 
-    def judge(self, stack: Stack, numbers: Sequence[int]) -> list[End]:
+    def judge(self, stack: TrainedFits, numbers: Sequence[int]) -> list[End]:
         tests = [self.splits[number].test for number in numbers]
         started = self.now()
         predictives = list(self._predictives(stack, tests))
@@ -66,7 +66,7 @@ class PredictionPack(Pack):
         self.found[number] |= metrics.evaluate(predictive, y, y_scale, ood)
         return End("ok", tables={"predictions": predictions_table(predictive, test, y, ood)})
 
-    def _predictives(self, stack: Stack, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
+    def _predictives(self, stack: TrainedFits, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
         """Each fit's predictive at its own rows, on the CPU."""
         for found in stack.predict(rows, self.protocol.samples):
             yield type(found)(*(part.cpu() for part in found))

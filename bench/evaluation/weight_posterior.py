@@ -11,7 +11,7 @@ import torch
 import datasets
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.stack import Stack
+from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import Pack
 from bench.experiment.jobs import End, Job
 from bench.experiment.progress import Tell
@@ -58,7 +58,7 @@ class WeightPack(Pack):
         seed = seed_of(self.cells[number].fit_seed, "trial", trial)
         return [(Fit(self._tuning_rows[number], {**hparams, **self._tuned_on[number].hparams}, seed), number)]
 
-    def scores(self, stack: Stack, by: Sequence[int]) -> list[float]:
+    def scores(self, stack: TrainedFits, by: Sequence[int]) -> list[float]:
         return [
             self._target("tuning", number).scaled_wasserstein(*own) if _finite(*own) else np.nan
             for own, number in zip(self._moments(stack), by, strict=True)
@@ -68,7 +68,7 @@ class WeightPack(Pack):
         fixed = self._judged[number].hparams
         return Fit(self._judged_rows[number], {**hparams, **fixed}, self.final_seed(number))
 
-    def judge(self, stack: Stack, numbers: Sequence[int]) -> list[End]:
+    def judge(self, stack: TrainedFits, numbers: Sequence[int]) -> list[End]:
         predictives = stack.predict([self._input_rows[number] for number in numbers], self.protocol.samples)
         moments = self._moments(stack)
         return [self._end(*one) for one in zip(numbers, moments, predictives, strict=True)]
@@ -121,7 +121,7 @@ class WeightPack(Pack):
         self._truth(which, number)
         return self._truths[which, number][1]
 
-    def _moments(self, stack: Stack) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _moments(self, stack: TrainedFits) -> list[tuple[np.ndarray, np.ndarray]]:
         """Mean (D,) and covariance (D, D) of each fit's weights: in closed form where the method knows it."""
         if (known := stack.moments()) is not None:
             return [(mean.cpu().numpy(), covariance.cpu().numpy()) for mean, covariance in known]

@@ -8,7 +8,8 @@ import torch
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.stacked_training import Execution, train_stacked
 from methods.base import Method
 from methods.maths.likelihoods import Gaussian
 from methods.networks.mlp import MLP
@@ -47,9 +48,9 @@ class LinearProblem(NamedTuple):
         updates: int,
         batch_size: int,
         seeds: Sequence[int] = (0,),
-        execution: str = "traced",
+        execution: Execution = "captured",
         **others: float,
-    ) -> Stack:
+    ) -> StackedFits:
         """Fits of a linear model without bias, one per seed, on the data as they are, in float64.
 
         `others` are the method's own hyper-parameters besides `lr` and the two precisions.
@@ -62,7 +63,7 @@ class LinearProblem(NamedTuple):
         fits = [Fit(np.arange(len(self.x)), hparams, seed) for seed in seeds]
         dim = self.x.shape[1]
         data = Data.of(np.concatenate([self.x, np.eye(dim)]), np.concatenate([self.y, np.zeros(dim)]))
-        return Stack(
+        return train_stacked(
             method,
             self.task,
             data,
@@ -74,7 +75,7 @@ class LinearProblem(NamedTuple):
             stacked=method.stackable,
         )
 
-    def weight_samples(self, stack: Stack, n_samples: int) -> np.ndarray:
+    def weight_samples(self, stack: StackedFits, n_samples: int) -> np.ndarray:
         """Posterior samples (B, S, D) of each fit's weights, as its predictive shows them."""
         probes = np.arange(len(self.x), len(self.x) + self.x.shape[1])
         return np.stack([one.mean.numpy() for one in stack.predict([probes] * len(stack.fits), n_samples)])

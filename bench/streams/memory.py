@@ -64,8 +64,8 @@ def in_new_process(*arguments) -> Use:
 def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
     """What the online estimator `name` takes for vectors of size `dim` with `latent` factors."""
     import torch
-    from torch.utils._pytree import tree_leaves
 
+    from bench.engine.private_torch import tree_leaves
     from bench.environment.memory import peak_mib, reset_peak
     from bench.experiment.estimators import ESTIMATORS
     from methods.maths.noise import Noise

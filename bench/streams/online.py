@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.func import vmap
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-from bench.engine.graph_capture import record
-from bench.engine.random_streams import TapeRecorder
+from bench.engine.graph_capture import capture
+from bench.engine.private_torch import tree_flatten, tree_leaves, tree_unflatten
+from bench.engine.random_streams import RandomStream
 from bench.engine.seeds import seed_of
 from bench.streams.fitting import Fitting, Gaussian
 from methods.maths.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
@@ -17,7 +17,7 @@ from methods.maths.noise import Noise
 
 
 class Online(Fitting):
-    """Fits of `algorithm`, whose update is recorded once and replayed for every vector."""
+    """Fits of `algorithm`, whose update is captured as a graph once and run for every vector."""
 
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]
 
@@ -26,9 +26,9 @@ class Online(Fitting):
         super().__init__(*arguments)
         # A batch of one takes other kernels: with a twin, a fit's bits do not tell whether it has neighbours.
         seeds = [seed_of(seed, "init") for seed in self.seeds for _ in range(2 if len(self.seeds) == 1 else 1)]
-        tapes = next(TapeRecorder(seeds, self.dim * self.n_factors, self.dtype, torch.device("cpu")))
-        init = vmap(lambda tape: self.algorithm.init(self.dim, self.n_factors, Noise(tape)))
-        leaves, self._structure = tree_flatten(init(tapes))
+        noise = next(RandomStream(seeds, self.dim * self.n_factors, self.dtype, torch.device("cpu")))
+        init = vmap(lambda numbers: self.algorithm.init(self.dim, self.n_factors, Noise(numbers)))
+        leaves, self._structure = tree_flatten(init(noise))
         self._state = [leaf.to(self.device) for leaf in leaves]
         self._count = 0
         self._steps: dict[bool, Callable] = {}
@@ -44,7 +44,7 @@ class Online(Fitting):
         for theta in rows.transpose(0, 1).contiguous():
             learn = self._count >= WARM_UP
             if learn not in self._steps:
-                self._steps[learn] = self._recorded(theta, learn)
+                self._steps[learn] = self._captured(theta, learn)
             self._state = self._steps[learn](theta, *self._state)
             self._count += 1
 
@@ -54,12 +54,12 @@ class Online(Fitting):
         rows = zip(*(part[: len(self.seeds)].cpu().double().numpy() for part in normals), strict=True)
         return [Gaussian(mean, factors.T @ factors + np.diag(variance)) for mean, factors, variance in rows]
 
-    def _recorded(self, theta: Tensor, learn: bool) -> Callable:
+    def _captured(self, theta: Tensor, learn: bool) -> Callable:
         def update(theta: Tensor, *leaves: Tensor) -> list[Tensor]:
             state = tree_unflatten(leaves, self._structure)
             return tree_leaves(vmap(lambda theta, state: state.update(theta, learn))(theta, state))
 
-        return record(update, [theta, *self._state], 0).forward
+        return capture(update, [theta, *self._state], 0).forward
 
 
 class OnlineEM(Online):

@@ -11,7 +11,8 @@ import methods
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.stack import Stack
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.stacked_training import train_stacked
 from methods.base import Method
 from methods.deep_ensemble import DeepEnsemble
 from methods.ensemble import ensemble_of
@@ -72,12 +73,12 @@ def test_it_names_itself_after_the_method():
     assert methods.describe("ensemble:map") == f"Ensemble of: {methods.describe('map')}"
 
 
-def stack_of(method: Method, seed: int) -> Stack:
+def stack_of(method: Method, seed: int) -> StackedFits:
     generator = np.random.default_rng(0)
     x = generator.standard_normal((20, 3))
     hparams = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
     fits = [Fit(np.arange(15), hparams, seed)]
-    return Stack(method, TASK, Data.of(x, x.sum(1)), fits, Schedule(15, 5, 4, 1))
+    return train_stacked(method, TASK, Data.of(x, x.sum(1)), fits, Schedule(15, 5, 4, 1))
 
 
 def test_an_ensemble_of_map_is_the_deep_ensemble():

@@ -7,7 +7,8 @@ import torch
 import methods
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.stacked_training import train_stacked
 from methods.maths.likelihoods import Categorical
 from methods.networks.resnets import PreActResNet
 from methods.problem import Task
@@ -21,7 +22,7 @@ def task_with(norm: str) -> Task:
     return Task("tiny", Categorical(N_CLASSES), network)
 
 
-def fitted(name: str, task: Task) -> tuple[Stack, np.ndarray]:
+def fitted(name: str, task: Task) -> tuple[StackedFits, np.ndarray]:
     """After two updates, and the rows left to predict."""
     method, generator = methods.get(name).suited_to(task), np.random.default_rng(0)
     data = Data.of(generator.standard_normal((N_ROWS + 5, 64)), np.arange(N_ROWS + 5) % N_CLASSES)
@@ -31,7 +32,7 @@ def fitted(name: str, task: Task) -> tuple[Stack, np.ndarray]:
     }
     schedule = Schedule(N_ROWS, 4, 9, method.batches_per_update, 2 * method.batches_per_update)
     fits = [Fit(np.arange(N_ROWS), hparams, seed=0)]
-    stack = Stack(method, task, data, fits, schedule, stacked=False)
+    stack = train_stacked(method, task, data, fits, schedule, stacked=False)
     return stack, np.arange(N_ROWS, N_ROWS + 5)
 
 

@@ -10,7 +10,7 @@ from torch.func import jacrev
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_training import train_stacked
 from bench.reference.conjugate import correlated
 from methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
@@ -204,9 +204,9 @@ def test_rows_of_a_stack_of_unequal_folds_count_their_own_rows_only(method):
     fits = [Fit(np.arange(20), hparams, 1), Fit(np.arange(5, 30), hparams, 2)]
     task = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, (4,)))
     schedule = Schedule(20, 5, 40, 1, 40)
-    together = Stack(method, task, data, fits, schedule, dtype=torch.float64)
+    together = train_stacked(method, task, data, fits, schedule, dtype=torch.float64)
     for number, fit in enumerate(fits):
-        alone = Stack(method, task, data, [fit], schedule, dtype=torch.float64, stacked=False)
+        alone = train_stacked(method, task, data, [fit], schedule, dtype=torch.float64, stacked=False)
         torch.testing.assert_close(together.posterior.root[number], alone.posterior.root[0])
 
 

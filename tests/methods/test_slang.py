@@ -8,7 +8,7 @@ import torch
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_training import train_stacked
 from bench.reference.conjugate import orthogonal
 from methods.maths.gaussian import LowRankPrecision
 from methods.maths.likelihoods import Categorical, Gaussian
@@ -210,9 +210,9 @@ def test_a_convolutional_network_is_trained_in_a_stack_as_alone():
     fits = [Fit(np.arange(3, 12), hparams, 1), Fit(np.arange(9), hparams, 2)]
     task = Task("tiny", Categorical(3), ConvNet((1, 4, 4), (2, 3), n_outputs=3))
     schedule = Schedule(9, 4, 3, 1, 3)
-    together = Stack(SLANG(), task, data, fits, schedule, dtype=torch.float64)
+    together = train_stacked(SLANG(), task, data, fits, schedule, dtype=torch.float64)
     for number, fit in enumerate(fits):
-        alone = Stack(SLANG(), task, data, [fit], schedule, dtype=torch.float64, stacked=False)
+        alone = train_stacked(SLANG(), task, data, [fit], schedule, dtype=torch.float64, stacked=False)
         for ours, its in zip(together.posterior, alone.posterior, strict=True):
             torch.testing.assert_close(ours[number], its[0])
 

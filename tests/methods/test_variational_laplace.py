@@ -9,8 +9,8 @@ import torch
 from sklearn.linear_model import Ridge
 from torch.distributions import Normal, kl_divergence
 from torch.func import jacrev, vmap
-from torch.utils._pytree import tree_map
 
+from bench.engine.private_torch import tree_map
 from bench.reference.conjugate import correlated
 from methods.base import Plan
 from methods.maths.likelihoods import Categorical, Gaussian

@@ -5,7 +5,7 @@ import torch
 from torch.func import grad, vmap
 from torch.fx import GraphModule
 
-from bench.engine.graph_capture import record
+from bench.engine.graph_capture import capture
 
 aten = torch.ops.aten
 ROWS, INPUTS, BATCH = 3, 4, 5
@@ -50,16 +50,16 @@ def arguments(seed: int) -> list[torch.Tensor]:
 
 def test_a_replay_gives_the_functions_numbers_on_arguments_it_never_saw():
     fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
-    step = record(descend, [*fixed, *arguments(100)], n_fixed=2)
+    step = capture(descend, [*fixed, *arguments(100)], n_fixed=2)
     for seed in (100, 200, 300, 400):
-        (replayed,) = step(*fixed, *arguments(seed))
-        torch.testing.assert_close(replayed, by_hand(*fixed, *arguments(seed)), rtol=1e-12, atol=1e-12)
+        (captured,) = step(*fixed, *arguments(seed))
+        torch.testing.assert_close(captured, by_hand(*fixed, *arguments(seed)), rtol=1e-12, atol=1e-12)
 
 
 def test_many_replays_in_a_row_are_many_steps_of_the_function():
     fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
     weights, x, y = arguments(100)
-    step, expected = record(descend, [*fixed, weights, x, y], n_fixed=2), weights
+    step, expected = capture(descend, [*fixed, weights, x, y], n_fixed=2), weights
     for _ in range(50):
         (weights,) = step(*fixed, weights, x, y)
         expected = by_hand(*fixed, expected, x, y)
@@ -71,18 +71,18 @@ def test_what_follows_from_fixed_arguments_alone_is_computed_once():
         return [fixed.exp().cumsum(0).sqrt() * x]
 
     fixed, x = numbers(3), numbers(3, seed=1)
-    module = record(function, [fixed, x], n_fixed=1)
+    module = capture(function, [fixed, x], n_fixed=1)
     assert operations(module) == [torch.mul]
     changed = numbers(3, seed=2)
     torch.testing.assert_close(module(fixed, changed)[0], fixed.exp().cumsum(0).sqrt() * changed)
 
 
 def test_outer_products_become_a_multiplication():
-    module = record(lambda a, b: [a @ b], [numbers(7, 3, 1), numbers(7, 1, 4)], n_fixed=0)
+    module = capture(lambda a, b: [a @ b], [numbers(7, 3, 1), numbers(7, 1, 4)], n_fixed=0)
     assert operations(module) == [torch.mul]
     a, b = numbers(7, 3, 1, seed=1), numbers(7, 1, 4, seed=2)
     assert torch.equal(module(a, b)[0], a @ b)
-    product = record(lambda a, b: [a @ b], [numbers(7, 3, 2), numbers(7, 2, 4)], n_fixed=0)
+    product = capture(lambda a, b: [a @ b], [numbers(7, 3, 2), numbers(7, 2, 4)], n_fixed=0)
     assert operations(product) == [torch.bmm]
 
 
@@ -91,21 +91,21 @@ def test_nothing_is_taken_for_fixed_that_is_not():
         return [first.exp() * x, second.exp() * x, second.log1p() + 1]
 
     first, second, x = numbers(3), numbers(3, seed=1).abs(), numbers(3, seed=2)
-    module = record(function, [first, second, x], n_fixed=1)
+    module = capture(function, [first, second, x], n_fixed=1)
     changed = numbers(3, seed=3).abs()
-    for replayed, expected in zip(module(first, changed, x), function(first, changed, x), strict=True):
-        torch.testing.assert_close(replayed, expected)
+    for captured, expected in zip(module(first, changed, x), function(first, changed, x), strict=True):
+        torch.testing.assert_close(captured, expected)
 
 
 def test_an_output_that_is_fixed_is_given_back():
-    module = record(lambda fixed, x: [fixed + 1, x * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
+    module = capture(lambda fixed, x: [fixed + 1, x * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
     first, second = module(torch.ones(2), torch.full((2,), 5.0))
     assert first.tolist() == [2, 2]
     assert second.tolist() == [10, 10]
 
 
 def test_an_output_may_be_an_argument_itself():
-    module = record(lambda x: [x, x.view(x.shape)], [numbers(3)], n_fixed=0)
+    module = capture(lambda x: [x, x.view(x.shape)], [numbers(3)], n_fixed=0)
     changed = numbers(3, seed=1)
     assert all(torch.equal(output, changed) for output in module(changed))
 
@@ -115,13 +115,13 @@ def test_a_loss_whose_value_nobody_wants_is_not_computed():
         return [grad(lambda weights: (weights * x).square().sum().log())(weights)]
 
     weights, x = numbers(4), numbers(4, seed=1)
-    module = record(function, [weights, x], n_fixed=0)
+    module = capture(function, [weights, x], n_fixed=0)
     assert torch.log not in operations(module)
     torch.testing.assert_close(module(weights, x)[0], 2 * weights * x**2 / (weights * x).square().sum())
 
 
 def test_a_value_that_is_wanted_stays():
-    module = record(lambda x: [x.square().sum().log(), 2 * x], [numbers(3)], n_fixed=0)
+    module = capture(lambda x: [x.square().sum().log(), 2 * x], [numbers(3)], n_fixed=0)
     assert torch.log in operations(module)
 
 
@@ -129,7 +129,7 @@ def test_operations_that_change_nothing_are_dropped():
     def function(x):
         return [(x.view(2, 3).expand(2, 3).to(torch.float64) ** 1).sin()]
 
-    assert operations(record(function, [numbers(2, 3)], n_fixed=0)) == [aten.sin.default]
+    assert operations(capture(function, [numbers(2, 3)], n_fixed=0)) == [aten.sin.default]
 
 
 def test_reshapes_and_casts_that_change_something_stay():
@@ -137,13 +137,13 @@ def test_reshapes_and_casts_that_change_something_stay():
         return [x.view(6).expand(4, 6).to(torch.float32) ** 2]
 
     x, changed = numbers(2, 3), numbers(2, 3, seed=1)
-    (replayed,) = record(function, [x], n_fixed=0)(changed)
-    assert replayed.dtype == torch.float32
-    assert torch.equal(replayed, (changed.reshape(6).expand(4, 6)).float() ** 2)
+    (captured,) = capture(function, [x], n_fixed=0)(changed)
+    assert captured.dtype == torch.float32
+    assert torch.equal(captured, (changed.reshape(6).expand(4, 6)).float() ** 2)
 
 
 def test_zeros_and_ones_like_an_argument_are_constants():
-    module = record(lambda x: [torch.zeros_like(x) + torch.ones_like(x) + x], [numbers(3)], n_fixed=0)
+    module = capture(lambda x: [torch.zeros_like(x) + torch.ones_like(x) + x], [numbers(3)], n_fixed=0)
     assert operations(module) == [torch.add]
     assert torch.equal(module(torch.tensor([1.0, 2, 3]))[0], torch.tensor([2.0, 3, 4]))
 
@@ -156,7 +156,7 @@ def test_a_function_that_writes_in_place_replays_correctly():
         return [moved]
 
     fixed = torch.tensor([1.0, 10, 100])
-    module = record(function, [fixed, torch.ones(3)], n_fixed=1)
+    module = capture(function, [fixed, torch.ones(3)], n_fixed=1)
     for x in (torch.tensor([5.0, 6, 7]), torch.tensor([8.0, 9, 10])):
         assert torch.equal(module(fixed, x)[0], torch.stack([fixed[0] * 2, x[1] + 20, x[2] + 200]))
 
@@ -168,7 +168,7 @@ def test_what_is_written_to_in_place_starts_anew_at_every_replay():
         return [fixed.exp().add_(x)]
 
     fixed = numbers(3)
-    module = record(function, [fixed, torch.ones(3)], n_fixed=1)
+    module = capture(function, [fixed, torch.ones(3)], n_fixed=1)
     for x in (numbers(3, seed=1), numbers(3, seed=2)):
         torch.testing.assert_close(module(fixed, x)[0], fixed.exp() + x)
 
@@ -178,13 +178,13 @@ def test_what_is_done_in_place_is_simplified_too():
         return [x * fixed.exp().add_(1).log_()]
 
     fixed = numbers(3)
-    module = record(function, [fixed, numbers(3, seed=1)], n_fixed=1)
+    module = capture(function, [fixed, numbers(3, seed=1)], n_fixed=1)
     assert operations(module) == [torch.mul]
     torch.testing.assert_close(module(fixed, torch.ones(3))[0], (fixed.exp() + 1).log())
 
 
 def test_an_argument_that_the_function_writes_to_is_written_to_at_every_replay():
-    module = record(lambda fixed, x: [x.add_(fixed) * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
+    module = capture(lambda fixed, x: [x.add_(fixed) * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
     x = torch.tensor([5.0, 6.0])
     assert module(torch.ones(2), x)[0].tolist() == [12, 14]
     assert module(torch.ones(2), x)[0].tolist() == [14, 16]
@@ -193,24 +193,24 @@ def test_an_argument_that_the_function_writes_to_is_written_to_at_every_replay()
 def test_recording_and_replaying_leave_the_arguments_alone():
     fixed, x = numbers(3), numbers(3, seed=1)
     before = fixed.clone(), x.clone()
-    record(lambda fixed, x: [fixed.exp() * x], [fixed, x], n_fixed=1)(fixed, x)
+    capture(lambda fixed, x: [fixed.exp() * x], [fixed, x], n_fixed=1)(fixed, x)
     assert torch.equal(fixed, before[0])
     assert torch.equal(x, before[1])
 
 
 def test_a_step_that_draws_random_numbers_is_refused():
     with pytest.raises(RuntimeError, match="draws from torch's global generator"):
-        record(lambda x: [x + torch.randn(3)], [torch.zeros(3)], 0)
+        capture(lambda x: [x + torch.randn(3)], [torch.zeros(3)], 0)
 
 
 def test_a_power_that_changes_the_type_stays():
-    (found,) = record(lambda x: [x**1.0], [torch.arange(3)], 0)(torch.arange(3))
+    (found,) = capture(lambda x: [x**1.0], [torch.arange(3)], 0)(torch.arange(3))
     assert found.dtype == torch.float32
 
 
 def test_inputs_that_were_one_tensor_when_recorded_stay_apart():
     zeros = torch.zeros(3)
-    replay = record(lambda factor, a, b: [a + factor, b * factor], [torch.tensor(2.0), zeros, zeros], 1)
+    replay = capture(lambda factor, a, b: [a + factor, b * factor], [torch.tensor(2.0), zeros, zeros], 1)
     first, second = replay(torch.tensor(2.0), torch.ones(3), torch.full((3,), 5.0))
     assert first.tolist() == [3.0] * 3
     assert second.tolist() == [10.0] * 3

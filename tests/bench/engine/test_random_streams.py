@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from bench.engine.random_streams import BLOCK_NUMBERS, TapeRecorder
+from bench.engine.random_streams import BLOCK_NUMBERS, RandomStream
 
 CPU = torch.device("cpu")
 LENGTHS = [1, 3, 100, BLOCK_NUMBERS // 3, BLOCK_NUMBERS + 1]  # blocks of 16 steps, of 3 steps and of one
@@ -13,8 +13,8 @@ LENGTHS = [1, 3, 100, BLOCK_NUMBERS // 3, BLOCK_NUMBERS + 1]  # blocks of 16 ste
 
 def record(seeds: list[int], length: int, steps: int, dtype=torch.float32) -> torch.Tensor:
     """(steps, R, T)."""
-    tapes = TapeRecorder(seeds, length, dtype, CPU)
-    return torch.stack([next(tapes).clone() for _ in range(steps)])
+    stream = RandomStream(seeds, length, dtype, CPU)
+    return torch.stack([next(stream).clone() for _ in range(steps)])
 
 
 @pytest.mark.parametrize("length", LENGTHS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import datasets
-from bench.engine.solo import Solo
+from bench.evaluation import images
 from bench.evaluation.images import ImagePack
 from bench.execution.run import Outcome, run
 from bench.experiment.cells import Cell
@@ -108,13 +108,13 @@ def test_without_tuning_the_middle_of_each_range_is_taken_and_nothing_is_scored(
 
 
 def test_trials_see_training_images_alone_and_the_final_fit_the_validation_images_too(tmp_path, known, monkeypatch):
-    seen, init = [], Solo.__init__
+    seen, train = [], images.train_sequentially
 
-    def spy(solo, method, task, data, fits, *arguments, **options):
+    def spy(method, task, data, fits, *arguments, **options):
         seen.extend(sorted(fit.rows) for fit in fits)
-        init(solo, method, task, data, fits, *arguments, **options)
+        return train(method, task, data, fits, *arguments, **options)
 
-    monkeypatch.setattr(Solo, "__init__", spy)
+    monkeypatch.setattr(images, "train_sequentially", spy)
     outcomes(tmp_path, "map", (0, 1))
     assert seen == [list(range(30))] * 2 + [list(range(10, 40))] * 2 + [list(range(40))] * 2
 

@@ -58,7 +58,7 @@ def test_a_point_estimate_is_told_as_one(tmp_path):
 
 def test_moments_in_closed_form_agree_with_those_of_samples(tmp_path, monkeypatch):
     (known,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
-    monkeypatch.setattr("bench.engine.stack.Stack.moments", lambda stack: None)
+    monkeypatch.setattr("bench.engine.stacked_fits.StackedFits.moments", lambda stack: None)
     (tmp_path / "synthetic-linear-2d-mfvi-0.jsonl").unlink()
     (sampled,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     spread = 3 * np.sqrt(2 / weight_posterior.SAMPLES)

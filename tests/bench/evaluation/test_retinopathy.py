@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 import datasets
-from bench.engine.solo import Solo
+from bench.engine.sequential_fits import SequentialFits
 from bench.evaluation import images
 from bench.execution.run import Outcome, run
 from bench.experiment.cells import Cell
@@ -93,16 +93,15 @@ def outcome(folder: Path, method: str, protocol: Protocol = TINY, tell: Tell = l
 
 
 @pytest.fixture
-def stacks(monkeypatch) -> list[Solo]:
+def stacks(monkeypatch) -> list[SequentialFits]:
     """Every stack that is trained, in order."""
-    made = []
+    made, train = [], images.train_sequentially
 
-    class Kept(Solo):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            made.append(self)
+    def kept(*arguments, **options):
+        made.append(train(*arguments, **options))
+        return made[-1]
 
-    monkeypatch.setattr(images, "Solo", Kept)
+    monkeypatch.setattr(images, "train_sequentially", kept)
     return made
 
 
@@ -179,7 +178,7 @@ def test_the_paper_preset_is_the_papers():
 
 
 def test_a_tenth_as_many_large_images_go_through_the_network_together(folder, stacks, monkeypatch):
-    monkeypatch.setattr("bench.engine.solo.POINTS_AT_ONCE", 20)
+    monkeypatch.setattr("bench.engine.series.POINTS_AT_ONCE", 20)
     seen = []
     call = ResNet.__call__
 

@@ -18,7 +18,7 @@ from bench import metrics
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.stack import Stack
+from bench.engine.stacked_training import train_stacked
 from bench.execution.run import Outcome, run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
@@ -135,7 +135,7 @@ def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
     dataset = datasets.load("diabetes")
     train, test = dataset.splits[0].train, dataset.splits[0].test
     fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cells[0].fit_seed, "final"))
-    stack = Stack(
+    stack = train_stacked(
         methods.get("mfvi"),
         task_of("uci", "diabetes"),
         Data.of(dataset.x, dataset.y),
@@ -183,12 +183,11 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
 def test_tuning_trains_the_rehearsal_and_the_final_fit_the_method_itself(job, monkeypatch):
     trained = []
 
-    class Watched(Stack):
-        def __init__(self, method, *arguments, **others):
-            trained.append(method.name)
-            super().__init__(method, *arguments, **others)
+    def watched(method, *arguments, **others):
+        trained.append(method.name)
+        return train_stacked(method, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.Stack", Watched)
+    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
     monkeypatch.setattr("methods.mfvi.MeanFieldVI.rehearsal", lambda method: methods.get("map"))
     assert outcome_of(job("mfvi")).row["status"] == "ok"
     assert trained == ["map", "mfvi"]
@@ -339,11 +338,10 @@ def test_a_classification_cell_with_ood_rows_is_complete(job):
 def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, monkeypatch, limits, updates):
     seen = []
 
-    class Watched(Stack):
-        def __init__(self, method, task, data, fits, schedule, **others):
-            seen.append(schedule.plan.n_updates)
-            super().__init__(method, task, data, fits, schedule, **others)
+    def watched(method, task, data, fits, schedule, **others):
+        seen.append(schedule.plan.n_updates)
+        return train_stacked(method, task, data, fits, schedule, **others)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.Stack", Watched)
+    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
     assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
     assert seen == [updates, updates]

@@ -10,7 +10,7 @@ import torch
 from sklearn.decomposition import FactorAnalysis
 
 import datasets
-from bench.engine.random_streams import TapeRecorder
+from bench.engine.random_streams import RandomStream
 from bench.engine.seeds import seed_of
 from bench.experiment.estimators import ESTIMATORS, excludes, names
 from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_of
@@ -107,7 +107,7 @@ def test_rows_of_a_covariance_have_it_and_mean_zero():
 def test_online_fits_equal_the_algorithm_run_alone_vector_by_vector(cls):
     stream = vectors()
     for estimate, own, seed in zip(fitted(cls, stream).estimates(), stream, SEEDS, strict=True):
-        (tape,) = next(TapeRecorder([seed_of(seed, "init")], D * K, torch.float64, torch.device("cpu")))
+        (tape,) = next(RandomStream([seed_of(seed, "init")], D * K, torch.float64, torch.device("cpu")))
         state = cls.algorithm.init(D, K, Noise(tape))
         for number, theta in enumerate(own):
             state = state.update(theta, learn=number >= WARM_UP)

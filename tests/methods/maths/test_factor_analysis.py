@@ -8,8 +8,8 @@ import torch
 from sklearn.decomposition import FactorAnalysis
 from torch.distributions import MultivariateNormal
 from torch.func import grad
-from torch.utils._pytree import tree_leaves
 
+from bench.engine.private_torch import tree_leaves
 from bench.reference.distances import relative_distance
 from methods.maths.factor_analysis import (
     GRADIENT_LR,

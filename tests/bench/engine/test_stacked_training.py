@@ -9,7 +9,8 @@ from optuna.samplers import RandomSampler
 import methods
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import Stack
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.stacked_training import train_stacked
 from methods.base import Method
 from methods.map import MAP
 from methods.maths.likelihoods import Gaussian
@@ -37,13 +38,13 @@ def fits(method: Method | None = None) -> list[Fit]:
     return [Fit(own, study.ask(space).params, number) for number, own in enumerate(rows)]
 
 
-def train(data: Data, which: list[Fit], method: Method, updates: int = 40, **options) -> Stack:
+def train(data: Data, which: list[Fit], method: Method, updates: int = 40, **options) -> StackedFits:
     minibatches = updates * method.batches_per_update
     schedule = Schedule(40, 7, minibatches, method.batches_per_update, minibatches)
-    return Stack(method, TASK, data, which, schedule, **{"dtype": torch.float64} | options)
+    return train_stacked(method, TASK, data, which, schedule, **{"dtype": torch.float64} | options)
 
 
-def predictives(stack: Stack) -> list[torch.Tensor]:
+def predictives(stack: StackedFits) -> list[torch.Tensor]:
     return [one.mean for one in stack.predict([TEST] * len(stack.fits), 6)]
 
 
@@ -69,7 +70,7 @@ def test_order_and_company_do_not_matter(data, name):
 def test_recorded_and_eager_steps_agree(data, name):
     method = methods.get(name)
     recorded, eager = (
-        predictives(train(data, fits(method), method, execution=execution)) for execution in ("traced", "eager")
+        predictives(train(data, fits(method), method, execution=execution)) for execution in ("captured", "eager")
     )
     for ours, theirs in zip(recorded, eager, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
@@ -157,7 +158,7 @@ class KeepsItsNoise(Method):
         return new if t.phase == "first" else state
 
 
-@pytest.mark.parametrize("execution", ["traced", "eager"])
+@pytest.mark.parametrize("execution", ["captured", "eager"])
 def test_noise_that_a_state_keeps_is_not_overwritten(data, execution):
     short, long = (
         train(data, fits(), KeepsItsNoise(), updates=updates, execution=execution).posterior for updates in (1, 50)
@@ -196,7 +197,7 @@ def test_a_foreign_library_runs_one_by_one_behind_the_same_contract(data, foreig
 def test_predictions_do_not_depend_on_how_points_are_cut(data, monkeypatch):
     stack = train(data, fits(), methods.get("vifa"))
     whole = predictives(stack)
-    monkeypatch.setattr("bench.engine.stack.PREDICTIVE_NUMBERS", 12)
+    monkeypatch.setattr("bench.engine.stacked_fits.PREDICTIVE_NUMBERS", 12)
     for ours, theirs in zip(predictives(stack), whole, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-9)
 

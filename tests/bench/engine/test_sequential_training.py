@@ -9,14 +9,14 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 import methods
-from bench.engine import solo
+from bench.engine import series
 from bench.engine.minibatches import RowStream, Schedule
+from bench.engine.private_torch import tree_leaves
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
-from bench.engine.solo import Solo
+from bench.engine.sequential_training import train_sequentially
 from datasets import Standardisation
 from methods.base import Method, Paper
 from methods.map import MAP
@@ -44,7 +44,7 @@ def train(data: Data, method: Method, task: Task = TASK, fits: list[Fit] | None 
     minibatches = updates * method.batches_per_update
     schedule = Schedule(25, 6, minibatches, method.batches_per_update, minibatches)
     fits = fits or [Fit(np.arange(25), HPARAMS, 7)]
-    return Solo(method, task, data, fits, schedule, channels=2, **options)
+    return train_sequentially(method, task, data, fits, schedule, channels=2, **options)
 
 
 class Seen(NamedTuple):
@@ -81,7 +81,7 @@ class Spy(Method):
 
 
 def test_a_method_is_given_standardised_images_in_the_order_of_the_fits_seed(data, monkeypatch):
-    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 10)
+    monkeypatch.setattr(series, "POINTS_AT_ONCE", 10)
     rows = np.arange(3, 28)
     (seen,) = train(data, Spy(), fits=[Fit(rows, HPARAMS, 7)]).posteriors
     dealt = RowStream(rows, seed_of(7, 0, "rows")).take(5 * 2 * 6)
@@ -117,7 +117,7 @@ def test_all_points_see_the_same_samples_however_they_are_cut(data, monkeypatch,
     hparams = HPARAMS | {"dropout_rate": 0.3, "penalty_weight": 0.1}
     trained = train(data, method, fits=[Fit(np.arange(25), hparams, 7)], updates=6)
     (whole,) = trained.predict([TEST], 6)
-    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 5)
+    monkeypatch.setattr(series, "POINTS_AT_ONCE", 5)
     (cut,) = trained.predict([TEST], 6)
     torch.testing.assert_close(whole.log_probs, cut.log_probs)
     n_samples = {"map": 1, "deep-ensemble": 5, "swag": 6}.get(name, 6)
@@ -141,7 +141,7 @@ def test_batch_normalisation_takes_training_images_to_predict_and_nothing_else(d
 
 
 def test_a_sweep_looks_at_each_training_image_once_under_the_statistics_of_prediction(data, monkeypatch):
-    monkeypatch.setattr(solo, "POINTS_AT_ONCE", 10)
+    monkeypatch.setattr(series, "POINTS_AT_ONCE", 10)
     task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
     seen = []
 
@@ -174,7 +174,7 @@ def test_fits_are_their_own(data):
 def test_logistic_regression_ends_where_scikit_learns_does(data):
     fit = Fit(np.arange(25), {"lr": 0.05, "prior_precision": 2.0}, 0)
     schedule = Schedule(25, 25, 600, 1)
-    trained = Solo(MAP(), LINEAR, data, [fit], schedule, channels=2, annealed=True, dtype=torch.float64)
+    trained = train_sequentially(MAP(), LINEAR, data, [fit], schedule, channels=2, annealed=True, dtype=torch.float64)
     mean, scale = Standardisation.of_channels(data.x.numpy(), fit.rows, 2)
     x = (data.x.numpy() - mean) / scale
     # scikit-learn does not penalise biases, so they are the weights of one more input.
@@ -200,5 +200,5 @@ def test_short_passes_change_the_last_digits_and_leave_the_state_long(data, name
 
 def test_every_update_of_every_fit_is_watched(data):
     told = []
-    train(data, MAP(), fits=[Fit(np.arange(25), HPARAMS, seed) for seed in (0, 1)], updates=3, watch=told.append)
+    train(data, MAP(), fits=[Fit(np.arange(25), HPARAMS, seed) for seed in (0, 1)], updates=3, on_update=told.append)
     assert told == [1, 2, 3, 4, 5, 6]

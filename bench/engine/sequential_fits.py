@@ -1,0 +1,100 @@
+"""Trained fits of a series: their predictions and diagnostics, one network at a time."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.engine.minibatches import Schedule
+from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.replica import Fit
+from bench.engine.series import Series
+from methods.base import Method
+from methods.maths.predictive import Predictive
+
+
+@dataclass(frozen=True)
+class SequentialFits:
+    """Fits that were trained one network after the other; see `bench.engine.trained.TrainedFits`.
+
+    Attributes:
+        schedule: how long each fit was trained.
+        series: the fits.
+        posteriors: what `Method.finish` returned, for each of `series.members`.
+    """
+
+    schedule: Schedule
+    series: Series
+    posteriors: tuple[Any, ...]
+
+    @property
+    def method(self) -> Method:
+        return self.series.model.method
+
+    @property
+    def fits(self) -> Sequence[Fit]:
+        return self.series.fits
+
+    @property
+    def n_parameters(self) -> int:
+        leaves = [leaf for posterior in self.posteriors for leaf in tree_leaves(posterior)]
+        return sum(leaf.numel() for leaf in leaves) // len(self.fits)
+
+    @property
+    def n_weights(self) -> int:
+        return self.series.model.network.dim
+
+    @torch.no_grad()
+    def predict(self, rows: Sequence[np.ndarray], n_samples: int, x: Tensor | None = None) -> Iterator[Predictive]:
+        inputs = self.series.data.x if x is None else x
+        members = self.method.members
+        per_member = math.ceil(n_samples / members)
+        for fit, fit_rows in enumerate(rows):
+            index = torch.tensor(fit_rows, device=inputs.device)
+            networks = range(fit * members, (fit + 1) * members)
+            yield _joined([self._predict(network, inputs, index, per_member) for network in networks], dim=0)
+
+    def moments(self) -> None:
+        """Return None: a covariance (D, D) of a large network fits no memory."""
+        return
+
+    @torch.no_grad()
+    def diagnostics(self) -> list[dict[str, float]]:
+        reported: list[list[dict[str, Tensor]]] = [[] for _ in self.fits]
+        for (number, _), posterior in zip(self.series.members, self.posteriors, strict=True):
+            reported[number].append(self.series.model.diagnostics(self.series.replicas[number], posterior))
+        return [
+            {name: float(torch.stack([values[name] for values in members]).mean()) for name in members[0]}
+            for members in reported
+        ]
+
+    def _predict(self, network: int, x: Tensor, index: Tensor, n_samples: int) -> Predictive:
+        """Return one member's predictive; samples do not depend on how many points are predicted together."""
+        series = self.series
+        number, member = series.members[network]
+        fit, replica, posterior = series.fits[number], series.replicas[number], self.posteriors[network]
+        reference = series.data.x[series.reference(fit)]
+        model = series.model.with_reference(len(reference))
+
+        def predict(pixels: Tensor, first: int, count: int) -> Predictive:
+            noise = series.noise(fit, member, "predict", first)
+            predictive = model.predict(replica, posterior, torch.cat([reference, pixels]), noise, count)
+            return tree_map(lambda part: part[:, len(reference) :], predictive)
+
+        # Several samples of a large network's weights at once would cost memory and gain nothing.
+        at_once = n_samples if self.method.one_pass else 1
+        if at_once == 1 and len(predict(x[index[:1]], 0, 2)[0]) == 1:
+            n_samples = 1  # a point estimate
+        samples = [
+            _joined([predict(x[part], first, at_once) for part in index.split(series.points_at_once)], dim=1)
+            for first in range(0, n_samples, at_once)
+        ]
+        return _joined(samples, dim=0)
+
+
+def _joined(parts: Sequence[Predictive], dim: int) -> Predictive:
+    return tree_map(lambda *pieces: torch.cat(pieces, dim=dim), *parts)

@@ -1,0 +1,118 @@
+"""Training of large networks, one after the other, by the same methods as in a stack."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.engine.minibatches import RowStream, Schedule
+from bench.engine.replica import Data, Fit, Model, Replica
+from bench.engine.seeds import seed_of
+from bench.engine.sequential_fits import SequentialFits
+from bench.engine.series import Series
+from methods.base import Method
+from methods.maths.noise import Noise
+from methods.problem import Step, Task
+
+# (pixels (M, P), noise) -> pixels (M, P)
+Augment = Callable[[Tensor, Noise], Tensor]
+
+
+@torch.no_grad()
+def train_sequentially(
+    method: Method,
+    task: Task,
+    data: Data,
+    fits: Sequence[Fit],
+    schedule: Schedule,
+    *,
+    channels: int,
+    augment: Augment | None = None,
+    annealed: bool = False,
+    dtype: torch.dtype = torch.float32,
+    start: Tensor | None = None,
+    short: torch.dtype | None = None,
+    on_update: Callable[[int], None] = lambda update: None,
+) -> SequentialFits:
+    """Return fits of image classifiers, trained one after the other.
+
+    Args:
+        method: of all fits.
+        task: of all fits.
+        data: of all fits; held once.
+        fits: B fits; each trains `method.members` networks.
+        schedule: of all fits.
+        channels: C of the images, which are standardised channel by channel.
+        augment: changes the images of every minibatch.
+        annealed: whether the learning rate falls along a cosine to zero. Methods that need a constant rate keep theirs.
+        dtype: of weights and arithmetic.
+        start: trained weights of all layers but the last, to start from; None for a random start.
+        short: the type in which minibatches pass through the network, if not `dtype`.
+        on_update: called with the number of updates done, of all networks together.
+    """
+    series = Series.of(Model(method, task, dtype, start, short), data, fits, channels)
+    training = _Training(series, schedule, augment, annealed and not method.constant_rate)
+    posteriors = []
+    for done, (number, member) in enumerate(series.members):
+        before = done * schedule.plan.n_updates
+        state = training.run(number, member, lambda update: on_update(before + update))  # noqa: B023 (called at once)
+        if method.sweeps:
+            state = _sweep(series, number, state)
+        posteriors.append(series.model.finish(series.replicas[number], state))
+    return SequentialFits(schedule, series, tuple(posteriors))
+
+
+class _Training:
+    """The updates of a series, one network at a time.
+
+    Args:
+        series: B fits.
+        schedule: how many updates there are, and of which minibatches.
+        augment: see `train_sequentially`.
+        annealed: whether the learning rate falls.
+    """
+
+    def __init__(self, series: Series, schedule: Schedule, augment: Augment | None, annealed: bool):
+        self._series, self._schedule, self._augment, self._annealed = series, schedule, augment, annealed
+
+    def run(self, number: int, member: int, on_update: Callable[[int], None]) -> Any:
+        """Return the state of one network after its last update."""
+        series, plan = self._series, self._schedule.plan
+        model, data, fit, replica = series.model, series.data, series.fits[number], series.replicas[number]
+        state = model.init(replica, series.noise(fit, member, "init"))
+        stream = RowStream(fit.rows, seed_of(fit.seed, member, "rows"))
+        noise, image_noise = (series.noise(fit, member, purpose) for purpose in ("update", "augment"))
+        shape = model.method.batches_per_update, self._schedule.minibatch
+        places = torch.arange(math.prod(shape), device=data.x.device).reshape(shape)
+        for update in range(1, plan.n_updates + 1):
+            index = torch.tensor(stream.take(math.prod(shape)), device=data.x.device)
+            x, y = data.x[index], data.y[index]
+            if self._augment:
+                x = self._augment(x, image_noise)
+            count = torch.tensor(float(update), dtype=model.dtype, device=data.x.device)
+            step = Step(count, model.method.phase(update, plan))
+            annealed = self._annealed_replica(replica, (update - 1) / plan.n_updates)
+            state = model.update(annealed, x, y, places, state, noise, step)
+            on_update(update)
+        return state
+
+    def _annealed_replica(self, replica: Replica, done: float) -> Replica:
+        if not self._annealed:
+            return replica
+        lr = replica.hparams["lr"] * (0.5 + 0.5 * math.cos(math.pi * done))
+        return replica._replace(hparams=replica.hparams | {"lr": lr})
+
+
+def _sweep(series: Series, number: int, state: Any) -> Any:
+    """Return the state after `Method.sweep` has seen every training row once."""
+    fit, replica = series.fits[number], series.replicas[number]
+    reference, at_once = series.reference(fit), series.points_at_once
+    model = series.model.with_reference(len(reference))
+    for first in range(0, len(fit.rows), at_once):
+        rows = torch.tensor(fit.rows[first : first + at_once], device=series.data.x.device)
+        index = torch.cat([reference, rows])
+        present = (torch.arange(len(index), device=rows.device) >= len(reference)).to(model.dtype)
+        state = model.sweep(replica, series.data.x, series.data.y, index, present, state)
+    return state

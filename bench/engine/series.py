@@ -1,0 +1,73 @@
+"""A series: the fits of one method and task as networks that are trained one after the other.
+
+The counterpart of `bench.engine.stack` for large networks. Seeds and the order of minibatches are the same. Noise is
+drawn when a method asks for it: random numbers for a whole step would take several times the memory of the weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.engine.private_torch import tree_map
+from bench.engine.replica import Data, Fit, Model, Replica, replicas_of
+from bench.engine.seeds import seed_of
+from bench.engine.vectorise import replica_of
+from methods.maths.noise import LiveNoise
+
+POINTS_AT_ONCE = 1000  # images that are predicted, or swept, together
+REFERENCE_ROWS = 500  # training images from which batch normalisation takes its statistics when it predicts
+LARGE = 3 * 128 * 128  # numbers in an image from which on both are a tenth of that, to save memory
+
+
+@dataclass(frozen=True)
+class Series:
+    """B fits of one model on one data set of images.
+
+    Attributes:
+        model: the method on its task, as functions of one replica.
+        data: shared by all fits.
+        fits: the B fits.
+        replicas: what differs between fits, one per fit.
+    """
+
+    model: Model
+    data: Data
+    fits: tuple[Fit, ...]
+    replicas: tuple[Replica, ...]
+
+    @classmethod
+    def of(cls, model: Model, data: Data, fits: Sequence[Fit], channels: int) -> "Series":
+        """Return the series of fits; images of `channels` channels are standardised channel by channel."""
+        stacked = replicas_of(fits, data, model.dtype, standardise_x=True, standardise_y=False, channels=channels)
+        replicas = [tree_map(lambda leaf: replica_of(leaf, number), stacked) for number in range(len(fits))]  # noqa: B023
+        return cls(model, data, tuple(fits), tuple(replicas))
+
+    @property
+    def members(self) -> list[tuple[int, int]]:
+        """The number of the fit and that of the ensemble's member, for each network."""
+        return [(number, member) for number in range(len(self.fits)) for member in range(self.model.method.members)]
+
+    @property
+    def points_at_once(self) -> int:
+        """How many images go through the network together, besides reference rows."""
+        return self._fewer_if_large(POINTS_AT_ONCE)
+
+    def reference(self, fit: Fit) -> Tensor:
+        """Return rows (R,) of training images that pass through the network in front of others.
+
+        Batch normalisation takes its statistics from these. R is 0 for networks whose rows are independent.
+        """
+        n_rows = self._fewer_if_large(REFERENCE_ROWS) if self.model.network.couples_rows else 0
+        order = np.random.default_rng(seed_of(fit.seed, "reference")).permutation(fit.rows)
+        return torch.tensor(order[:n_rows], dtype=torch.int64, device=self.data.x.device)
+
+    def noise(self, fit: Fit, *purpose: str | int) -> LiveNoise:
+        """Return noise from a generator of its own, whose seed follows from the fit's and the purpose."""
+        generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))
+        return LiveNoise(generator, self.model.dtype)
+
+    def _fewer_if_large(self, number: int) -> int:
+        return number if self.data.x.shape[1] < LARGE else number // 10

@@ -1,0 +1,99 @@
+"""Trained fits of a stack: their predictions, moments and diagnostics."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.engine.minibatches import Schedule
+from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.replica import Fit, Replica
+from bench.engine.stack import Stack, side_by_side
+from bench.engine.vectorise import replica_of
+from methods.base import Method
+from methods.maths.noise import Noise
+from methods.maths.predictive import Predictive
+
+PREDICTIVE_NUMBERS = 1 << 17  # samples x points x replicas evaluated at once, to stay in the caches
+
+
+@dataclass(frozen=True)
+class StackedFits:
+    """Fits that were trained as a stack; see `bench.engine.trained.TrainedFits`.
+
+    Attributes:
+        fits: the B fits.
+        schedule: how long each was trained.
+        stack: their R replicas.
+        posterior: what `Method.finish` returned, every tensor with a leading axis of R, a fit's members adjacent.
+    """
+
+    fits: tuple[Fit, ...]
+    schedule: Schedule
+    stack: Stack
+    posterior: Any
+
+    @property
+    def method(self) -> Method:
+        return self.stack.model.method
+
+    @property
+    def n_parameters(self) -> int:
+        numbers = sum(leaf.numel() for leaf in tree_leaves(self.posterior) if isinstance(leaf, Tensor))
+        return numbers // len(self.fits)
+
+    @property
+    def n_weights(self) -> int:
+        return self.stack.model.network.dim
+
+    @torch.no_grad()
+    def predict(self, rows: Sequence[np.ndarray], n_samples: int, x: Tensor | None = None) -> Iterator[Predictive]:
+        stack, members = self.stack, self.method.members
+        inputs = stack.data.x if x is None else x
+        per_member = -(-n_samples // members)
+
+        def predict_one(replica: Replica, posterior: Any, index: Tensor, noise: Noise) -> Predictive:
+            return stack.model.predict(replica, posterior, inputs[index], noise, per_member)
+
+        first_replica = tree_map(replica_of, (stack.replicas, self.posterior))
+        length = stack.noise_length(lambda noise: predict_one(*first_replica, stack.index(rows[0][:1]), noise))
+        noise = next(stack.noise("predict", length))
+        predict = stack.vectorise(
+            lambda replica, posterior, index, numbers: predict_one(replica, posterior, index, Noise(numbers))
+        )
+        longest = max(len(index) for index in rows)
+        points = min(longest, max(1, PREDICTIVE_NUMBERS // per_member))
+        group = max(1, PREDICTIVE_NUMBERS // (per_member * points * members))
+        for first in range(0, len(rows), group):
+            group_rows = rows[first : first + group]
+            index = stack.index(side_by_side(group_rows, longest)).repeat_interleave(members, dim=0)
+            chosen = itemgetter(slice(first * members, (first + len(group_rows)) * members))
+            arguments = *tree_map(chosen, (stack.replicas, self.posterior, noise)), index
+            if stack.parallel and len(index) == 1:  # padded to two, as in training
+                arguments = tree_map(partial(torch.repeat_interleave, repeats=2, dim=0), arguments)
+            replicas, posterior, numbers, index = arguments
+            pieces = [predict(replicas, posterior, piece, numbers) for piece in index.split(points, dim=1)]
+            joined = tree_map(lambda *parts: torch.cat(parts, dim=2), *pieces)
+            pooled = tree_map(lambda part: part.unflatten(0, (-1, members)).flatten(1, 2), joined)
+            for number, fit_rows in enumerate(group_rows):
+                yield tree_map(lambda part: part[number, :, : len(fit_rows)], pooled)  # noqa: B023 (called at once)
+
+    @torch.no_grad()
+    def moments(self) -> list[tuple[Tensor, Tensor]] | None:
+        model, replicas = self.stack.model, self.stack.replicas
+        if self.method.members > 1 or model.moments(*tree_map(replica_of, (replicas, self.posterior))) is None:
+            return None
+        return list(zip(*self.stack.vectorise(model.moments)(replicas, self.posterior), strict=True))
+
+    @torch.no_grad()
+    def diagnostics(self) -> list[dict[str, float]]:
+        reported = self.stack.vectorise(self.stack.model.diagnostics)(self.stack.replicas, self.posterior)
+        means = {
+            name: values.unflatten(0, (-1, self.method.members)).mean(1).tolist() for name, values in reported.items()
+        }
+        return [{name: values[number] for name, values in means.items()} for number in range(len(self.fits))]

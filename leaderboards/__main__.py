@@ -213,10 +213,11 @@ def _read(folders: list[Path]) -> "Results":
     """What the folders hold; what was left out of them is said on standard error."""
     for folder in folders:
         _require_results(folder)
-    from leaderboards.data.results import cell_files, read_results
+    from bench.results.reader import has_cells
+    from leaderboards.data.results import read_results
     from leaderboards.wording.mixtures import mixtures
 
-    if not any(map(cell_files, folders)):
+    if not any(map(has_cells, folders)):
         empty = " and ".join(f"'{folder}'" for folder in folders)
         _leave(f"{empty}: no finished cells yet, there is no .parquet file under cells/")
     results = read_results(*folders)

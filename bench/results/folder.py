@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 
 from bench.experiment.cells import Cell
 from bench.experiment.plan import Missing
-from bench.results import index
+from bench.results.reader import INDEX, KEY, CellFiles
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, TABLES, TIMINGS, timing_key
 
-PARTS = ("cells", *TABLES, "studies", "timings", "unavailable.json", index.NAME)
+PARTS = ("cells", *TABLES, "studies", "timings", "unavailable.json", INDEX)
 
 
 class Results:
@@ -40,7 +40,7 @@ class Results:
 
     def has(self, cell: Cell) -> bool:
         """Whether the cell is finished, in whatever status."""
-        return cell.key in self._index.rows
+        return cell.key in self._files.statuses
 
     def journal(self, cell: Cell) -> Path:
         """Where the cell's Optuna study is kept."""
@@ -55,11 +55,11 @@ class Results:
             write_atomically(_parquet(table), self._path(part, cell))
         path = self._path("cells", cell)
         write_atomically(_parquet(pa.Table.from_pylist([row], schema=CELLS)), path)
-        self._index.add(path, cell.key, row)
+        self._files.add(path, row)
 
     def rows(self) -> pd.DataFrame:
-        """`bench.results.index.REMEMBERED` of all cells in the folder, those of other runs included."""
-        return pd.DataFrame(self._index.rows.values(), columns=list(index.REMEMBERED)).astype(index.TYPES)
+        """Return the rows of `bench.schema.CELLS` of all cells in the folder, including those of other runs."""
+        return self._files.table.to_pandas().drop_duplicates(list(KEY), keep="last", ignore_index=True)
 
     def row(self, cell: Cell) -> dict[str, Any]:
         """The row of a finished cell; columns that its file lacks are None."""
@@ -82,15 +82,15 @@ class Results:
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
         """The status of those of the cells that are finished."""
-        known = self._index.rows
-        return {cell: known[cell.key]["status"] for cell in cells if cell.key in known}
+        known = self._files.statuses
+        return {cell: known[cell.key] for cell in cells if cell.key in known}
 
     def mend(self) -> list[tuple[Path, str]]:
         """Remove what a killed run had not finished, and put aside files that are not what their place says.
 
         Returns the new names of the latter, and why; their cells run again.
         """
-        return self._index.mend()
+        return self._files.mend()
 
     def put_aside(self) -> Path | None:
         """Move everything to a numbered folder under OUT/superseded, so that the next run starts over."""
@@ -104,12 +104,12 @@ class Results:
         aside.mkdir(parents=True)
         for path in present:
             path.rename(aside / path.name)
-        vars(self).pop("_index", None)  # what it tells of lies elsewhere now
+        vars(self).pop("_files", None)  # what it tells of lies elsewhere now
         return aside
 
     @cached_property
-    def _index(self) -> index.Index:
-        return index.Index(self.out)
+    def _files(self) -> CellFiles:
+        return CellFiles(self.out)
 
     def _path(self, part: str, cell: Cell) -> Path:
         return self.out / part / f"{cell.key}.parquet"

@@ -1,11 +1,15 @@
 """Files that are there and whole, or not there; and when nothing more can be stored."""
 
+from __future__ import annotations
+
 import errno
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench.experiment.cells import Cell
+if TYPE_CHECKING:
+    from bench.experiment.cells import Cell
 
 FULL = {errno.ENOSPC, errno.EROFS, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR}  # the last two where a file is in the way

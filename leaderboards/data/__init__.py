@@ -1,3 +1,4 @@
-"""Parquet in, frames out: rows of results folders, what was kept beside them, and published numbers. Imports
-`bench.schema`.
+"""Parquet in, frames out: rows of results folders, tables kept beside them, and published numbers.
+
+Imports `bench.schema` and `bench.results.reader`.
 """

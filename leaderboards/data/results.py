@@ -7,9 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from bench.schema import TIMINGS
-from leaderboards.data.cache import read_through_cache
-from leaderboards.data.files import read_files
+from bench.results.reader import CellFiles, read_timings
 from leaderboards.data.fingerprints import Choice, decide
 from leaderboards.data.times import latest_timings, with_exclusive_times
 
@@ -56,15 +54,12 @@ def read_results(*folders: Path) -> Results:
     tables, timings, skipped, unavailable = [], [], [], {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
-        paths = cell_files(folder)
-        read = read_through_cache(folder, paths)
-        tables.append(read.table.append_column("folder", pa.array([str(folder)] * len(read.table), pa.string())))
-        timing_paths = sorted((folder / "timings").glob("**/*.parquet"))
-        timed = read_files(timing_paths, TIMINGS)
+        cells, timed = CellFiles(folder), read_timings(folder)
+        cells.remember()
+        tables.append(cells.table.append_column("folder", pa.array([str(folder)] * len(cells.table), pa.string())))
         timings.append(timed.table)
-        for found, refused in ((paths, read.refused), (timing_paths, timed.refused)):
-            for place, reason in sorted(refused.items()):
-                skipped.append(Skipped(above + found[place].relative_to(folder).as_posix(), reason))
+        for path, reason in (cells.unreadable | timed.unreadable).items():
+            skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
         skipped += [one._replace(path=above + one.path) for one in problem]
@@ -74,11 +69,6 @@ def read_results(*folders: Path) -> Results:
     latest = latest_timings(pa.concat_tables(timings).to_pandas())
     cells = with_exclusive_times(cells, latest)
     return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest)
-
-
-def cell_files(folder: Path) -> list[Path]:
-    """The Parquet files under `folder`/cells, in the order of their names."""
-    return sorted((folder / "cells").glob("**/*.parquet"))
 
 
 def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from bench.costs.calibration import Calibrations
@@ -13,7 +14,7 @@ from bench.costs.packing import ASSUMED, MIB, Need
 from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
-from bench.results.index import REMEMBERED, TYPES
+from bench.schema import CELLS
 
 SHORT = Protocol(epochs=2, trials=4)
 CELL = Cell("uci", "yacht", "map", 0, "p", SHORT, 0)  # 6 features; boston 13, a1a 123
@@ -21,14 +22,15 @@ COST = Cost(1.0, 0.0, 0.0, 0.0, 0.0, 100, 10, 0.9, 0.1, trials=4, fits_per_trial
 
 
 def row(cell: Cell = CELL, **changes) -> dict:
-    found = dict.fromkeys(REMEMBERED) | {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
+    found = dict.fromkeys(CELLS.names) | {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
     found |= {"split": cell.split, "preset": cell.preset, "seed": 0, "protocol": cell.protocol.to_json()}
     found |= {"protocol_hash": cell.protocol.hash, "status": "ok", "device": "cpu", "host": "here"}
     return found | changes
 
 
 def frame(*rows: dict) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(REMEMBERED)).astype(TYPES)
+    floats = {field.name: "float64" for field in CELLS if pa.types.is_floating(field.type)}
+    return pd.DataFrame(rows, columns=CELLS.names).astype(floats).copy()
 
 
 @pytest.fixture

@@ -70,14 +70,14 @@ def words_for_numbers(path, row):
     ("spoil", "reason"),
     [
         (foreign, "no column schema_version"),
-        (truncated, "not a whole Parquet file"),
-        (no_parquet, "not a whole Parquet file"),
-        (empty_file, "not a whole Parquet file"),
+        (truncated, "cannot be read as Parquet"),
+        (no_parquet, "cannot be read as Parquet"),
+        (empty_file, "cannot be read as Parquet"),
         (newer, f"schema version is {SCHEMA_VERSION + 1}"),
         (older, "schema version is 1; this program reads 2, 3"),
         (without_dataset, "lacks the columns dataset"),
         (null_dataset, "no value for dataset"),
-        (words_for_numbers, "not a whole Parquet file"),
+        (words_for_numbers, "its column nmll has the type string"),
     ],
 )
 def test_what_is_no_result_is_named_and_left_out(folder, row, spoil, reason):

@@ -219,7 +219,7 @@ def test_files_that_were_left_out_are_named(folder, tmp_path):
     out = folder({"nmll": 1.0})
     pq.write_table(pa.table({"x": [1]}), out / "cells" / "strange.parquet")
     page = Page(leaderboards.build(out, tmp_path / "page").read_text(encoding="utf-8"))
-    assert "cells/strange.parquet : not a result file" in page.words
+    assert "cells/strange.parquet : it is not a result" in page.words
 
 
 def test_nothing_finished_yet(tmp_path):

@@ -1,0 +1,337 @@
+"""Read a results folder: which of its files are results, and their rows. Imports no torch.
+
+A file deep below OUT/cells is one cell, and its place is the cell's key. A file at the top of OUT/cells may hold many
+cells, as published results do.
+
+Opening ten thousand small Parquet files takes half a minute. The rows of cells are therefore also kept in
+OUT/index.jsonl, one line per file: its size, its time of change and its row. A run appends a line for every cell that
+it stores. A file that has changed since its line was written is read again, and the index may be deleted at any time.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bench.results.storage import write_atomically
+from bench.schema import CELLS, READABLE_VERSIONS, STATUSES, TIMINGS, cell_key
+
+INDEX = "index.jsonl"
+COLUMNS = sha256(CELLS.to_string().encode()).hexdigest()[:8]  # lines of programs with other columns are not read
+CELL_NAMES = frozenset(CELLS.names)
+KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
+WORTHWHILE = 200  # files: what can be read in half a second needs no index
+SHARE = 1000  # files that justify another process, which takes about a second to start
+
+Row = dict[str, Any]  # by column; null values may be missing
+Stamp = list[int]  # size in bytes and time of change in nanoseconds
+
+
+class Timings(NamedTuple):
+    """The rows of `bench.schema.TIMINGS` of a results folder, and the files that are not results, with the reason."""
+
+    table: pa.Table
+    unreadable: dict[Path, str]
+
+
+class CellFiles:
+    """The files under OUT/cells at the time of construction.
+
+    Attributes:
+        unreadable: files that are not read as results, with the reason, in the order of their names.
+        leftovers: files that a killed process had not finished.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self._cells, self._index = out / "cells", out / INDEX
+        self.unreadable: dict[Path, str] = {}
+        self.leftovers: list[Path] = []
+        stamps: dict[str, Stamp] = {}
+        for name, stamp in _files(self._cells):
+            if name.endswith(".tmp"):
+                self.leftovers.append(self._cells / name)
+            else:
+                stamps[name] = stamp
+        names = sorted(stamps, key=lambda name: name.split("/"))
+        remembered = _remembered(self._index)
+        known = {
+            name: remembered[name]["row"]
+            for name in names
+            if name in remembered and remembered[name]["stamp"] == stamps[name]
+        }
+        self._published, self._new = self._read([name for name in names if name not in known])
+        rows = known | self._new
+        self._rows = {name: rows[name] for name in names if name in rows}
+        self._stamps = stamps
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The rows of all cells, with the schema `bench.schema.CELLS`: published ones first, then by file name."""
+        return pa.concat_tables([*self._published, _as_table(self._rows.values())]).combine_chunks()
+
+    @cached_property
+    def statuses(self) -> dict[str, str]:
+        """The status of each cell, by its key."""
+        return dict(zip(_keys(self.table), self.table["status"].to_pylist(), strict=True))
+
+    def add(self, path: Path, row: Mapping[str, Any]) -> None:
+        """Take up a cell that was stored in the file `path`, and append it to the index."""
+        name, stamp = path.relative_to(self._cells).as_posix(), _stamp(path.stat())
+        self._rows[name], self._stamps[name] = _values(row), stamp
+        vars(self).pop("table", None)
+        self.statuses[name.removesuffix(".parquet")] = row["status"]
+        self._append([name])
+
+    def remember(self) -> None:
+        """Append to the index what was read from files, if that was many; a folder that is read-only stays as it is."""
+        if len(self._new) >= WORTHWHILE:
+            self._append(self._new)
+
+    def mend(self) -> list[tuple[Path, str]]:
+        """Rename unreadable files, so that no reader takes them for results, remove leftovers, rewrite the index.
+
+        Returns:
+            The new paths of the unreadable files, and the reasons.
+        """
+        for path in self.leftovers:
+            path.unlink(missing_ok=True)
+        renamed = [(path.rename(_free_name(path)), reason) for path, reason in self.unreadable.items()]
+        if self._rows:
+            write_atomically(self._lines(self._rows), self._index)
+        return renamed
+
+    def _read(self, names: Sequence[str]) -> tuple[list[pa.Table], dict[str, Row]]:
+        """Return the tables of the files at the top, and the row of each file below."""
+        paths = [self._cells / name for name in names]
+        read = _read_files(paths, CELLS)
+        self.unreadable |= {paths[place]: reason for place, reason in sorted(read.refused.items())}
+        keys, ends = _keys(read.table), np.cumsum([0, *read.lengths]).tolist()
+        published, deep = [], {}
+        for name, path, (first, end) in zip(names, paths, pairwise(ends), strict=True):
+            place = name.removesuffix(".parquet")
+            if path in self.unreadable:
+                continue
+            if "/" not in name:
+                published.append(read.table.slice(first, end - first))
+            elif keys[first:end] == [place]:
+                deep[name] = first
+            else:
+                held = ", ".join(keys[first:end]) or "nothing"
+                self.unreadable[path] = f"its place is that of {place}, and it holds {held}"
+        rows = _rows(read.table.take(pa.array(list(deep.values()), pa.int64())))
+        return published, dict(zip(deep, rows, strict=True))
+
+    def _append(self, names: Iterable[str]) -> None:
+        with suppress(OSError), self._index.open("ab") as file:  # the index can be made again from the files
+            file.write(self._lines(names))
+
+    def _lines(self, names: Iterable[str]) -> bytes:
+        lines = (
+            {"file": name, "stamp": self._stamps[name], "columns": COLUMNS, "row": self._rows[name]} for name in names
+        )
+        return "".join(json.dumps(line, default=datetime.isoformat) + "\n" for line in lines).encode()
+
+
+def read_timings(out: Path) -> Timings:
+    """Read the Parquet files under OUT/timings, in the order of their names."""
+    folder = out / "timings"
+    names = [name for name, _ in _files(folder) if not name.endswith(".tmp")]
+    paths = [folder / name for name in sorted(names, key=lambda name: name.split("/"))]
+    read = _read_files(paths, TIMINGS)
+    return Timings(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())})
+
+
+def has_cells(out: Path) -> bool:
+    """Return whether there is any file under OUT/cells that may be a result."""
+    return any(not name.endswith(".tmp") for name, _ in _files(out / "cells"))
+
+
+def _files(folder: Path, above: str = "") -> Iterator[tuple[str, Stamp]]:
+    """Yield the relative path of each Parquet file and of each leftover below `folder`, and its stamp.
+
+    Names that begin with a dot or an underscore are passed over, as pyarrow does when it reads a folder.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            hidden = entry.name.startswith((".", "_"))
+            if entry.is_dir():
+                if not hidden:
+                    yield from _files(Path(entry.path), f"{above}{entry.name}/")
+            elif entry.name.endswith(".parquet") and not hidden:
+                yield above + entry.name, _stamp(entry.stat())
+            elif entry.name.endswith(".tmp") and entry.name.startswith("."):
+                yield above + entry.name, [0, 0]
+
+
+def _stamp(stat: os.stat_result) -> Stamp:
+    return [stat.st_size, stat.st_mtime_ns]
+
+
+def _remembered(index: Path) -> dict[str, Row]:
+    """Return the last line about each file, by its name; lines that were cut or written by others are passed over."""
+    lines = {}
+    with suppress(OSError):
+        for text in index.read_bytes().splitlines():
+            with suppress(ValueError, TypeError, KeyError):
+                line = json.loads(text)
+                if line["columns"] == COLUMNS:
+                    line["row"]["finished_at"] = datetime.fromisoformat(line["row"]["finished_at"])
+                    lines[line["file"]] = {"stamp": line["stamp"], "row": line["row"]}
+    return lines
+
+
+class _Read(NamedTuple):
+    """Rows of files.
+
+    Attributes:
+        table: all rows, in the order of the files.
+        lengths: the number of rows of each file; 0 for those that are not results.
+        refused: the reason why a file is not a result, by its place in the list.
+    """
+
+    table: pa.Table
+    lengths: list[int]
+    refused: dict[int, str]
+
+
+class _NotAResult(Exception):
+    """A file is not a result; the message says why."""
+
+
+def _read_files(paths: Sequence[Path], schema: pa.Schema) -> _Read:
+    """Read many files on all cores: a file of one row takes 2 to 3 ms, most of it for setting up its columns."""
+    n_processes = 1
+    if len(paths) >= 2 * SHARE:
+        from joblib import Parallel, cpu_count, delayed
+
+        n_processes = min(cpu_count(), len(paths) // SHARE)
+    if n_processes == 1:
+        return _read_share(paths, schema)
+    ends = [len(paths) * share // n_processes for share in range(n_processes + 1)]
+    parts = Parallel(n_processes)(delayed(_read_share)(paths[first:end], schema) for first, end in pairwise(ends))
+    return _Read(
+        pa.concat_tables([part.table for part in parts]),
+        [length for part in parts for length in part.lengths],
+        {first + place: why for first, part in zip(ends, parts, strict=False) for place, why in part.refused.items()},
+    )
+
+
+def _read_share(paths: Sequence[Path], schema: pa.Schema) -> _Read:
+    tables: dict[int, pa.Table] = {}
+    refused: dict[int, str] = {}
+    for place, path in enumerate(paths):
+        try:
+            with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:
+                # Threads for the columns of one row cost four times what they read.
+                tables[place] = file.read(use_threads=False)
+        except (pa.ArrowException, OSError):
+            refused[place] = "it cannot be read as Parquet"
+    parts, origins = [schema.empty_table()], []
+    for places in _alike(tables):
+        try:
+            parts.append(_checked(pa.concat_tables([tables[place] for place in places]).combine_chunks(), schema))
+            origins += [place for place in places for _ in range(len(tables[place]))]
+        except _NotAResult:  # find out which of them
+            for place in places:
+                try:
+                    parts.append(_checked(tables[place], schema))
+                    origins += [place] * len(tables[place])
+                except _NotAResult as reason:
+                    refused[place] = str(reason)
+    table = pa.concat_tables(parts).take(np.argsort(origins, kind="stable"))
+    return _Read(table, np.bincount(np.array(origins, int), minlength=len(paths)).tolist(), refused)
+
+
+def _alike(tables: Mapping[int, pa.Table]) -> list[list[int]]:
+    """Group the tables by schema; a check of many at once is faster than many checks."""
+    groups: list[list[int]] = []
+    for place, table in tables.items():
+        for group in groups:
+            if tables[group[0]].schema.equals(table.schema):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+    return groups
+
+
+def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns of `schema`; those that the table lacks are null, unknown ones are dropped.
+
+    Raises:
+        _NotAResult: If a value is missing that every result has, or a version, type or status is not one of a result.
+    """
+    present = set(table.column_names)
+    if "schema_version" not in present:
+        raise _NotAResult("it is not a result: it has no column schema_version")
+    versions = set(table["schema_version"].to_pylist())
+    if not versions <= set(READABLE_VERSIONS):
+        got, readable = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
+        raise _NotAResult(f"its schema version is {got}; this program reads {readable}")
+    required = [field.name for field in schema if not field.nullable]
+    if missing := [name for name in required if name not in present]:
+        raise _NotAResult(f"it lacks the columns {', '.join(missing)}")
+    if empty := [name for name in required if table[name].null_count]:
+        raise _NotAResult(f"it has no value for {', '.join(empty)}")
+    if "status" in schema.names:
+        statuses = pc.unique(table["status"]).to_pylist()
+        if unknown := sorted(str(status) for status in statuses if status not in STATUSES):
+            raise _NotAResult(f"its status is {', '.join(unknown)}; allowed are {', '.join(STATUSES)}")
+    columns = [
+        _cast(table[field.name], field) if field.name in present else pa.nulls(len(table), field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    if column.type == field.type:
+        return column
+    with suppress(pa.ArrowException):
+        if pa.types.is_null(column.type) or pa.types.is_string(column.type) == pa.types.is_string(field.type):
+            return column.cast(field.type)
+    raise _NotAResult(f"its column {field.name} has the type {column.type}, and {field.type} was expected")
+
+
+def _keys(table: pa.Table) -> list[str]:
+    return [cell_key(*values) for values in zip(*(table[name].to_pylist() for name in KEY), strict=True)]
+
+
+def _rows(table: pa.Table) -> list[Row]:
+    names = [name for name in table.column_names if table[name].null_count < len(table)]
+    return [_values(row) for row in table.select(names).to_pylist()]
+
+
+def _values(row: Mapping[str, Any]) -> Row:
+    return {name: value for name, value in row.items() if value is not None and name in CELL_NAMES}
+
+
+def _as_table(rows: Iterable[Row]) -> pa.Table:
+    rows = list(rows)
+    present = {name for row in rows for name in row}
+    columns = [
+        pa.array([row.get(field.name) for row in rows], field.type)
+        if field.name in present
+        else pa.nulls(len(rows), field.type)
+        for field in CELLS
+    ]
+    return pa.table(columns, schema=CELLS)
+
+
+def _free_name(path: Path) -> Path:
+    """Return a name beside `path` that begins with an underscore, which readers of the folder pass over."""
+    number = 0
+    while (aside := path.with_name(f"_{path.name}.unreadable{number or ''}")).exists():
+        number += 1
+    return aside

@@ -1,0 +1,306 @@
+"""A results folder is read once, and only files that are what their place says are results."""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import joblib
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
+from bench.results import reader as module
+from bench.results.folder import Results
+from bench.results.reader import CellFiles, read_timings
+from bench.schema import CELLS, SCHEMA_VERSION
+
+CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
+OTHER = replace(CELL, split=4)
+
+
+def row_of(cell: Cell, **others) -> dict:
+    return {
+        **{name: getattr(cell, name) for name in ("suite", "dataset", "method", "split", "preset", "seed")},
+        "schema_version": SCHEMA_VERSION,
+        "protocol": cell.protocol.to_json(),
+        "protocol_hash": cell.protocol.hash,
+        "status": "ok",
+        "code_revision": "abc",
+        "versions": "{}",
+        "device": "cpu",
+        "host": "here",
+        "finished_at": datetime(2024, 2, 29, 12, tzinfo=UTC),
+        **others,
+    }
+
+
+@pytest.fixture
+def out(tmp_path) -> Path:
+    """A folder with two finished cells."""
+    results = Results(tmp_path / "out")
+    results.write(CELL, row_of(CELL))
+    results.write(OTHER, row_of(OTHER, status="diverged"))
+    return results.out
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The paths of the files that are opened, in lists of those that one process opens."""
+    shares, read = [], module._read_share
+
+    def noted(paths, schema):
+        shares.append([str(path) for path in paths])
+        return read(paths, schema)
+
+    monkeypatch.setattr(module, "_read_share", noted)
+    return shares
+
+
+def file_of(out: Path, cell: Cell) -> Path:
+    return out / "cells" / f"{cell.key}.parquet"
+
+
+def write(path: Path, rows: list[dict], schema: pa.Schema = CELLS) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+
+
+BOTH = {CELL.key: "ok", OTHER.key: "diverged"}
+
+
+def test_stored_cells_are_known_without_opening_files(out, reads):
+    assert CellFiles(out).statuses == BOTH
+    assert reads == [[]]
+
+
+@pytest.mark.parametrize("left", ["", "nonsense\n", '{"file": "uci', '{"file": 1}\n[]\n3\n{"file": "a", "stamp": 0}\n'])
+def test_spoilt_index_is_rebuilt_from_the_files(out, reads, left):
+    (out / module.INDEX).write_text(left)
+    assert CellFiles(out).statuses == BOTH
+    assert CellFiles(out).mend() == []
+    assert CellFiles(out).statuses == BOTH
+    assert [len(paths) for paths in reads] == [2, 2, 0]  # none once the index is mended
+
+
+def test_deleted_cell_is_not_finished(out):
+    file_of(out, CELL).unlink()
+    assert CellFiles(out).statuses == {OTHER.key: "diverged"}
+
+
+def test_changed_file_is_read_again(out, reads):
+    write(file_of(out, CELL), [row_of(CELL, status="failed")])
+    assert CellFiles(out).statuses == BOTH | {CELL.key: "failed"}
+    assert reads == [[str(file_of(out, CELL))]]
+
+
+def test_last_index_line_of_a_file_counts(out):
+    Results(out).write(CELL, row_of(CELL, status="failed"))
+    assert CellFiles(out).statuses[CELL.key] == "failed"
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def zeroed(path: Path) -> None:
+    """As a failure of power may leave it: its length right, a part of it zeros."""
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def misplaced(path: Path) -> None:
+    write(path, [row_of(OTHER)])
+
+
+def foreign(path: Path) -> None:
+    write(path, [{"a": 1}], pa.schema([("a", pa.int64())]))
+
+
+def incomplete(path: Path) -> None:
+    write(path, [{"schema_version": SCHEMA_VERSION}], pa.schema([CELLS.field("schema_version")]))
+
+
+def words_for_numbers(path: Path) -> None:
+    table = pa.Table.from_pylist([row_of(CELL)], schema=CELLS)
+    pq.write_table(table.set_column(table.column_names.index("nmll"), "nmll", pa.array(["low"])), path)
+
+
+def nameless(path: Path) -> None:
+    write(path, [row_of(CELL, dataset=None)], pa.schema([field.with_nullable(True) for field in CELLS]))
+
+
+def newer(path: Path) -> None:
+    write(path, [row_of(CELL, schema_version=99)])
+
+
+def without_rows(path: Path) -> None:
+    write(path, [])
+
+
+def twice(path: Path) -> None:
+    write(path, [row_of(CELL), row_of(OTHER)])
+
+
+def odd(path: Path) -> None:
+    write(path, [row_of(CELL, status="splendid")])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (truncated, "cannot be read as Parquet"),
+        (zeroed, "cannot be read as Parquet"),
+        (empty, "cannot be read as Parquet"),
+        (misplaced, f"its place is that of {CELL.key}, and it holds {OTHER.key}"),
+        (foreign, "it has no column schema_version"),
+        (incomplete, "it lacks the columns suite, dataset, method"),
+        (words_for_numbers, "its column nmll has the type string, and double was expected"),
+        (nameless, "it has no value for dataset"),
+        (newer, "its schema version is 99; this program reads 2, 3"),
+        (without_rows, "it holds nothing"),
+        (twice, f"it holds {CELL.key}, {OTHER.key}"),
+        (odd, "its status is splendid; allowed are ok, diverged, failed, timeout"),
+    ],
+)
+def test_unreadable_file_is_named_and_put_aside(out, spoil, why):
+    spoil(file_of(out, CELL))
+    cells = CellFiles(out)
+    assert cells.statuses == {OTHER.key: "diverged"}
+    ((aside, reason),) = cells.mend()
+    assert why in reason
+    assert aside == file_of(out, CELL).with_name("_split03-seed0.parquet.unreadable")
+    assert aside.exists()
+    assert not file_of(out, CELL).exists()
+    assert CellFiles(out).unreadable == {}
+
+
+def test_files_put_aside_are_never_overwritten(out):
+    for _ in range(3):
+        empty(file_of(out, CELL))
+        CellFiles(out).mend()
+    aside = [path.name for path in file_of(out, CELL).parent.glob("_*")]
+    assert sorted(aside) == [f"_split03-seed0.parquet.unreadable{number}" for number in ("", 1, 2)]
+
+
+def test_leftovers_of_a_killed_run_are_removed(out):
+    left = file_of(out, CELL).with_name(".split05-seed0.parquet.123.tmp")
+    left.write_bytes(b"half")
+    cells = CellFiles(out)
+    assert cells.statuses == BOTH
+    assert cells.mend() == []
+    assert not left.exists()
+
+
+def test_file_at_the_top_holds_many_cells(out):
+    more = [replace(CELL, split=split) for split in (5, 6)]
+    write(out / "cells" / "uci.parquet", [row_of(cell) for cell in more])
+    assert CellFiles(out).statuses == BOTH | {cell.key: "ok" for cell in more}
+    assert CellFiles(out).mend() == []
+
+
+def test_copied_folder_is_read_again(out, tmp_path, reads):
+    shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copy)
+    assert CellFiles(tmp_path / "copy").statuses == BOTH
+    assert reads == [[str(file_of(tmp_path / "copy", cell)) for cell in (CELL, OTHER)]]
+
+
+def test_reading_changes_no_file(out):
+    empty(file_of(out, CELL))
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    CellFiles(out)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_index_is_lines_of_json(out):
+    lines = [json.loads(line) for line in (out / module.INDEX).read_text().splitlines()]
+    assert [line["file"] for line in lines] == [f"{CELL.key}.parquet", f"{OTHER.key}.parquet"]
+    assert lines[1]["row"]["status"] == "diverged"
+
+
+def test_rows_from_index_equal_rows_from_files(tmp_path):
+    known = {"fit_seconds": 1 / 3, "kl": float("inf"), "nmll": float("nan"), "n_test": 31, "code_dirty": True}
+    Results(tmp_path).write(CELL, row_of(CELL, **known))
+    Results(tmp_path).write(OTHER, row_of(OTHER))
+    from_index = CellFiles(tmp_path).table
+    (tmp_path / module.INDEX).unlink()
+    from_files = CellFiles(tmp_path).table
+    assert from_index.schema == from_files.schema == CELLS
+    pd.testing.assert_frame_equal(from_index.to_pandas(), from_files.to_pandas())
+    assert from_index["nmll"].null_count == 1  # the NaN is a value
+
+
+@pytest.mark.parametrize("change", [{"columns": "another"}, {"row": {"status": "ok"}}, {"row": None}])
+def test_index_lines_of_other_programs_are_ignored(out, reads, change):
+    lines = [json.loads(line) | change for line in (out / module.INDEX).read_text().splitlines()]
+    (out / module.INDEX).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert CellFiles(out).statuses == BOTH
+    assert [len(paths) for paths in reads] == [2]
+
+
+def test_many_files_are_remembered_and_few_not(out, reads, monkeypatch):
+    (out / module.INDEX).unlink()
+    CellFiles(out).remember()
+    assert not (out / module.INDEX).exists()
+    monkeypatch.setattr(module, "WORTHWHILE", 2)
+    first = CellFiles(out)
+    first.remember()
+    assert CellFiles(out).table.equals(first.table)
+    assert [len(paths) for paths in reads] == [2, 2, 0]
+
+
+def test_folder_without_write_permission_is_read(out, monkeypatch):
+    (out / module.INDEX).unlink()
+    (out / module.INDEX).mkdir()  # no file can be written there, not even by root
+    monkeypatch.setattr(module, "WORTHWHILE", 1)
+    cells = CellFiles(out)
+    cells.remember()
+    assert cells.statuses == BOTH
+
+
+def test_shares_of_files_give_the_same_rows(tmp_path, reads, monkeypatch):
+    cells = [replace(CELL, split=split) for split in range(7)]
+    for cell in cells:
+        write(file_of(tmp_path, cell), [row_of(cell)])
+    for cell in (cells[3], cells[6]):
+        file_of(tmp_path, cell).write_text("x")
+    whole = CellFiles(tmp_path)
+    monkeypatch.setattr(module, "SHARE", 2)
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 3)
+    with joblib.parallel_config(backend="threading"):
+        parts = CellFiles(tmp_path)
+    assert sorted(map(len, reads[1:])) == [2, 2, 3]
+    assert whole.table["split"].to_pylist() == [0, 1, 2, 4, 5]
+    assert parts.table.equals(whole.table)
+    assert parts.unreadable == whole.unreadable
+
+
+def test_files_of_several_schemas_keep_their_order(tmp_path):
+    for split in range(4):
+        schema = CELLS.remove(CELLS.get_field_index("kl")) if split % 2 else CELLS
+        write(file_of(tmp_path, replace(CELL, split=split)), [row_of(replace(CELL, split=split))], schema)
+    assert CellFiles(tmp_path).table["split"].to_pylist() == [0, 1, 2, 3]
+
+
+def test_unreadable_timings_are_named(tmp_path):
+    write(tmp_path / "timings" / "uci.parquet", [{"a": 1}], pa.schema([("a", pa.int64())]))
+    timings = read_timings(tmp_path)
+    assert len(timings.table) == 0
+    (reason,) = timings.unreadable.values()
+    assert "it has no column schema_version" in reason
+
+
+def test_reader_imports_no_torch():
+    code = "import sys, bench.results.reader; print({'torch', 'datasets', 'methods', 'optuna'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

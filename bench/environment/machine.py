@@ -1,4 +1,4 @@
-"""What this machine has to offer: cores, free memory, GPUs. The one place that asks the system."""
+"""Resources of this machine: cores, free memory, names of GPUs."""
 
 import os
 from collections.abc import Iterator
@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 CGROUPS, OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-UNIFIED = ("memory.max", "memory.current", "inactive_file")  # files, and the line of memory.stat that can be reclaimed
+# Files with a group's limit and its use, and the line of memory.stat that counts reclaimable bytes.
+UNIFIED = ("memory.max", "memory.current", "inactive_file")
 LEGACY = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 class Machine(NamedTuple):
-    """Attributes:
-    cores: that this process may use.
-    free_bytes: of main memory that it may still take, by the whole machine and by its control groups.
+    """Resources that this process may use.
+
+    Attributes:
+        cores: CPU cores.
+        free_bytes: main memory that is still free, by the limits of the machine and of the process's control groups.
     """
 
     cores: int
@@ -21,7 +24,7 @@ class Machine(NamedTuple):
 
 
 def this_machine() -> Machine:
-    """The machine that this runs on, now."""
+    """Return the resources that are free now."""
     import joblib
     import psutil
 
@@ -29,29 +32,33 @@ def this_machine() -> Machine:
 
 
 def free_of_cgroups(root: Path = CGROUPS, own: Path = OWN_CGROUPS) -> list[int]:
-    """Bytes that each control group with a limit, of those that this process is in, has left.
+    """Return the free memory of each control group of this process that has a limit, bytes.
 
-    What a group holds as a cache of files counts as free.
+    A group's file cache counts as free.
+
+    Args:
+        root: mount point of the control groups.
+        own: file that lists the groups of this process.
     """
-    return list(_left(root, own))
+    return list(_free_bytes(root, own))
 
 
-def _left(root: Path, own: Path) -> Iterator[int]:
+def _free_bytes(root: Path, own: Path) -> Iterator[int]:
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
-    except OSError:  # no Linux
+    except OSError:  # not on Linux
         return
     for _, controllers, path in (line for line in lines if len(line) == 3):
         if controllers and "memory" not in controllers.split(","):
             continue
         top, names = (root / "memory", LEGACY) if controllers else (root, UNIFIED)
-        here = top / path.strip("/")
-        for folder in dict.fromkeys((here, *(one for one in here.parents if one.is_relative_to(top)), top)):
-            if (left := _left_in(folder, *names)) is not None:
-                yield left
+        group = top / path.strip("/")
+        for folder in dict.fromkeys((group, *(parent for parent in group.parents if parent.is_relative_to(top)), top)):
+            if (free := _free_bytes_in(folder, *names)) is not None:
+                yield free
 
 
-def _left_in(folder: Path, limit: str, used: str, cache: str) -> int | None:
+def _free_bytes_in(folder: Path, limit: str, used: str, cache: str) -> int | None:
     try:
         most, now = (folder / limit).read_text().strip(), int((folder / used).read_text())
         counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
@@ -61,7 +68,10 @@ def _left_in(folder: Path, limit: str, used: str, cache: str) -> int | None:
 
 
 def gpu_names(devices: list[str]) -> list[str]:
-    """What CUDA_VISIBLE_DEVICES calls torch's devices "cuda:0", "cuda:2": numbers, or what it was set to before."""
+    """Return the names of torch devices such as "cuda:0" in the terms of CUDA_VISIBLE_DEVICES.
+
+    The names are those that the variable has already, or else the devices' numbers.
+    """
     shown = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     numbers = [int(device.removeprefix("cuda:")) for device in devices]
     return [shown[number] if shown else str(number) for number in numbers]

@@ -1,4 +1,4 @@
-"""Peak memory of the work between two moments."""
+"""Peak memory of a piece of work."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +14,7 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def reset_peak(device: torch.device) -> None:
-    """Start measuring anew, where the system allows it: on a GPU, and for a process on Linux."""
+    """Reset the peak of `peak_mib`; does nothing for CPU memory outside Linux."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     else:
@@ -23,9 +23,10 @@ def reset_peak(device: torch.device) -> None:
 
 
 def peak_mib(device: torch.device) -> float:
-    """Peak memory since `reset_peak`, MiB: allocated on a GPU, else resident of this process.
+    """Return the peak memory since `reset_peak`, MiB.
 
-    Windows counts the process's whole life, and macOS, which keeps no peak, what is resident now.
+    On a GPU this is allocated memory, on a CPU the resident memory of this process. On Windows the peak is that of the
+    whole life of the process; on macOS, which keeps no peak, the current value is returned.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**20
@@ -37,9 +38,9 @@ def peak_mib(device: torch.device) -> float:
 
 
 def peak_during(call: Callable[[], Any], device: torch.device) -> tuple[Any, int]:
-    """What `call` returns, and the most bytes of tensors that it held at once, beyond those that were there before.
+    """Return the result of `call` and the peak bytes of tensors that it allocated on top of existing ones.
 
-    On a CPU, whose allocator keeps no count, from the profiler's record of every allocation.
+    torch's CPU allocator keeps no count; there the peak is computed from the profiler's record of allocations.
     """
     if device.type == "cuda":
         torch.cuda.synchronize(device)

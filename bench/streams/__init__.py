@@ -1,4 +1,4 @@
-"""Gaussians fitted to streams of vectors whose true distribution is known: cells that train no network.
+"""Estimators that fit Gaussians to streams of vectors with a known distribution. No network is trained.
 
 Imports `bench.reference` and `bench.engine`.
 """

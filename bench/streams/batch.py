@@ -1,4 +1,6 @@
-"""Estimators that need no more of a stream than its count, its mean and its covariance."""
+"""Estimators that depend on a stream only through its length, mean and covariance."""
+
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,20 +10,19 @@ from torch import Tensor
 from bench.streams.fitting import Fitting, Gaussian
 
 SKLEARN_TOL = 1e-2  # the default of its FactorAnalysis
-WINDOW = 10  # N / M, training rows over minibatch (Brownlie 2022, appendix B.2)
+WINDOW = 10  # N / M, number of training rows over minibatch size (Brownlie 2022, appendix B.2)
 
 
 class Empirical(Fitting):
-    """The mean and the covariance (divided by T) of the vectors, from sums in float64."""
+    """Mean and covariance (divided by T) of the T vectors of each stream, from sums in float64."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any):
         super().__init__(*arguments)
-        options = {"dtype": torch.float64, "device": self.device}
         n_fits = len(self.seeds)
         self._count = 0
-        self._origin = torch.zeros(n_fits, 1, self.dim, **options)
-        self._sum = torch.zeros(n_fits, self.dim, **options)
-        self._square = torch.zeros(n_fits, self.dim, self.dim, **options)
+        self._sum = torch.zeros(n_fits, self.dim, dtype=torch.float64, device=self.device)
+        self._origin = torch.zeros_like(self._sum)[:, None]
+        self._square = self._sum.new_zeros(n_fits, self.dim, self.dim)
 
     @property
     def n_parameters(self) -> int:
@@ -30,7 +31,7 @@ class Empirical(Fitting):
     def absorb(self, vectors: Tensor) -> None:
         vectors = vectors.to(self.device, torch.float64)
         if not self._count:
-            # Sums about a point near the mean lose no digits to its square.
+            # Sums about a point near the mean avoid cancellation.
             self._origin = vectors.mean(1, keepdim=True)
         deviations = vectors - self._origin
         self._count += vectors.shape[1]
@@ -45,26 +46,26 @@ class Empirical(Fitting):
 
 
 class WindowAverages(Empirical):
-    """The same of the averages over disjoint windows of the stream (finite-window iterate averaging)."""
+    """Mean and covariance of averages over disjoint windows of each stream (finite-window iterate averaging)."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any):
         super().__init__(*arguments)
-        self._left = torch.empty(len(self.seeds), 0, self.dim)
+        self._incomplete = torch.empty(len(self.seeds), 0, self.dim)
 
     def absorb(self, vectors: Tensor) -> None:
-        vectors = torch.cat([self._left.to(vectors), vectors], dim=1)
+        vectors = torch.cat([self._incomplete.to(vectors), vectors], dim=1)
         n_windows = vectors.shape[1] // WINDOW
-        whole, self._left = vectors[:, : n_windows * WINDOW], vectors[:, n_windows * WINDOW :]
+        whole, self._incomplete = vectors[:, : n_windows * WINDOW], vectors[:, n_windows * WINDOW :]
         if n_windows:
             super().absorb(whole.unflatten(1, (n_windows, WINDOW)).mean(2))
 
 
 class BatchSVD(Empirical):
-    """scikit-learn's FactorAnalysis with a randomised SVD and its defaults otherwise, without keeping the vectors.
+    """scikit-learn's FactorAnalysis with randomised SVD and default settings, without storing the vectors.
 
-    Of vectors less their mean, (T, D), the algorithm uses nothing but products that a rotation of the T rows leaves as
-    they are. So it is given D + 1 rows of the same covariance, and gives the same model to rounding, in time and memory
-    that do not grow with T. Where T < D scikit-learn would draw its random numbers in another space.
+    The algorithm depends on the centred vectors (T, D) only through products that do not change when the T rows are
+    rotated. It is therefore run on D + 1 rows with the same covariance. The model is the same up to rounding, and time
+    and memory do not grow with T. For T < D, scikit-learn itself would draw other random numbers.
     """
 
     @property
@@ -72,20 +73,21 @@ class BatchSVD(Empirical):
         return (self.n_factors + 2) * self.dim
 
     def estimates(self) -> list[Gaussian]:
-        found = []
+        gaussians = []
         for mean, covariance in super().estimates():
-            rows = rows_of(covariance)
-            # It stops when the log-likelihood of all rows gains less than the tolerance.
+            rows = rows_with_covariance(covariance)
+            # scikit-learn's stopping rule compares the tolerance with the log-likelihood summed over rows.
             tol = SKLEARN_TOL * len(rows) / self._count
             model = FactorAnalysis(self.n_factors, svd_method="randomized", tol=tol).fit(rows)
-            found.append(Gaussian(mean, model.get_covariance()))
-        return found
+            gaussians.append(Gaussian(mean, model.get_covariance()))
+        return gaussians
 
 
-def rows_of(covariance: np.ndarray) -> np.ndarray:
-    """D + 1 rows of mean zero with this covariance (D, D), divided by D + 1.
+def rows_with_covariance(covariance: np.ndarray) -> np.ndarray:
+    """Return rows (D + 1, D) of mean zero whose covariance, divided by D + 1, is `covariance` (D, D).
 
-    A root sqrt(D + 1) R below a row of zeros, reflected so that the first axis falls on the vector of ones.
+    The rows are a matrix root of (D + 1) `covariance` below a row of zeros, multiplied by the reflection that maps the
+    first axis to the direction of (1, ..., 1).
     """
     dim = len(covariance)
     values, vectors = np.linalg.eigh(covariance)

@@ -1,4 +1,4 @@
-"""What an estimator is to the engine: B Gaussians, each fitted to its own stream, side by side."""
+"""Interface of the estimators: B Gaussians fitted side by side, each to its own stream."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,20 +10,21 @@ from torch import Tensor
 
 
 class Gaussian(NamedTuple):
-    """An estimate, dense and in float64."""
+    """An estimated Gaussian, dense and in float64."""
 
     mean: np.ndarray  # (D,)
     covariance: np.ndarray  # (D, D)
 
 
 class Fitting(ABC):
-    """B fits in lockstep; how their streams are cut into calls does not change them.
+    """B fits in lockstep. Results do not depend on how the streams are divided into calls of `absorb`.
 
     Args:
-        dim: D, of the vectors.
-        n_factors: K, of the factor analysis model that is fitted.
-        seeds: of each fit.
-        dtype, device: of the arithmetic.
+        dim: D, dimension of the vectors.
+        n_factors: K, number of factors of the fitted model.
+        seeds: one seed per fit.
+        dtype: type of the arithmetic.
+        device: device of the arithmetic.
     """
 
     def __init__(
@@ -34,12 +35,12 @@ class Fitting(ABC):
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """Numbers that describe one estimate."""
+        """Number of parameters of one estimate."""
 
     @abstractmethod
     def absorb(self, vectors: Tensor) -> None:
-        """Take in the next vectors (B, T, D) of each stream."""
+        """Update the fits with the next vectors (B, T, D) of each stream."""
 
     @abstractmethod
     def estimates(self) -> list[Gaussian]:
-        """What each stream has led to so far."""
+        """Return the current estimate of each fit."""

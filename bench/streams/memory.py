@@ -1,30 +1,31 @@
-"""What online factor analysis takes at the size of a large network: `python -m bench.streams.memory --dim 10000000`.
+"""Memory and time of online factor analysis in high dimension: `python -m bench.streams.memory --dim 10000000`.
 
-The state is of size O(D K), the covariance that it stands for of D^2; the peak has besides what one update computes on
-the way, and the decomposition that gives the first factors. Updates are called one by one, as a training loop would.
+The state has O(D K) numbers, the dense covariance D^2. The peak also includes temporaries of an update, and the
+decomposition that gives the initial factors. Updates are called one by one, as in a training loop.
 """
 
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-UPDATES = 3  # with factors and variances fixed, and then as many that learn them
+UPDATES = 3  # first with fixed factors and variances, then as many that learn them
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class Use(NamedTuple):
-    """What a fit to a stream takes, in MiB and seconds.
+    """Memory (MiB) and time (seconds) of one fit.
 
     Attributes:
-        state_mib: tensors that one update hands to the next.
-        init_mib, update_mib: peak memory above what the process held before, of the start and of the updates.
-        seconds: of an update that learns.
+        state_mib: size of the state.
+        init_mib: peak memory of the initialisation, on top of what the process held before.
+        update_mib: peak memory of the updates, likewise.
+        seconds: time of one update that learns factors and variances.
     """
 
     state_mib: float
@@ -39,7 +40,7 @@ def memory(
     latent: Annotated[int, typer.Option(help="K, latent factors.", min=1)] = 10,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
 ) -> None:
-    """Peak memory and time per vector of online EM and online SGA, in float32, beside the size of their state."""
+    """Print state size, peak memory and time per vector of online EM and online SGA, in float32."""
     if latent > dim:
         raise typer.BadParameter(f"--latent {latent}: there cannot be more factors than the {dim} dimensions")
 
@@ -50,19 +51,19 @@ def memory(
     for heading in ("state, MiB", "peak at the start, MiB", "peak of updates, MiB", "seconds per vector"):
         table.add_column(heading, justify="right")
     for name in ("online-em-fa", "online-sga-fa"):
-        found = in_new_process(name, dim, latent, device)
-        table.add_row(name, *(f"{number:,.1f}" for number in found[:3]), f"{found.seconds:.2g}")
+        use = in_new_process(name, dim, latent, device)
+        table.add_row(name, *(f"{number:,.1f}" for number in use[:3]), f"{use.seconds:.2g}")
     Console().print(table)
 
 
-def in_new_process(*arguments) -> Use:
-    """`measured`, where no memory that was freed before can hide what is taken."""
+def in_new_process(*arguments: Any) -> Use:
+    """Call `measured` in a new process, where memory freed earlier cannot hide the peak."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(measured, *arguments).result()
 
 
 def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
-    """What the online estimator `name` takes for vectors of size `dim` with `latent` factors."""
+    """Return memory and time of the online estimator `name` for vectors of size `dim` and `latent` factors."""
     import torch
 
     from bench.engine.private_torch import tree_leaves
@@ -71,7 +72,8 @@ def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
     from methods.maths.noise import Noise
 
     torch.set_num_threads(1)
-    algorithm, place = ESTIMATORS[name].load().algorithm, torch.device(device)
+    estimator: Any = ESTIMATORS[name].load()
+    algorithm, place = estimator.algorithm, torch.device(device)
     generator = torch.Generator(device=place).manual_seed(0)
     reset_peak(place)
     before = peak_mib(place)

@@ -1,6 +1,7 @@
-"""Estimators that see every vector once and store none: the two of `methods.maths.factor_analysis`, in lockstep."""
+"""Online factor analysis (`methods.maths.factor_analysis`) in lockstep: each vector is used once and not stored."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,9 +23,9 @@ class Online(Fitting):
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]
 
     @torch.no_grad()
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any):
         super().__init__(*arguments)
-        # A batch of one takes other kernels: with a twin, a fit's bits do not tell whether it has neighbours.
+        # A single fit is duplicated: torch uses other kernels for a batch of one, which would change the last bits.
         seeds = [seed_of(seed, "init") for seed in self.seeds for _ in range(2 if len(self.seeds) == 1 else 1)]
         noise = next(RandomStream(seeds, self.dim * self.n_factors, self.dtype, torch.device("cpu")))
         init = vmap(lambda numbers: self.algorithm.init(self.dim, self.n_factors, Noise(numbers)))
@@ -40,7 +41,7 @@ class Online(Fitting):
     @torch.no_grad()
     def absorb(self, vectors: Tensor) -> None:
         rows = vectors.to(self.device, self.dtype).expand(len(self._state[0]), -1, -1)
-        # What a step takes lies in one piece of memory.
+        # Each step's vectors must be contiguous.
         for theta in rows.transpose(0, 1).contiguous():
             learn = self._count >= WARM_UP
             if learn not in self._steps:
@@ -63,12 +64,12 @@ class Online(Fitting):
 
 
 class OnlineEM(Online):
-    """Algorithm 2 of the thesis."""
+    """Online EM (Brownlie 2022, Algorithm 2, changed as `ExpectationMaximisation` describes)."""
 
     algorithm = ExpectationMaximisation
 
 
 class OnlineSGA(Online):
-    """Algorithm 1 of the thesis."""
+    """Online stochastic gradient ascent (Brownlie 2022, Algorithm 1, changed as `GradientAscent` describes)."""
 
     algorithm = GradientAscent

@@ -1,4 +1,4 @@
-"""The streams of a job's cells, side by side, and the distribution that each should lead to."""
+"""The streams of a job's cells, side by side, and their true distributions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -14,35 +14,34 @@ from bench.reference.distances import Target
 from datasets import Dataset
 from datasets.records import Split
 from datasets.synthetic.factor_models import FactorModels
-from datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
+from datasets.synthetic.sgd_streams import N_ITERATES, NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
 from datasets.synthetic.streams import StreamSource
 
-BLOCK = 1000  # vectors drawn at once; how a generator's output is cut into calls changes the numbers
-BATCH_SIZE = 100  # of the thesis's SGD (section 4.4.2.1), as are the next two
+BLOCK = 1000  # vectors drawn per call of the generator; another value would give other numbers
+BATCH_SIZE = 100  # this and the next line: SGD in the thesis, section 4.4.2.1
 PRE_TRAINING_UPDATES, PRE_TRAINING_LR = 5000, 1e-3
-UPDATES_PER_DEAL = 100
+UPDATES_PER_BLOCK = 100
 
 
 class Stream(Protocol):
-    """B streams of vectors of dimension D, each from its own seed alone.
+    """B streams of vectors of dimension D, each with its own seed.
 
     Attributes:
-        targets: the true distribution of each.
-        dtype: of the vectors.
+        targets: true distribution of each stream.
+        dtype: type of the vectors.
     """
 
     targets: list[Target]
     dtype: torch.dtype
 
     def blocks(self) -> Iterator[Tensor]:
-        """The next vectors (B, T, D) of each stream, on the CPU, until it ends."""
+        """Yield the next vectors (B, T, D) of all streams, on the CPU, until the streams end."""
 
 
 class FactorStream:
-    """Independent draws F h + c + sqrt(psi) eps from each model, without end.
+    """Endless independent draws F h + c + sqrt(psi) eps from each factor model, in float32.
 
-    In float32, whose rounding moves the distances of the online estimates by a millionth of their size (measured on
-    20,000 vectors, D = 100).
+    Rounding to float32 changes the distances of the online estimates by a relative 1e-6 (20,000 vectors, D = 100).
     """
 
     dtype = torch.float32
@@ -56,7 +55,7 @@ class FactorStream:
     def blocks(self) -> Iterator[Tensor]:
         while True:
             pairs = zip(self._models, self._generators, strict=True)
-            yield torch.stack([_draw(*model, generator) for model, generator in pairs])
+            yield torch.stack([_draw(mean, factors, variance, draws) for (mean, factors, variance), draws in pairs])
 
 
 def _draw(mean: Tensor, factors: Tensor, variance: Tensor, generator: torch.Generator) -> Tensor:
@@ -67,9 +66,10 @@ def _draw(mean: Tensor, factors: Tensor, variance: Tensor, generator: torch.Gene
 
 
 class SGDStream:
-    """The weights after each update of SGD on each task, in float64.
+    """The weights after each update of SGD on each regression task, in float64.
 
-    5,000 updates at a small rate without weight decay come first and are not part of the stream, as in the thesis.
+    SGD is first run for 5,000 updates with a small learning rate and no weight decay. These updates are not part of the
+    stream, as in the thesis.
     """
 
     dtype = torch.float64
@@ -84,28 +84,28 @@ class SGDStream:
     def blocks(self) -> Iterator[Tensor]:
         n_rows, dim = self._x.shape[1:]
         orders = [RowStream(np.arange(n_rows), seed_of(seed, "rows")) for seed in self._seeds]
-        # Uniform in +- 1/sqrt(D), torch's own start of a linear layer, which the thesis keeps.
+        # Uniform in +- 1/sqrt(D): torch's default initialisation of a linear layer, as in the thesis.
         starts = [np.random.default_rng(seed).uniform(-1, 1, size=dim) / np.sqrt(dim) for seed in self._seeds]
         weights = torch.tensor(np.array(starts))
-        for _ in range(PRE_TRAINING_UPDATES // UPDATES_PER_DEAL):
+        for _ in range(PRE_TRAINING_UPDATES // UPDATES_PER_BLOCK):
             weights = self._visited(weights, orders, PRE_TRAINING_LR, 0.0)[:, -1]
-        for _ in range(self._source.max_length // UPDATES_PER_DEAL):
+        for _ in range(N_ITERATES // UPDATES_PER_BLOCK):
             visited = self._visited(weights, orders, self._source.lr, self._source.weight_decay)
             weights = visited[:, -1]
             yield visited
 
     def _visited(self, weights: Tensor, orders: Sequence[RowStream], lr: float, weight_decay: float) -> Tensor:
-        """The weights (B, T, D) after each of the next T updates."""
-        taken = np.stack([order.take(UPDATES_PER_DEAL * BATCH_SIZE) for order in orders])
-        rows = torch.tensor(taken).reshape(len(orders), UPDATES_PER_DEAL, BATCH_SIZE)
+        """Return the weights (B, T, D) after each of the next T updates."""
+        taken = np.stack([order.take(UPDATES_PER_BLOCK * BATCH_SIZE) for order in orders])
+        rows = torch.tensor(taken).reshape(len(orders), UPDATES_PER_BLOCK, BATCH_SIZE)
         number = torch.arange(len(orders))[:, None, None]
         x, y = self._x[number, rows], self._y[number, rows]
         # The gradient of mean (y - theta^T x)^2 is 2 (H theta - g) with H and g of the minibatch.
         curvature, pull = 2 * x.mT @ x / BATCH_SIZE, 2 * (x.mT @ y[..., None]) / BATCH_SIZE
-        visited, here = [], weights[..., None]
-        for update in range(UPDATES_PER_DEAL):
-            here = here - lr * (curvature[:, update] @ here - pull[:, update] + weight_decay * here)
-            visited.append(here[..., 0])
+        visited, current = [], weights[..., None]
+        for update in range(UPDATES_PER_BLOCK):
+            current = current - lr * (curvature[:, update] @ current - pull[:, update] + weight_decay * current)
+            visited.append(current[..., 0])
         return torch.stack(visited, dim=1)
 
 
@@ -113,5 +113,5 @@ STREAMS = {FactorModels: FactorStream, SGDIterates: SGDStream}
 
 
 def stream_of(source: StreamSource, dataset: Dataset, splits: Sequence[Split], seeds: Sequence[int]) -> Stream:
-    """The streams of some splits of a loaded set, one seed each."""
+    """Return the streams of a data set's splits, with one seed per split."""
     return STREAMS[type(source)](source, dataset, splits, seeds)

@@ -13,7 +13,7 @@ import datasets
 from bench.engine.random_streams import RandomStream
 from bench.engine.seeds import seed_of
 from bench.experiment.estimators import ESTIMATORS, excludes, names
-from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_of
+from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_with_covariance
 from bench.streams.online import OnlineEM, OnlineSGA
 from methods.maths.factor_analysis import WARM_UP, Averages
 from methods.maths.noise import Noise
@@ -95,10 +95,10 @@ def test_batch_svd_finds_scikit_learn_s_optimum_when_there_are_fewer_vectors_tha
         assert np.linalg.norm(covariance - reference) < 0.05 * np.linalg.norm(reference)
 
 
-def test_rows_of_a_covariance_have_it_and_mean_zero():
+def test_rows_with_covariance_a_covariance_have_it_and_mean_zero():
     for rank in (D, 4):
         half = np.random.default_rng(1).standard_normal((D, rank))
-        rows = rows_of(half @ half.T)
+        rows = rows_with_covariance(half @ half.T)
         np.testing.assert_allclose(rows.T @ rows / (D + 1), half @ half.T, atol=1e-12)
         np.testing.assert_allclose(rows.mean(0), 0, atol=1e-12)
 

@@ -14,7 +14,7 @@ from bench.reference.distances import Target
 from datasets import Dataset
 from datasets.records import Split
 from datasets.synthetic.factor_models import FactorModels
-from datasets.synthetic.sgd_streams import N_ITERATES, NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
+from datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
 from datasets.synthetic.streams import StreamSource
 
 BLOCK = 1000  # vectors drawn per call of the generator; another value would give other numbers
@@ -75,7 +75,9 @@ class SGDStream:
     dtype = torch.float64
 
     def __init__(self, source: SGDIterates, dataset: Dataset, splits: Sequence[Split], seeds: Sequence[int]):
-        self._source, self._seeds = source, seeds
+        if source.max_length is None:
+            raise ValueError(f"data set {source.name!r} has no max_length; a stream of SGD iterates must end")
+        self._source, self._seeds, self._length = source, seeds, source.max_length
         tasks = [(dataset.x[split.train], dataset.y[split.train]) for split in splits]
         self._x, self._y = (torch.tensor(np.stack(parts)) for parts in zip(*tasks, strict=True))
         posteriors = [LinearProblem(x, y, PRIOR_PRECISION, NOISE_PRECISION).posterior() for x, y in tasks]
@@ -89,7 +91,7 @@ class SGDStream:
         weights = torch.tensor(np.array(starts))
         for _ in range(PRE_TRAINING_UPDATES // UPDATES_PER_BLOCK):
             weights = self._visited(weights, orders, PRE_TRAINING_LR, 0.0)[:, -1]
-        for _ in range(N_ITERATES // UPDATES_PER_BLOCK):
+        for _ in range(self._length // UPDATES_PER_BLOCK):
             visited = self._visited(weights, orders, self._source.lr, self._source.weight_decay)
             weights = visited[:, -1]
             yield visited

@@ -122,7 +122,7 @@ class Fidelity(Kind):
         solved = not source.model.hidden and (source.task == "regression" or source.n_features <= 2)
         if solved or nuts.is_installed():
             return None
-        return "its truth has to be sampled, and JAX and NumPyro are not installed", nuts.REMEDY
+        return "its truth has to be sampled, and JAX, NumPyro or arviz-stats is not installed", nuts.REMEDY
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         in_weights = not datasets.entry(dataset).model.hidden

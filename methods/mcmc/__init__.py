@@ -1,1 +1,1 @@
-"""The reference sampler, NUTS, and its diagnostics. Imports `methods.networks` and `methods.maths`."""
+"""The reference sampler NUTS and diagnostics of its chains. Imports `methods.networks` and `methods.maths`."""

@@ -1,7 +1,7 @@
-"""What of the reference sampler runs in JAX: the log joint density and the NUTS kernel. Needs the extra `reference`.
+"""The reference sampler's parts in JAX: the log joint density and the NUTS kernel. Needs the extra `reference`.
 
-Everything is in float64 and on the CPU, where a problem small enough for NUTS is at home; JAX's global settings are
-left as they are.
+All computations are in float64 on the CPU, which is fastest for problems small enough for NUTS. JAX's global settings
+are not changed.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,41 +13,47 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from numpyro.infer.hmc import HMCState, hmc
 
 from methods.maths.likelihoods import LOG_2PI, MAX_LOG_VARIANCE
 from methods.networks.mlp import MLP
 
-ACTIVATIONS = {"relu": jax.nn.relu, "softplus": jax.nn.softplus, "tanh": jnp.tanh}
+Array = jax.Array | np.ndarray
+ACTIVATIONS: dict[str, Callable[[Array], jax.Array]] = {
+    "relu": jax.nn.relu,
+    "softplus": jax.nn.softplus,
+    "tanh": jnp.tanh,
+}
 
 
 class Posterior(NamedTuple):
-    """What a log joint density is of, besides the weights.
+    """The data and precisions that define a posterior of weights.
 
     Attributes:
-        x: (N, P), standardised.
-        y: (N,), as dealt.
-        present: (N,), 1 for a row and 0 for an empty place, whose x and y mean nothing.
+        x: (N, P), standardised features.
+        y: (N,), standardised targets, or class numbers.
+        present: (N,), 1 for a training row and 0 for a padding row, whose x and y are ignored.
         prior_precision: ().
-        noise_precision: (), of the target as dealt; without meaning where the likelihood has none.
+        noise_precision: (), of the standardised target; ignored by likelihoods without one.
     """
 
-    x: np.ndarray
-    y: np.ndarray
-    present: np.ndarray
-    prior_precision: float
-    noise_precision: float
+    x: Array
+    y: Array
+    present: Array
+    prior_precision: ArrayLike
+    noise_precision: ArrayLike
 
 
 @contextmanager
 def float64_on_the_cpu() -> Iterator[None]:
-    """JAX computes in float64 and on the CPU inside this block."""
+    """Let JAX compute in float64 on the CPU inside this context."""
     with jax.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0]):
         yield
 
 
-def outputs(network: MLP, weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Outputs (N, O) of the network at x (N, P) for flat weights (D,), as `MLP.__call__`."""
+def outputs(network: MLP, weights: jax.Array, x: Array) -> Array:
+    """Return the network's outputs (N, O) at x (N, P) for flat weights (D,), as `MLP.__call__` does in torch."""
     widths = (network.n_inputs, *network.hidden, network.n_outputs)
     start = 0
     for number, (fan_in, fan_out) in enumerate(pairwise(widths)):
@@ -62,24 +68,24 @@ def outputs(network: MLP, weights: jax.Array, x: jax.Array) -> jax.Array:
     return x
 
 
-def _gaussian(out: jax.Array, y: jax.Array, precision: jax.Array) -> jax.Array:
+def _gaussian(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
     return 0.5 * (jnp.log(precision) - LOG_2PI - precision * (out[:, 0] - y) ** 2)
 
 
-def _heteroscedastic(out: jax.Array, y: jax.Array, precision: jax.Array) -> jax.Array:
+def _heteroscedastic(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
     return _gaussian(out, y, jnp.exp(-out[:, 1].clip(-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE)))
 
 
-def _bernoulli(out: jax.Array, y: jax.Array, precision: jax.Array) -> jax.Array:
+def _bernoulli(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
     return y * out[:, 0] - jax.nn.softplus(out[:, 0])
 
 
-def _categorical(out: jax.Array, y: jax.Array, precision: jax.Array) -> jax.Array:
+def _categorical(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
     return jnp.take_along_axis(jax.nn.log_softmax(out), y.astype(int)[:, None], axis=1)[:, 0]
 
 
-# kind of likelihood -> (outputs (N, O), y (N,), noise precision of y as dealt) -> log p(y | outputs) (N,)
-LOG_LIKELIHOODS: dict[str, Callable[[jax.Array, jax.Array, jax.Array], jax.Array]] = {
+# Kind of likelihood -> function of (outputs (N, O), y (N,), noise precision of y) to log p(y | outputs), (N,).
+LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], jax.Array]] = {
     "gaussian": _gaussian,
     "heteroscedastic": _heteroscedastic,
     "bernoulli": _bernoulli,
@@ -87,19 +93,20 @@ LOG_LIKELIHOODS: dict[str, Callable[[jax.Array, jax.Array, jax.Array], jax.Array
 }
 
 
-def log_joint(network: MLP, kind: str, weights: jax.Array, of: Posterior) -> jax.Array:
-    """log p(y | x, weights) + log N(weights; 0, I / prior_precision): ()."""
-    data = LOG_LIKELIHOODS[kind](outputs(network, weights, of.x), of.y, of.noise_precision)
-    log_precision = jnp.log(of.prior_precision)
-    return data @ of.present + 0.5 * (network.dim * (log_precision - LOG_2PI) - of.prior_precision * weights @ weights)
+def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: Posterior) -> jax.Array:
+    """Return log p(y | x, weights) + log N(weights; 0, I / prior_precision), ()."""
+    data = LOG_LIKELIHOODS[kind](outputs(network, weights, posterior.x), posterior.y, posterior.noise_precision)
+    alpha = posterior.prior_precision
+    log_prior = 0.5 * (network.dim * (jnp.log(alpha) - LOG_2PI) - alpha * weights @ weights)
+    return data @ posterior.present + log_prior
 
 
 class Kernel(NamedTuple):
-    """Compiled steps of one chain, for every posterior of one network, likelihood and number of rows.
+    """Compiled transitions of one chain, for all posteriors of one network, likelihood and number of rows.
 
     Attributes:
         init: (seed, weights (D,), Posterior) -> the state before the first transition.
-        step: (state, Posterior) -> the state after one more transition, of warm-up or not.
+        step: (state, Posterior) -> the state after one more transition, during warm-up or after it.
     """
 
     init: Callable[[int, np.ndarray, Posterior], HMCState]
@@ -108,16 +115,23 @@ class Kernel(NamedTuple):
 
 @cache
 def kernel(network: MLP, kind: str, warmup: int, max_tree_depth: int) -> Kernel:
-    """NUTS whose step size, and whose mass of each weight, adapt during the first `warmup` transitions."""
+    """Return the NUTS kernel; step size and diagonal mass matrix adapt during the first `warmup` transitions.
 
-    def potential(of: Posterior) -> Callable[[jax.Array], jax.Array]:
-        return lambda weights: -log_joint(network, kind, weights, of)
+    Args:
+        network: maps weights and x to outputs.
+        kind: kind of likelihood, a key of `LOG_LIKELIHOODS`.
+        warmup: number of adapting transitions.
+        max_tree_depth: a transition has at most 2^max_tree_depth - 1 leapfrog steps.
+    """
+
+    def potential(posterior: Posterior) -> Callable[[jax.Array], jax.Array]:
+        return lambda weights: -log_joint(network, kind, weights, posterior)
 
     # The data are arguments, not constants, so that one compiled program serves all folds.
     init, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
-    def start(seed: int, weights: np.ndarray, of: Posterior) -> HMCState:
+    def start(seed: int, weights: np.ndarray, posterior: Posterior) -> HMCState:
         key = jax.random.key(seed)
-        return init(weights, warmup, max_tree_depth=max_tree_depth, model_args=(of,), rng_key=key)
+        return init(weights, warmup, max_tree_depth=max_tree_depth, model_args=(posterior,), rng_key=key)
 
-    return Kernel(jax.jit(start), jax.jit(lambda state, of: step(state, (of,), {})))
+    return Kernel(jax.jit(start), jax.jit(lambda state, posterior: step(state, (posterior,), {})))

@@ -129,7 +129,7 @@ def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
     assert HMC().sample(problem, posterior, None, 10**6) is posterior.weights
 
 
-@pytest.mark.parametrize("missing", ["jax", "numpyro"])
+@pytest.mark.parametrize("missing", ["jax", "numpyro", "arviz_stats"])
 def test_without_the_extra_every_task_is_excluded_with_what_to_install(monkeypatch, missing):
     monkeypatch.setattr(nuts, "find_spec", lambda name: None if name == missing else name)
     reason = HMC().excludes(Task("small", Bernoulli(), MLP(3)))

@@ -186,7 +186,7 @@ def main(
         display.show_refusal(str(refusal))
         raise typer.Exit(REFUSED) from None
 
-    from bench.console import outlook
+    from bench.console import forecast
     from bench.costs.workload import surroundings, workload, workload_elsewhere
     from bench.results.earlier import beside
     from bench.results.folder import Results
@@ -205,20 +205,20 @@ def main(
             else:
                 around, measure = surroundings(places), None  # a CPU's work begins at once
                 if dry_run:
-                    measure = outlook.measuring(display.err, data_dir, outlook.PATIENCE_SECONDS)
+                    measure = forecast.measuring(display.err, data_dir, forecast.PATIENCE_SECONDS)
                 elif around.kind == "cuda":
-                    measure = outlook.measuring(display.err, data_dir)  # a GPU's memory does not stretch
+                    measure = forecast.measuring(display.err, data_dir)  # a GPU's memory does not stretch
                 load = workload(todo, around, results.rows(), each=workers, measure=measure)
-            display.show_plan(protocol_of(request), wanted, todo, load.slots)
+            display.show_plan(protocol_of(request), wanted, todo, load.workers)
             display.show_excluded(without)
             if dry_run:
-                outlook.show(display.out, load)
+                forecast.show(display.out, load)
                 return
             if fresh and (aside := results.put_aside()):  # not before a cluster can be had
                 display.say(f"Old results moved to {aside}")
             results.note_missing(missing)
 
-            where = team or load.slots
+            where = team or load.workers
             interrupted = _run(results, load, where, results.journal, data_dir, timeout) if todo else False
         same = True
         if timing and not interrupted:
@@ -314,12 +314,12 @@ def _time(results, wanted, around, data_dir: Path | None, timeout: float | None)
         return False, True
     timings = Timings(results, cells)
     with TemporaryDirectory() as folder:  # for studies that know nothing yet, so that all of the search is timed
-        load = workload(cells, around, results.rows(), each=1).rehearsed()
+        load = workload(cells, around, results.rows(), each=1).warmed_up()
 
         def journal(cell) -> Path:
             return Path(folder) / f"{cell.key}.jsonl"
 
-        interrupted = _run(timings, load, load.slots, journal, data_dir, timeout)
+        interrupted = _run(timings, load, load.workers, journal, data_dir, timeout)
     display.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed
 

@@ -198,7 +198,7 @@ def invoke(tmp_path, monkeypatch):
 
 
 def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.console.outlook.measuring", lambda *arguments: None)  # which has tests of its own
+    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)  # which has tests of its own
     done = invoke("--dry-run", "--preset", "paper", "--out", "r")
     assert done.exit_code == 0
     here = [name for name in methods.names() if "uci" in methods.get(name).suites]

@@ -1,58 +1,107 @@
-"""What a run will be like: who does what when, as far as it can be known before."""
+"""Output of a dry run: the plan, and how long it may take."""
 
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
+from math import inf
+from pathlib import Path
 
-from bench.costs.estimates import BASES, Estimate
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from bench.costs.calibration import Calibrations
+from bench.costs.estimates import BASES
+from bench.costs.packing import MIB
+from bench.costs.workload import Measure, PlannedJob, Workload
+from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
 
-START_SECONDS = 4  # until a slot's process has imported what it needs and can begin; measured: 3 to 6
+LONGEST = 3  # jobs that are named
+PATIENCE_SECONDS = 20  # for probes; they are kept, and the next dry run makes those that are left
+START_SECONDS = 4  # until a worker's process has imported what it needs; measured: 3 to 6
 
 
-class Line(NamedTuple):
-    """The jobs of one data set.
+def measuring(console: Console, data_dir: Path | None, seconds: float = inf) -> Measure:
+    """Return a function for `bench.costs.workload.workload` that makes probes under a progress bar.
 
-    Attributes:
-        seconds: of all its jobs together; None if nothing is known.
-        bytes: of the largest of them; None if none was measured.
-        bases: what the seconds rest on, the best first.
+    Args:
+        console: where the bar is shown.
+        data_dir: data folder; None for the default.
+        seconds: time after which no further probe begins.
     """
 
-    dataset: str
-    cells: int
-    jobs: int
-    seconds: float | None
-    bytes: int | None
-    bases: tuple[str, ...]
+    def measure(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Slot]) -> None:
+        with Progress(console=console, transient=True) as progress:
+            bar = progress.add_task("probing how long methods take", total=len(cells))
+            calibrations.measure(cells, workers, data_dir, lambda: progress.advance(bar), seconds)
+
+    return measure
 
 
-def makespan(seconds: Sequence[float], n_slots: int) -> float:
-    """When the last of the jobs ends, each begun in the order given on the first slot that is free; 0 without jobs."""
+def show(console: Console, load: Workload) -> None:
+    """Print a line for each data set, the longest jobs, the workers, and the time in all."""
+    table = Table(box=None)
+    for heading in ("data set", "cells", "jobs", "time", "memory", "basis of the time"):
+        table.add_column(heading, justify="right" if heading in ("cells", "jobs", "time", "memory") else "left")
+    for name in dict.fromkeys(job.cells[0].dataset for job in load.planned):
+        table.add_row(*map(escape, _line(name, [job for job in load.planned if job.cells[0].dataset == name])))
+    console.print(table)
+    workers, each = load.workers, ""
+    if load.free_bytes is not None:
+        n_devices = len({worker.gpu for worker in workers})
+        each = f"; a thread and {_mib(load.free_bytes * n_devices // len(workers))} of free memory for each"
+    names = ", ".join(worker.name for worker in workers)
+    console.print(f"{len(workers)} worker(s): {escape(names)}{each}", soft_wrap=True)
+    if load.planned:
+        seconds = [job.estimate.seconds for job in load.planned]
+        longest = ", ".join(f"{_name(job)} {duration(job.estimate.seconds)}" for job in load.planned[:LONGEST])
+        console.print(f"Longest first: {escape(longest)}", soft_wrap=True)
+        in_all = duration(makespan(seconds, len(workers)))
+        console.print(f"About [bold]{in_all}[/] in all, {duration(sum(seconds))} of work")
+
+
+def makespan(seconds: Sequence[float], n_workers: int) -> float:
+    """Return when the last job ends, each begun in the given order on the first free worker; 0 without jobs."""
     if not seconds:
         return 0.0
-    free = [float(START_SECONDS)] * n_slots
-    for one in seconds:
-        heapq.heapreplace(free, free[0] + one)
+    free = [float(START_SECONDS)] * n_workers
+    for length in seconds:
+        heapq.heapreplace(free, free[0] + length)
     return max(free)
 
 
-def lines(packs: Sequence[Sequence[Cell]], estimates: Sequence[Estimate]) -> list[Line]:
-    """A line for each data set, in the order of their first job."""
-    found = []
-    for name in dict.fromkeys(pack[0].dataset for pack in packs):
-        own = [(pack, one) for pack, one in zip(packs, estimates, strict=True) if pack[0].dataset == name]
-        known = [one.seconds for _, one in own if one.seconds is not None]
-        memory = [one.bytes for _, one in own if one.bytes is not None]
-        bases = {one.basis for _, one in own if one.seconds is not None}
-        found.append(
-            Line(
-                name,
-                sum(len(pack) for pack, _ in own),
-                len(own),
-                sum(known) if known else None,
-                max(memory, default=None),
-                tuple(basis for basis in BASES if basis in bases),
-            )
-        )
-    return found
+def duration(seconds: float) -> str:
+    """Return a duration in its largest units: "3.4 s", "4 min 5 s", "2 h 3 min"."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes_left} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _line(dataset: str, jobs: Sequence[PlannedJob]) -> tuple[str, ...]:
+    """Return the table's line for the jobs of a data set; its memory is that of the largest job."""
+    estimates = [job.estimate for job in jobs]
+    sizes = [one.bytes for one in estimates if one.bytes is not None]
+    bases = {one.basis for one in estimates}
+    return (
+        dataset,
+        str(sum(len(job.cells) for job in jobs)),
+        str(len(jobs)),
+        duration(sum(one.seconds for one in estimates)),
+        _mib(max(sizes)) if sizes else "?",
+        ", ".join(basis for basis in BASES if basis in bases),
+    )
+
+
+def _mib(size: float) -> str:
+    return f"{size / MIB:,.0f} MiB"
+
+
+def _name(job: PlannedJob) -> str:
+    first = job.cells[0]
+    splits = f"split {first.split}" if len(job.cells) == 1 else f"{len(job.cells)} splits"
+    return f"{first.dataset} {first.method} ({splits})"

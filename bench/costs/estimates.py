@@ -1,150 +1,106 @@
-"""How long jobs take and how much memory: from earlier rows of this host, from kept measurements, or from neither."""
+"""Estimates of the time and memory of jobs, from earlier rows of this host, from probes, or from a rough constant."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 import datasets
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
-from bench.costs.packing import ASSUMED, MIB, Need
+from bench.costs.packing import ASSUMED, MIB, Need, rows_of
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 
-EARLIER, PROBED, SCALED, RELATED, GUESSED = BASES = (
-    "earlier runs",  # of the same cells but for their split, on a device and host like this
-    "probe",  # a few updates of the same
-    "earlier runs, scaled",  # of the same under another protocol, by the work of each
-    "probes nearby",  # of the method on data with fewer and with more features
-    "other methods",  # their typical speed
+EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
+    "earlier runs",  # of equal cells but for their split
+    "earlier runs, scaled",  # of the method on this data set, else on others, in proportion to the work
+    "probe",  # a few updates of the cell
+    "probe, scaled",  # of the method on the data set with the most features, in proportion to the work
+    "rough guess",
 )
-MEASURED = ("setup", "setup_row", "update", "update_row", "predict", "base_bytes", "row_bytes")  # of a `Cost`
+SECONDS_PER_WORK = 3e-5  # the guess, by `Cell.work`: median of the 1,908 cells of uci in leaderboards/results
 
 
 class Estimate(NamedTuple):
-    """Of a job on its slot.
+    """Estimate for a job on its worker.
 
     Attributes:
-        seconds: None where nothing at all is known.
-        bytes: of memory, at the most; None where it was never measured.
-        basis: of the seconds, one of `BASES`.
+        seconds: duration.
+        bytes: peak memory; None where it was never measured.
+        basis: what the seconds rest on, one of `BASES`.
     """
 
-    seconds: float | None
+    seconds: float
     bytes: int | None
     basis: str
 
 
 class Estimates:
-    """What is known of the cells of a run.
+    """Time and memory of the cells of a run, as far as they are known.
 
     Args:
-        wanted: the cells; where one was not measured, others of its method tell.
-        rows: of `Results.rows`.
-        calibrations: measurements, all of the sort of slot that the run has.
-        host, device: as rows have them; what rows of others say is of no use.
+        wanted: cells of the run; of each method, the one with the most features is probed and serves the others.
+        rows: rows of a results folder (`Results.rows`).
+        calibrations: probes for the kind of worker that the run has.
+        host, device: as in the rows; rows of other hosts or devices are ignored.
     """
 
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
-        own = rows[(rows["host"] == host) & (rows["device"] == device)]
-        own = own.assign(seconds=seconds_of(own)).dropna(subset="seconds")
-        groups = own.groupby(["suite", "dataset", "method", "protocol_hash"])
-        self._seconds = groups["seconds"].mean().to_dict()
-        self._peaks = groups["peak_memory_mib"].max().dropna().to_dict()
-        self._protocols = dict(zip(own["protocol_hash"], own["protocol"], strict=True))
         self._calibrations = calibrations
-        self._peers: dict[tuple[str, ...], dict[str, Cell]] = {}
-        for cell in wanted:
-            self._peers.setdefault(_of_method(cell), {}).setdefault(cell.dataset, cell)
-        self._costs: dict[tuple[str, ...], Cost | None] = {}
+        self._widest = {(cell.suite, cell.method): cell for cell in sorted(wanted, key=_features)}
+        rows = rows[(rows["host"] == host) & (rows["device"] == device)]
+        rows = rows.assign(seconds=seconds_of(rows)).dropna(subset="seconds")
+        groups = rows.groupby(["suite", "method", "dataset", "protocol_hash"])
+        self._peaks = groups["peak_memory_mib"].max().dropna().to_dict()
+        self._rates: dict[tuple[str, ...], list[float]] = {}  # seconds per work: under a protocol, on data, anywhere
+        protocols = groups["protocol"].first()
+        for key, seconds in groups["seconds"].mean().items():
+            if work := _work(*key[:3], protocols[key]):
+                for part in (key, key[:3], key[:2]):
+                    self._rates.setdefault(part, []).append(seconds / work)
 
-    def of(self, jobs: Sequence[tuple[Sequence[Cell], int]]) -> list[Estimate]:
-        """Of each job: its cells, which differ in their split alone, and the most rows of a stack of it."""
-        found = [self._of(cells, rows) for cells, rows in jobs]
-        works = [fsum(cell.work for cell in cells) for cells, _ in jobs]
-        known = [(one.seconds, work) for one, work in zip(found, works, strict=True) if one.seconds is not None]
-        if not known:
-            return found
-        rate = fsum(seconds for seconds, _ in known) / fsum(work for _, work in known)
-        pairs = zip(found, works, strict=True)
-        return [one if one.seconds is not None else one._replace(seconds=rate * work) for one, work in pairs]
+    def of(self, cells: Sequence[Cell], rows: int) -> Estimate:
+        """Return the estimate of a job: its cells, which differ in their split alone, and the most rows of a stack."""
+        first, work = cells[0], fsum(cell.work for cell in cells)
+        key = first.suite, first.method, first.dataset, first.protocol.hash
+        probed, peak = self._probed(first), self._peaks.get(key)
+        memory = int(peak * MIB) if peak else None
+        if probed and not peak:
+            memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * len(cells))))
+        for part, basis in ((key, EARLIER), (key[:3], SCALED), (key[:2], SCALED)):
+            if rates := self._rates.get(part):
+                return Estimate(fsum(rates) / len(rates) * work, memory, basis)
+        if probed:
+            basis = PROBED if self._calibrations.kept(first) else RELATED
+            return Estimate(probed.seconds(cells, rows), memory, basis)
+        return Estimate(SECONDS_PER_WORK * work, memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
-        """Memory of a job of such cells: measured, of the method on other data, or assumed."""
-        cost = self._cost(cell) or self._nearby(cell)
-        return cost.need if cost else ASSUMED
+        """Return the memory of a job of such cells: probed, on them or on the widest data set, or assumed."""
+        probed = self._probed(cell)
+        return probed.need if probed else ASSUMED
 
     def worth_probing(self, memory: bool = False) -> list[Cell]:
-        """Cells that have not been probed: each method's with the most features, then each one's with the fewest.
+        """Return the cells to probe, one for each method without earlier rows.
 
-        What lies between follows from those. For their seconds, data of which the method has rows do not count; for
-        their `memory`, of which rows know the peak alone, all do.
+        Args:
+            memory: True for methods with earlier rows too, because of memory rows know the peak alone.
         """
-        most, fewest = [], []
-        for peers in self._peers.values():
-            unknown = [one for one in peers.values() if memory or self._of([one], 1).basis not in (EARLIER, SCALED)]
-            if unknown:
-                most.append(max(unknown, key=_features))
-                fewest.append(min(unknown, key=_features))
-        return [cell for cell in dict.fromkeys(most + fewest) if self._cost(cell) is None]
+        unknown = (cell for method, cell in self._widest.items() if memory or method not in self._rates)
+        return [cell for cell in unknown if self._calibrations.kept(cell) is None]
 
-    def forget(self) -> None:
-        """Look again at what has been measured."""
-        self._costs.clear()
-
-    def _of(self, cells: Sequence[Cell], rows: int) -> Estimate:
-        first, here = cells[0], _identity(cells[0])
-        exact, peak = self._cost(first), self._peaks.get(here)
-        nearby = exact or self._nearby(first)
-        memory = int(peak * MIB) if peak else nearby and nearby.need.bytes_with(_rows(nearby, first, len(cells), rows))
-        if here in self._seconds:
-            return Estimate(self._seconds[here] * len(cells), memory, EARLIER)
-        if exact:
-            return Estimate(exact.seconds(cells, rows), memory, PROBED)
-        if (rate := self._rate(first)) is not None:
-            return Estimate(rate * first.work * len(cells), memory, SCALED)
-        if nearby:
-            return Estimate(nearby.seconds(cells, rows), memory, RELATED)
-        return Estimate(None, None, GUESSED)
-
-    def _cost(self, cell: Cell) -> Cost | None:
-        if (key := _identity(cell)) not in self._costs:
-            self._costs[key] = self._calibrations.kept(cell)
-        return self._costs[key]
-
-    def _nearby(self, cell: Cell) -> Cost | None:
-        """What was measured of the method on other data, along the line between those with fewer and more features."""
-        peers = sorted(self._peers.get(_of_method(cell), {}).values(), key=_features)
-        known = [(_features(peer), cost) for peer in peers if (cost := self._cost(peer)) is not None]
-        if not known:
-            return None
-        places, costs = zip(*known, strict=True)
-        nearest = min(known, key=lambda one: abs(one[0] - _features(cell)))[1]
-        values = {
-            name: float(np.interp(_features(cell), places, [getattr(cost, name) for cost in costs]))
-            for name in MEASURED
-        }
-        return replace(nearest, **{name: int(one) if name.endswith("bytes") else one for name, one in values.items()})
-
-    def _rate(self, cell: Cell) -> float | None:
-        """Seconds per `Cell.work` of the same method and data under other protocols."""
-        suite, dataset, method, _ = _identity(cell)
-        rates = []
-        for (*here, protocol_hash), seconds in self._seconds.items():
-            if here == [suite, dataset, method] and (protocol := _protocol(self._protocols[protocol_hash])):
-                rates.append(seconds / replace(cell, protocol=protocol).work)
-        return fsum(rates) / len(rates) if rates else None
+    def _probed(self, cell: Cell) -> Cost | None:
+        widest = self._widest[cell.suite, cell.method]
+        return self._calibrations.kept(cell) or self._calibrations.kept(widest)
 
 
 def seconds_of(rows: pd.DataFrame) -> pd.Series:
-    """What each cell took: its share of its job's time, or the sum of what was timed where that is not known.
+    """Return the seconds of each cell: its share of its job's time, or where that is unknown the sum of all timings.
 
-    Cells of one job have the same `elapsed_seconds`, to the last bit.
+    Cells of one job have equal `elapsed_seconds`, to the last bit.
     """
     timed = rows["tune_seconds"].fillna(0) + rows["fit_seconds"]
     timed += (rows["predict_seconds_per_1000"] * rows["n_test"] / 1000).fillna(0)
@@ -153,30 +109,13 @@ def seconds_of(rows: pd.DataFrame) -> pd.Series:
     return share.fillna(timed)
 
 
-def _rows(cost: Cost, cell: Cell, n_cells: int, rows: int) -> int:
-    """Of the largest stack of a job."""
-    if not cost.stacked:
-        return cost.members
-    from bench.costs.packing import rows_of
-
-    return min(rows, rows_of(cell) * n_cells)
-
-
 def _features(cell: Cell) -> int:
     return datasets.entry(cell.dataset).n_features
 
 
-def _identity(cell: Cell) -> tuple[str, ...]:
-    return cell.suite, cell.dataset, cell.method, cell.protocol.hash
-
-
-def _of_method(cell: Cell) -> tuple[str, ...]:
-    return cell.suite, cell.method, cell.protocol.hash
-
-
-def _protocol(text: str) -> Protocol | None:
-    """Read from a row; None if it has attributes that this program does not know."""
+def _work(suite: str, method: str, dataset: str, protocol: str) -> float | None:
+    """Return `Cell.work` of a row's cell; None if the data set or a field of the protocol is unknown."""
     try:
-        return Protocol(**json.loads(text))
-    except (TypeError, ValueError):
+        return Cell(suite, dataset, method, 0, "", Protocol(**json.loads(protocol)), 0).work
+    except (LookupError, TypeError, ValueError, datasets.BrokenDataset):
         return None

@@ -1,6 +1,6 @@
-"""From cells to jobs: how many slots a device has room for, how many fits train together, which cells go side by side.
+"""Workers per device, replicas per stack, and cells per job, by memory and cores.
 
-None of it changes a cell's result: a fit in a stack equals the same fit alone.
+None of them changes a cell's result: a fit in a stack equals the same fit alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.suites import SUITES
 
 MIB = 2**20
-HEADROOM = 0.8  # of free memory, that is shared out: allocators leave holes, and other programs grow
+HEADROOM = 0.8  # share of free memory that is used: allocators leave holes, and other programs grow
 
 
 class Need(NamedTuple):
@@ -28,82 +28,74 @@ class Need(NamedTuple):
     row: int
 
     def bytes_with(self, rows: int) -> int:
-        """Bytes of a job whose largest stack has so many rows."""
+        """Return the bytes of a job whose largest stack has so many replicas."""
         return self.base + self.row * rows
 
 
 class Room(NamedTuple):
-    """What a kind of device bears.
+    """Limits of a kind of device.
 
     Attributes:
-        rows: the most that a stack is worth: on a CPU core larger ones gain little and cost memory.
-        worthwhile: rows of a stack for whose sake there had better be fewer slots.
-        cells: the most in a job; more of them are lost at a stop.
-        slots: the most on a device, or None for as many as there are cores.
-        overhead: bytes that every process takes besides what it allocates, as a GPU's context.
+        rows: most replicas of a stack. On a CPU core larger stacks gain little and cost memory.
+        worthwhile: replicas of a stack for which memory is kept by having fewer workers.
+        cells: most cells of a job; a stop loses those of a whole job.
+        workers: most workers on a device, or None for as many as there are cores.
+        overhead: bytes that every process takes besides what it allocates, as for a GPU's context.
     """
 
     rows: int
     worthwhile: int
     cells: int
-    slots: int | None
+    workers: int | None
     overhead: int
 
 
 # A UCI cell of the papers' protocol fills a stack of 150. The GPU's numbers are reasoned, not measured: few processes,
-# each with large stacks, because what a small network's kernels cost is their launch.
+# each with large stacks, because launching a small network's kernels costs more than running them.
 ROOM = {"cpu": Room(150, 30, 5, None, 0), "cuda": Room(4096, 150, 20, 3, 600 * MIB)}
 
 ASSUMED = Need(600 * MIB, 4 * MIB)  # where nothing was measured: torch, data and a small network's fit, generously
 
 
-def slots_per_device(kind: str, free_bytes: int, cores: int, needs: Sequence[tuple[Need, int]]) -> int:
-    """How many slots a device of that kind gets.
+def workers_per_device(kind: str, free_bytes: int, cores: int, needs: Sequence[tuple[Need, int]]) -> int:
+    """Return how many workers a device gets, at least 1.
 
     Args:
-        free_bytes: of the device.
-        cores: for its slots.
-        needs: of every sort of job, with the rows that a stack of it has at most: a slot must have room for each, if
-            with fewer rows than a stack could have.
+        kind: "cpu" or "cuda".
+        free_bytes: free memory of the device.
+        cores: CPU cores for its workers.
+        needs: memory of every sort of job, and the most replicas that its stacks have. A worker has room for each sort,
+            if with fewer replicas than a stack could have.
     """
     room = ROOM[kind]
     largest = max((need.bytes_with(min(rows, room.worthwhile)) for need, rows in needs), default=ASSUMED.bytes_with(1))
     fitting = int(free_bytes * HEADROOM) // (largest + room.overhead)
-    return max(1, min(fitting, cores, room.slots or cores))
+    return max(1, min(fitting, cores, room.workers or cores))
 
 
 def stack_rows(kind: str, share_bytes: int, need: Need) -> int:
-    """The most rows of a stack in a slot with that share of its device's free memory; 1 at least."""
+    """Return the most replicas of a stack, at least 1, of a worker with that share of its device's free memory."""
     room = ROOM[kind]
     left = int(share_bytes * HEADROOM) - room.overhead - need.base
     return max(1, min(room.rows, left // max(need.row, 1)))
 
 
 def rows_of(cell: Cell) -> int:
-    """Rows of the largest stack that a cell fills by itself; 0 where its fits are trained one after the other."""
+    """Return the replicas of the largest stack that one cell fills; 0 where its fits are trained one by one."""
     return SUITES[cell.suite].kind.rows_of(cell.method, cell.protocol)
 
 
-def packs(
-    cells: Sequence[Cell], kind: str, n_slots: int, rows: Callable[[Cell], int] | None = None
-) -> list[tuple[Cell, ...]]:
-    """The cells in packs that differ in their split alone, for one slot to train side by side.
+def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Cell], int]) -> list[tuple[Cell, ...]]:
+    """Return the cells in batches, each for one job; the cells of a batch differ in their split alone.
 
-    A pack leaves some cells for every slot. On a GPU it has as many as fill a stack of `rows(cell)`, for which there is
-    memory; on a CPU, where stacks are soon full, side by side saves the overhead of small final fits. Where fits are
-    trained one after the other a pack is one cell.
+    Some cells are left for every worker. On a GPU a batch fills a stack of `rows(cell)` replicas, for which there is
+    memory. On a CPU, where one cell fills a stack, a batch saves the overhead of small final fits. Where fits are
+    trained one by one, a batch is one cell.
     """
-    fair, found = ceil(len(cells) / n_slots), []
-    for _, group in groupby(cells, key=lambda cell: replace(cell, split=0)):
-        own = list(group)
-        size = max(1, min(fair, _most_cells(own[0], kind, rows)))
-        found += [tuple(own[first : first + size]) for first in range(0, len(own), size)]
+    fair, room, found = ceil(len(cells) / n_workers), ROOM[kind], []
+    for first, group in groupby(cells, key=lambda cell: replace(cell, split=0)):
+        alone, members = rows_of(first), list(group)
+        fitting = 1 if not alone else room.cells if kind == "cpu" else rows(first) // alone
+        size = max(1, min(fair, room.cells, fitting))
+        found += [tuple(members[start : start + size]) for start in range(0, len(members), size)]
     return found
-
-
-def _most_cells(cell: Cell, kind: str, rows: Callable[[Cell], int] | None) -> int:
-    """Of a pack."""
-    alone, room = rows_of(cell), ROOM[kind]
-    if not alone:
-        return 1
-    return room.cells if kind == "cpu" else min(room.cells, (rows(cell) if rows else room.rows) // alone)

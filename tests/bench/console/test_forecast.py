@@ -1,38 +1,75 @@
-"""Plans that can be worked out by hand."""
+"""Output of a dry run."""
 
+import io
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
-from bench.console.forecast import START_SECONDS, Line, lines, makespan
-from bench.costs.estimates import EARLIER, GUESSED, PROBED, Estimate
+from bench.console.forecast import START_SECONDS, duration, makespan, show
+from bench.costs.estimates import EARLIER, GUESSED, Estimate
+from bench.costs.packing import MIB
+from bench.costs.workload import PlannedJob, Workload
+from bench.execution.workers import slots_on
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 
-CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
+YACHT, BOSTON = (Cell("uci", name, "map", 0, "p", Protocol(), 0) for name in ("yacht", "boston"))
 
 
 @pytest.mark.parametrize(
-    ("seconds", "slots", "end"),
+    ("seconds", "workers", "end"),
     [
         ([], 2, 0.0),
         ([3.0], 2, 3.0),
-        ([5, 4, 3, 3, 3], 2, 10),  # 5 + 3 + ... : 5, 3 on one; 4, 3, 3 on the other
+        ([5, 4, 3, 3, 3], 2, 10),  # 5 and 3 on one worker; 4, 3 and 3 on the other
         ([5, 4, 3, 3, 3], 1, 18),
         ([5, 4, 3, 3, 3], 9, 5),
-        ([1, 1, 1, 9], 2, 10),  # the order is kept: whoever wants the longest first puts it first
+        ([1, 1, 1, 9], 2, 10),  # the order is kept
         ([9, 1, 1, 1], 2, 9),
     ],
 )
-def test_each_job_goes_to_the_first_free_slot(seconds, slots, end):
-    assert makespan(seconds, slots) == (end + START_SECONDS if seconds else 0)
+def test_each_job_takes_the_first_free_worker(seconds, workers, end):
+    assert makespan(seconds, workers) == (end + START_SECONDS if seconds else 0)
 
 
-def test_a_line_sums_up_the_jobs_of_a_data_set():
-    yacht, boston = CELL, replace(CELL, dataset="boston")
-    packs = [(boston,), (yacht, replace(yacht, split=1)), (replace(yacht, method="vifa"),)]
-    known = [Estimate(None, None, GUESSED), Estimate(2.0, 50, PROBED), Estimate(3.0, None, EARLIER)]
-    assert lines(packs, known) == [
-        Line("boston", 1, 1, None, None, ()),
-        Line("yacht", 3, 2, 5.0, 50, (EARLIER, PROBED)),
-    ]
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (605, "10 min 5 s"),
+        (3600, "1 h 0 min"),
+        (90061, "25 h 1 min"),
+    ],
+)
+def test_durations_in_largest_units(seconds, text):
+    assert duration(seconds) == text
+
+
+def shown(*planned: PlannedJob) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    show(console, Workload(slots_on(["cpu"], 2), list(planned), 4096 * MIB))
+    return console.file.getvalue()
+
+
+def test_plan_shows_times_bases_workers_and_end():
+    pair = (YACHT, replace(YACHT, split=1))
+    text = shown(
+        PlannedJob(pair, 150, Estimate(70.0, 512 * MIB, EARLIER)),
+        PlannedJob((BOSTON,), 150, Estimate(30.0, None, GUESSED)),
+        PlannedJob((replace(YACHT, method="vifa"),), 150, Estimate(2.0, 50 * MIB, GUESSED)),
+    )
+    lines = {line.split()[0]: " ".join(line.split()) for line in text.splitlines()}
+    assert lines["yacht"] == "yacht 3 2 1 min 12 s 512 MiB earlier runs, rough guess"
+    assert lines["boston"] == "boston 1 1 30 s ? rough guess"
+    assert lines["2"] == "2 worker(s): cpu 0, cpu 1; a thread and 2,048 MiB of free memory for each"
+    longest = "Longest first: yacht map (2 splits) 1 min 10 s, boston map (split 0) 30 s, yacht vifa (split 0) 2.0 s"
+    assert lines["Longest"] == longest
+    assert lines["About"] == f"About {duration(70 + START_SECONDS)} in all, 1 min 42 s of work"
+
+
+def test_no_work_has_no_duration():
+    assert "About" not in shown()

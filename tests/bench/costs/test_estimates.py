@@ -1,4 +1,4 @@
-"""Estimates rest on the best that there is, and say what that is."""
+"""Estimates name what they rest on: earlier rows, else a probe, else a constant."""
 
 import json
 from dataclasses import replace
@@ -9,8 +9,17 @@ import pytest
 
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
-from bench.costs.estimates import EARLIER, GUESSED, PROBED, RELATED, SCALED, Estimates, seconds_of
-from bench.costs.packing import ASSUMED, MIB, Need
+from bench.costs.estimates import (
+    EARLIER,
+    GUESSED,
+    PROBED,
+    RELATED,
+    SCALED,
+    SECONDS_PER_WORK,
+    Estimates,
+    seconds_of,
+)
+from bench.costs.packing import ASSUMED, MIB
 from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
@@ -18,7 +27,7 @@ from bench.schema import CELLS
 
 SHORT = Protocol(epochs=2, trials=4)
 CELL = Cell("uci", "yacht", "map", 0, "p", SHORT, 0)  # 6 features; boston 13, a1a 123
-COST = Cost(1.0, 0.0, 0.0, 0.0, 0.0, 100, 10, 0.9, 0.1, trials=4, fits_per_trial=5)  # two seconds for a cell
+COST = Cost(CELL.work, 1.5, 0.5, 100, 10)  # two seconds for a cell
 
 
 def row(cell: Cell = CELL, **changes) -> dict:
@@ -47,13 +56,13 @@ def known(calibrations):
 # What earlier rows say.
 
 
-def test_cells_of_one_job_share_its_time():
+def test_cells_share_their_jobs_time():
     together = [row(elapsed_seconds=9.0, fit_seconds=1.0), row(elapsed_seconds=9.0, fit_seconds=1.0)]
     alone = [row(elapsed_seconds=4.0), row(replace(CELL, method="vifa"), elapsed_seconds=9.0)]
     assert seconds_of(frame(*together, *alone)).tolist() == [4.5, 4.5, 4.0, 9.0]
 
 
-def test_older_rows_are_as_long_as_what_was_timed():
+def test_older_rows_use_the_sum_of_timings():
     told = row(tune_seconds=3.0, fit_seconds=1.0, predict_seconds_per_1000=2.0, n_test=500)
     assert seconds_of(frame(told, row(fit_seconds=1.0))).tolist() == [5.0, 1.0]
 
@@ -61,71 +70,66 @@ def test_older_rows_are_as_long_as_what_was_timed():
 # What estimates rest on, the best first.
 
 
-def test_the_same_cells_on_this_host_and_device(known, calibrations):
-    calibrations._keep(CELL, COST)
+def test_equal_cells_on_this_host_and_device(known, calibrations):
+    calibrations.keep(CELL, COST)
     rows = [row(elapsed_seconds=4.0, peak_memory_mib=7.0), row(elapsed_seconds=6.0, peak_memory_mib=8.0)]
-    strange = [row(elapsed_seconds=99.0, host="there"), row(elapsed_seconds=99.0, device="NVIDIA")]
-    (found,) = known([CELL], *rows, *strange).of([([CELL, replace(CELL, split=1)], 150)])
-    assert found == (10.0, 8 * MIB, EARLIER)
+    elsewhere = [row(elapsed_seconds=99.0, host="there"), row(elapsed_seconds=99.0, device="NVIDIA")]
+    estimate = known([CELL], *rows, *elsewhere).of([CELL, replace(CELL, split=1)], 150)
+    assert estimate == (pytest.approx(10.0), 8 * MIB, EARLIER)
 
 
-def test_a_probe_of_the_same(known, calibrations):
-    calibrations._keep(CELL, COST)
-    other = replace(CELL, protocol=replace(SHORT, epochs=4))
-    (found,) = known([CELL], row(other, elapsed_seconds=99.0)).of([([CELL], 150)])
-    assert found == (2.0, 100 + 20 * 10, PROBED)
+@pytest.mark.parametrize("other", [{"protocol": replace(SHORT, epochs=4)}, {"dataset": "boston"}])
+def test_rows_of_the_method_scale_with_work(known, calibrations, other):
+    calibrations.keep(CELL, COST)
+    other = replace(CELL, **other)
+    estimate = known([CELL], row(other, elapsed_seconds=8.0)).of([CELL], 150)
+    assert estimate == (pytest.approx(8.0 * CELL.work / other.work), 100 + 20 * 10, SCALED)
 
 
-def test_another_protocol_by_its_work(known):
+def test_rows_of_the_same_data_come_first(known):
     longer = replace(CELL, protocol=replace(SHORT, epochs=4))  # twice the work
-    (found,) = known([CELL], row(longer, elapsed_seconds=8.0)).of([([CELL], 150)])
-    assert found == (pytest.approx(4.0), None, SCALED)
+    rows = [row(longer, elapsed_seconds=8.0), row(replace(CELL, dataset="boston"), elapsed_seconds=99.0)]
+    assert known([CELL], *rows).of([CELL], 150) == (pytest.approx(4.0), None, SCALED)
 
 
-def test_a_protocol_of_another_time_is_passed_over(known):
-    strange = row(elapsed_seconds=8.0, protocol=json.dumps({"colour": "blue"}), protocol_hash="x")
-    assert known([CELL], strange).of([([CELL], 150)])[0].basis == GUESSED
+@pytest.mark.parametrize(
+    "other", [{"protocol": json.dumps({"colour": "blue"}), "protocol_hash": "x"}, {"dataset": "gone"}]
+)
+def test_rows_that_cannot_be_scaled_are_ignored(known, other):
+    assert known([CELL], row(elapsed_seconds=8.0, **other)).of([CELL], 150).basis == GUESSED
 
 
-def test_probes_on_either_side(known, calibrations):
-    small, middle, large = (replace(CELL, dataset=name) for name in ("yacht", "boston", "a1a"))
-    calibrations._keep(small, COST)
-    calibrations._keep(large, replace(COST, setup=118.0, row_bytes=127))
-    estimates = known([small, middle, large])
-    (found,) = estimates.of([([middle], 150)])
-    assert found.basis == RELATED
-    assert found.seconds == pytest.approx(2 * (1 + 7))  # 13 is 7 of the 117 features between 6 and 123
-    assert estimates.need(middle) == Need(100, 10 + 7)
-    assert estimates.of([([replace(middle, method="vifa")], 150)])[0].basis == GUESSED
+def test_probe_of_the_cell(known, calibrations):
+    calibrations.keep(CELL, COST)
+    stranger = row(replace(CELL, method="vifa"), elapsed_seconds=99.0)
+    assert known([CELL], stranger).of([CELL], 150) == (2.0, 100 + 20 * 10, PROBED)
 
 
-def test_the_rest_is_as_fast_as_the_others(known):
-    stranger = replace(CELL, method="vifa", dataset="boston")
-    estimates = known([CELL, stranger], row(elapsed_seconds=3.0))
-    found = estimates.of([([CELL], 150), ([stranger], 150)])
-    assert found[1] == (pytest.approx(3.0 * stranger.work / CELL.work), None, GUESSED)
+def test_probe_of_the_widest_data_serves_the_others(known, calibrations):
+    small, large = (replace(CELL, dataset=name) for name in ("yacht", "a1a"))
+    calibrations.keep(large, COST)
+    estimates = known([large, small])
+    estimate = estimates.of([small], 150)
+    assert (estimate.seconds, estimate.basis) == (pytest.approx(2.0 * small.work / CELL.work), RELATED)
+    assert estimates.need(small) == COST.need
+    assert known([replace(small, method="vifa")]).need(replace(small, method="vifa")) == ASSUMED
 
 
-def test_nothing_is_known_of_nothing(known):
-    estimates = known([CELL])
-    assert estimates.of([([CELL], 150)]) == [(None, None, GUESSED)]
-    assert estimates.need(CELL) == ASSUMED
+def test_constant_where_nothing_was_measured(known):
+    assert known([CELL]).of([CELL], 150) == (pytest.approx(SECONDS_PER_WORK * CELL.work), None, GUESSED)
 
 
 # What is worth measuring.
 
 
-def test_each_method_is_probed_at_both_ends_of_what_is_not_known(known, calibrations):
+def test_one_probe_per_method_without_rows(known, calibrations):
     cells = [
         replace(CELL, dataset=name, method=method) for name in ("a1a", "boston", "yacht") for method in ("map", "vifa")
     ]
     estimates = known(cells, row(elapsed_seconds=4.0))
-    found = {(cell.method, cell.dataset) for cell in estimates.worth_probing()}
-    assert found == {("map", "boston"), ("map", "a1a"), ("vifa", "yacht"), ("vifa", "a1a")}
-    for_memory = {(cell.method, cell.dataset) for cell in estimates.worth_probing(memory=True)}
-    assert for_memory == found - {("map", "boston")} | {("map", "yacht")}
-    for cell in estimates.worth_probing():
-        calibrations._keep(cell, COST)
-    estimates.forget()
-    assert estimates.worth_probing() == []
-    assert {one.basis for one in estimates.of([([cell], 150) for cell in cells])} == {EARLIER, PROBED, RELATED}
+    assert [(cell.method, cell.dataset) for cell in estimates.worth_probing()] == [("vifa", "a1a")]
+    for_memory = estimates.worth_probing(memory=True)
+    assert {(cell.method, cell.dataset) for cell in for_memory} == {("map", "a1a"), ("vifa", "a1a")}
+    for cell in for_memory:
+        calibrations.keep(cell, COST)
+    assert estimates.worth_probing(memory=True) == []

@@ -1,10 +1,10 @@
-"""Slots, stacks and packs for memory sizes that are made up, worked out by hand."""
+"""Workers, stacks and batches for memory sizes that are made up, worked out by hand."""
 
 from dataclasses import replace
 
 import pytest
 
-from bench.costs.packing import ASSUMED, MIB, ROOM, Need, packs, rows_of, slots_per_device, stack_rows
+from bench.costs.packing import ASSUMED, MIB, ROOM, Need, batches, rows_of, stack_rows, workers_per_device
 from bench.experiment.cells import Cell, cells_of
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
@@ -13,16 +13,16 @@ GIB = 1024 * MIB
 PAPER = Cell("uci", "yacht", "vifa", 0, "paper", Protocol(), 0)  # 30 trials x 5 folds: 150 rows
 
 
-def test_a_need_is_a_line():
+def test_need_is_linear_in_replicas():
     assert Need(100, 3).bytes_with(0) == 100
     assert Need(100, 3).bytes_with(7) == 121
 
 
-# Slots: 80 % of what is free, over the largest job with 30 rows on a CPU, with 150 and 600 MiB of context on a GPU.
+# Workers: 80 % of what is free, over the largest job with 30 rows on a CPU, with 150 and 600 MiB of context on a GPU.
 
 
 @pytest.mark.parametrize(
-    ("free", "cores", "slots"),
+    ("free", "cores", "workers"),
     [
         (100 * GIB, 2, 2),  # cores are the limit
         (100 * GIB, 64, 64),
@@ -31,33 +31,34 @@ def test_a_need_is_a_line():
         (10 * MIB, 64, 1),  # never none
     ],
 )
-def test_cpu_slots_by_cores_and_by_memory(free, cores, slots):
+def test_cpu_workers_by_cores_and_memory(free, cores, workers):
     assert (
-        slots_per_device("cpu", free, cores, [(Need(400 * MIB, 20 * MIB), 150), (Need(300 * MIB, MIB), 150)]) == slots
+        workers_per_device("cpu", free, cores, [(Need(400 * MIB, 20 * MIB), 150), (Need(300 * MIB, MIB), 150)])
+        == workers
     )
 
 
 @pytest.mark.parametrize(
-    ("free", "cores", "slots"),
+    ("free", "cores", "workers"),
     [
-        (80 * GIB, 16, ROOM["cuda"].slots),
+        (80 * GIB, 16, ROOM["cuda"].workers),
         (80 * GIB, 2, 2),
         (5 * GIB, 16, 2),  # 0.8 x 5120 = 4096 MiB, over 600 + 100 + 150 x 8 = 1900
         (2 * GIB, 16, 1),
     ],
 )
-def test_gpu_slots_leave_room_for_each_context(free, cores, slots):
-    assert slots_per_device("cuda", free, cores, [(Need(100 * MIB, 8 * MIB), 4096)]) == slots
+def test_gpu_workers_leave_room_for_contexts(free, cores, workers):
+    assert workers_per_device("cuda", free, cores, [(Need(100 * MIB, 8 * MIB), 4096)]) == workers
 
 
-def test_a_network_that_is_trained_alone_needs_room_for_one():
+def test_large_network_needs_room_for_one_fit():
     resnet = Need(1 * GIB, 10 * GIB)
-    assert slots_per_device("cuda", 40 * GIB, 16, [(resnet, 1)]) == 2  # 32 over 0.586 + 1 + 10
-    assert slots_per_device("cuda", 40 * GIB, 16, [(resnet, 1), (Need(0, GIB), 4096)]) == 1  # 150 small ones take 150
+    assert workers_per_device("cuda", 40 * GIB, 16, [(resnet, 1)]) == 2  # 32 over 0.586 + 1 + 10
+    assert workers_per_device("cuda", 40 * GIB, 16, [(resnet, 1), (Need(0, GIB), 4096)]) == 1  # 150 small ones take 150
 
 
-def test_without_measurements_a_generous_guess_stands():
-    assert slots_per_device("cpu", 2 * ASSUMED.bytes_with(1) * 10 // 8, 64, []) == 2
+def test_assumed_need_without_measurements():
+    assert workers_per_device("cpu", 2 * ASSUMED.bytes_with(1) * 10 // 8, 64, []) == 2
 
 
 # Rows: what is left of 80 % of the share, one at least and no more than are worth it.
@@ -74,7 +75,7 @@ def test_without_measurements_a_generous_guess_stands():
         ("cuda", 80 * GIB, Need(200 * MIB, 0), 4096),
     ],
 )
-def test_rows_of_a_stack(kind, share, need, rows):
+def test_replicas_per_stack_by_memory(kind, share, need, rows):
     assert stack_rows(kind, share, need) == rows
 
 
@@ -93,11 +94,16 @@ def test_rows_of_a_stack(kind, share, need, rows):
         (replace(PAPER, suite="factor-analysis", dataset="fa-D100-K10-spectrum1-10", method="batch-svd"), 1),
     ],
 )
-def test_rows_that_one_cell_fills(cell, rows):
+def test_replicas_that_one_cell_fills(cell, rows):
     assert rows_of(cell) == rows
 
 
-# Packs.
+# Batches.
+
+
+def full(cell: Cell) -> int:
+    """Memory for the largest stacks."""
+    return 4096
 
 
 def yachts(count: int, **changes) -> list[Cell]:
@@ -113,31 +119,31 @@ def yachts(count: int, **changes) -> list[Cell]:
         (100, [1] * 40),  # less than a cell fills: its stack is cut, not the pack
     ],
 )
-def test_a_gpu_job_has_as_many_splits_as_fill_its_stack(rows, sizes):
-    assert [len(pack) for pack in packs(yachts(40), "cuda", 2, lambda cell: rows)] == sizes
+def test_gpu_job_fills_its_stack_with_splits(rows, sizes):
+    assert [len(batch) for batch in batches(yachts(40), "cuda", 2, lambda cell: rows)] == sizes
 
 
-def test_each_method_packs_by_its_own_memory():
+def test_batches_depend_on_each_methods_memory():
     cells = yachts(8) + yachts(8, method="mfvi")
-    found = packs(cells, "cuda", 1, lambda cell: {"vifa": 600, "mfvi": 1200}[cell.method])
-    assert [(pack[0].method, len(pack)) for pack in found] == [("vifa", 4), ("vifa", 4), ("mfvi", 8)]
+    found = batches(cells, "cuda", 1, lambda cell: {"vifa": 600, "mfvi": 1200}[cell.method])
+    assert [(batch[0].method, len(batch)) for batch in found] == [("vifa", 4), ("vifa", 4), ("mfvi", 8)]
 
 
-def test_networks_that_are_trained_alone_are_not_packed():
+def test_large_networks_get_jobs_of_one_cell():
     cells = yachts(3, suite="images", dataset="mnist", method="map")
-    assert [len(pack) for pack in packs(cells, "cuda", 1)] == [1, 1, 1]
-    assert [len(pack) for pack in packs(cells, "cpu", 1)] == [1, 1, 1]
+    assert [len(batch) for batch in batches(cells, "cuda", 1, full)] == [1, 1, 1]
+    assert [len(batch) for batch in batches(cells, "cpu", 1, full)] == [1, 1, 1]
 
 
-def test_packs_differ_in_their_split_alone_and_leave_no_cell_out():
+def test_batches_partition_cells_by_all_but_split():
     splits = {"yacht": tuple(range(7)), "protein": (1,)}
     found = cells_of("uci", ["yacht", "protein"], ["vifa", "mfvi"], splits, "paper", Protocol(), 5)
-    packed = packs(found, "cpu", 2)
-    assert sorted(map(len, packed)) == [1, 1, 2, 2, 5, 5]
-    assert [cell for pack in packed for cell in pack] == found
-    assert all(len({replace(cell, split=0) for cell in pack}) == 1 for pack in packed)
+    grouped = batches(found, "cpu", 2, full)
+    assert sorted(map(len, grouped)) == [1, 1, 2, 2, 5, 5]
+    assert [cell for batch in grouped for cell in batch] == found
+    assert all(len({replace(cell, split=0) for cell in batch}) == 1 for batch in grouped)
 
 
-@pytest.mark.parametrize(("slots", "sizes"), [(1, [5]), (2, [3, 2]), (5, [1] * 5), (8, [1] * 5)])
-def test_few_cells_are_shared_out_among_the_slots(slots, sizes):
-    assert [len(pack) for pack in packs(yachts(5), "cpu", slots)] == sizes
+@pytest.mark.parametrize(("workers", "sizes"), [(1, [5]), (2, [3, 2]), (5, [1] * 5), (8, [1] * 5)])
+def test_few_cells_are_spread_over_workers(workers, sizes):
+    assert [len(batch) for batch in batches(yachts(5), "cpu", workers, full)] == sizes

@@ -1,12 +1,12 @@
-"""A probe runs the real work, briefly, and finds what it costs."""
+"""A probe measures the real work, briefly."""
 
 import time
+from dataclasses import replace
 
 import pytest
-import torch
 
 from bench.costs import probe as module
-from bench.costs.probe import Clock, probe
+from bench.costs.probe import probe
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from methods.map import MAP
@@ -40,45 +40,41 @@ class Busy(MAP):
         ([5], [3.0], (0.0, 0.6)),
     ],
 )
-def test_two_points_make_a_line_that_is_never_below_zero(places, values, line):
+def test_line_through_two_points_is_never_negative(places, values, line):
     assert module._line(places, values) == pytest.approx(line)
 
 
-def test_updates_that_are_recorded_first_do_not_count():
-    clock = Clock(torch.device("cpu"))
-    clock.times = [0.0, 9.0, 10.0, 12.0, 22.0, 23.0]  # 9 and 10 are the first of their phase; left are 1, 2 and 1
-    assert clock.update_seconds(["a", "a", "a", "b", "b"]) == 1.0
-    assert clock.update_seconds(list("abcde")) == 2.0  # nothing is repeated: the median of all
-
-
-def test_a_method_whose_update_takes_a_known_time(monkeypatch):
+def test_method_with_known_update_time(monkeypatch):
     monkeypatch.setattr("bench.experiment.tasks.methods.get", lambda name: Busy())
     monkeypatch.setattr("bench.experiment.kinds.methods.get", lambda name: Busy())
-    found = probe(CELL, None, "cpu")
-    assert not found.stacked
-    assert found.update == 0
-    assert found.update_row >= BUSY_SECONDS
-    assert found.batches_per_update == 3
-    assert (found.trials, found.fits_per_trial, found.members) == (2, 3, 1)
+    cost = probe(CELL, None, "cpu")
+    # 442 rows, 398 to train on: 266 of 3 folds, 27 minibatches of 10 an epoch, 3 an update; 40 for the final fit.
+    updates = 2 * 3 * 18 + 27
+    assert cost.stack_seconds == 0
+    assert cost.cell_seconds >= updates * BUSY_SECONDS
 
 
-def test_a_stack_holds_at_least_its_weights_and_their_two_averages():
-    found = probe(CELL, None, "cpu")
+def test_memory_holds_weights_and_optimiser_averages():
+    cost = probe(CELL, None, "cpu")
     dim = 10 * 50 + 50 + 50 + 1
-    assert found.stacked
-    assert found.row_bytes >= 3 * 4 * dim
-    assert found.base_bytes > 50 * 2**20  # a process that has imported torch
-    assert (found.train_share, found.test_share) == (pytest.approx(0.9, abs=0.01), pytest.approx(0.1, abs=0.01))
-    assert found.seconds([CELL], 150) > 0
+    assert cost.row_bytes >= 3 * 4 * dim
+    assert cost.base_bytes > 50 * 2**20  # a process that has imported torch
+    assert cost.stack_seconds > 0
+    assert cost.work == CELL.work
 
 
-def test_the_search_is_not_counted_where_nothing_is_searched():
-    centred = Cell("uci", "diabetes", "map", 0, "p", QUICK.changed(sampler="centre"), 0)
-    assert probe(centred, None, "cpu").trials == 0
+def test_untuned_cell_costs_its_final_fit_alone(monkeypatch):
+    monkeypatch.setattr("bench.experiment.tasks.methods.get", lambda name: Busy())
+    monkeypatch.setattr("bench.experiment.kinds.methods.get", lambda name: Busy())
+    tuned, centred = (
+        probe(replace(CELL, protocol=QUICK.changed(sampler=sampler)), None, "cpu") for sampler in ("random", "centre")
+    )
+    assert centred.cell_seconds < tuned.cell_seconds / 2
 
 
 def test_streams_are_probed_by_shorter_ones():
-    stream = Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "online-em-fa", 0, "p", Protocol(), 0)
-    found = probe(stream, None, "cpu")
-    assert found.update > 0
-    assert found.trials == 0
+    long, short = (
+        Cell("factor-analysis", "fa-D100-K10-spectrum1-10", "online-em-fa", 0, "p", Protocol(stream_length=length), 0)
+        for length in (100_000, 10)
+    )
+    assert probe(long, None, "cpu").cell_seconds > probe(short, None, "cpu").cell_seconds > 0

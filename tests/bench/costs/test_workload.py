@@ -7,8 +7,9 @@ import pytest
 from bench.costs import workload as module
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
+from bench.costs.estimates import GUESSED, PROBED, RELATED
 from bench.costs.packing import MIB
-from bench.costs.workload import Surroundings, surroundings, workload
+from bench.costs.workload import Surroundings, surroundings, workload, workload_elsewhere
 from bench.environment.machine import Machine
 from bench.execution.run import run
 from bench.execution.workers import Slot
@@ -18,7 +19,7 @@ from bench.experiment.protocol import Protocol
 from bench.results.folder import Results
 
 GIB = 1024 * MIB
-COST = Cost(1.0, 0.0, 0.0, 0.0, 0.0, 400 * MIB, 4 * MIB, 0.9, 0.1, trials=30, fits_per_trial=5)
+COST = Cost(1.0, 1e-5, 1e-5, 400 * MIB, 4 * MIB)
 CPU = Surroundings(("cpu",), "cpu", 2, 16 * GIB)
 GPUS = Surroundings(("cuda:0", "cuda:1"), "GPU", 8, 16 * GIB)
 
@@ -43,7 +44,7 @@ def plan(tmp_path):
         calibrations = Calibrations(Slot("a", around.kind, "0" if around.kind == "cuda" else None), tmp_path)
         for cell in todo:
             if costs and cell.method in costs:
-                calibrations._keep(cell, costs[cell.method])
+                calibrations.keep(cell, costs[cell.method])
         rows = Results(tmp_path / "out").rows()
         return workload(todo, around, rows, calibrations=calibrations, **options)
 
@@ -53,79 +54,87 @@ def plan(tmp_path):
 def test_every_cell_is_in_one_job(plan):
     todo = cells()
     load = plan(todo, CPU)
-    assert sorted(cell.key for pack in load.packs for cell in pack) == sorted(cell.key for cell in todo)
+    assert sorted(cell.key for job in load.planned for cell in job.cells) == sorted(cell.key for cell in todo)
     jobs = load.jobs(lambda cell: cell.key, None)
-    assert [job.cells for job in jobs] == load.packs
-    assert [job.journals for job in jobs] == [tuple(cell.key for cell in pack) for pack in load.packs]
+    assert [job.cells for job in jobs] == [job.cells for job in load.planned]
+    assert [job.journals for job in jobs] == [tuple(cell.key for cell in job.cells) for job in load.planned]
 
 
-def test_the_longest_job_is_first_whatever_its_data(plan):
-    load = plan(cells(), CPU, {"map": COST, "vifa": replace(COST, setup=5.0)})
-    assert [pack[0].method for pack in load.packs] == ["vifa", "vifa", "map", "map"]
-    seconds = [one.seconds for one in load.estimates]
+def test_longest_job_is_first_whatever_its_data(plan):
+    load = plan(cells(), CPU, {"map": COST, "vifa": COST._replace(cell_seconds=9e-3)})
+    assert [job.cells[0].method for job in load.planned] == ["vifa", "vifa", "map", "map"]
+    seconds = [job.estimate.seconds for job in load.planned]
     assert seconds == sorted(seconds, reverse=True)
-    assert load.weights[load.packs[0][0]] == pytest.approx(seconds[0] / 4)
+    assert load.weights[load.planned[0].cells[0]] == pytest.approx(seconds[0] / 4)
 
 
-def test_where_nothing_is_known_work_is_the_order_and_the_weight(plan):
+def test_without_measurements_most_work_is_first(plan):
     load = plan(cells(), CPU)
-    assert [pack[0].dataset for pack in load.packs] == ["boston", "boston", "yacht", "yacht"]
-    assert load.weights is None
+    assert [job.cells[0].dataset for job in load.planned] == ["boston", "boston", "yacht", "yacht"]
+    assert {job.estimate.basis for job in load.planned} == {GUESSED}
 
 
-def test_a_cpu_gets_a_slot_for_each_core_unless_memory_or_the_user_says_otherwise(plan):
-    assert len(plan(cells(), CPU).slots) == 2
-    assert len(plan(cells(), CPU._replace(free_bytes=GIB)).slots) == 1
-    assert len(plan(cells(), CPU, each=5).slots) == 5
+def test_cpu_workers_by_cores_memory_and_request(plan):
+    assert len(plan(cells(), CPU).workers) == 2
+    assert len(plan(cells(), CPU._replace(free_bytes=GIB)).workers) == 1
+    assert len(plan(cells(), CPU, each=5).workers) == 5
 
 
-def test_little_memory_makes_small_stacks_and_not_fewer_jobs(plan):
+def test_little_memory_makes_small_stacks(plan):
     # Half of 2000 MiB, of which 80 % may be used, less 400: 400 MiB for rows of 4.
     load = plan(cells(), CPU._replace(free_bytes=2000 * MIB), {"map": COST, "vifa": COST}, each=2)
-    assert load.rows == [100] * 4
+    assert [job.rows for job in load.planned] == [100] * 4
 
 
-def test_gpus_share_their_memory_among_their_slots_and_fill_stacks_with_splits(plan):
-    # 16 GiB among two slots on each: 6553 MiB may be used, less 600 for the context and 400: 1388 rows of 4, 9 cells.
+def test_gpu_workers_share_memory_and_fill_stacks(plan):
+    # 16 GiB among two workers on each: 6553 MiB may be used, less 600 for the context and 400: 1388 rows of 4, 9 cells.
     load = plan(cells(splits=20), GPUS, {"map": COST, "vifa": COST}, each=2)
-    assert [slot.name for slot in load.slots] == ["cuda:0 0", "cuda:0 1", "cuda:1 0", "cuda:1 1"]
-    assert not any(slot.exclusive for slot in load.slots)
-    assert set(load.rows) == {1388}
-    assert sorted({len(pack) for pack in load.packs}) == [2, 9]
+    assert [worker.name for worker in load.workers] == ["cuda:0 0", "cuda:0 1", "cuda:1 0", "cuda:1 1"]
+    assert not any(worker.exclusive for worker in load.workers)
+    assert {job.rows for job in load.planned} == {1388}
+    assert sorted({len(job.cells) for job in load.planned}) == [2, 9]
 
 
-def test_what_is_worth_a_probe_is_asked_for_and_then_known(plan):
+def test_probes_are_made_once_per_method(plan):
     asked = []
 
-    def measure(calibrations, wanted, slots):
-        asked.append(({(cell.method, cell.dataset) for cell in wanted}, len(slots)))
+    def measure(calibrations, wanted, workers):
+        asked.append(({(cell.method, cell.dataset) for cell in wanted}, len(workers)))
         for cell in wanted:
-            calibrations._keep(cell, COST)
+            calibrations.keep(cell, COST)
 
     load = plan(cells(), CPU, measure=measure)
-    assert asked == [({(method, name) for method in ("map", "vifa") for name in ("yacht", "boston")}, 2)]
-    assert all(one.seconds is not None for one in load.estimates)
+    assert asked == [({("map", "boston"), ("vifa", "boston")}, 2)]
+    assert {job.estimate.basis for job in load.planned} == {PROBED, RELATED}
     plan(cells(), CPU, measure=measure)
     assert len(asked) == 1
 
 
-def test_the_shortest_job_rehearses_on_every_slot_as_other_cells(plan):
-    load = plan(cells(splits=1), CPU, {"map": COST, "vifa": replace(COST, setup=5.0)}, each=1)
-    rehearsed = load.rehearsed()
-    (shortest,) = load.packs[-1]
-    assert rehearsed.packs == [(replace(shortest, seed=1),), *load.packs]
-    assert len(rehearsed.jobs(lambda cell: cell.key, None)) == len(load.packs) + 1
-    assert rehearsed.weights[replace(shortest, seed=1)] == load.weights[shortest]
-    two = plan(cells(splits=1), CPU, each=2).rehearsed()
-    assert len({pack[0] for pack in two.packs[:2]}) == 2
+def test_shortest_job_warms_up_every_worker(plan):
+    load = plan(cells(splits=1), CPU, {"map": COST, "vifa": COST._replace(cell_seconds=9e-3)}, each=1)
+    warmed_up = load.warmed_up()
+    (shortest,) = load.planned[-1].cells
+    assert [job.cells for job in warmed_up.planned] == [
+        (replace(shortest, seed=1),),
+        *(job.cells for job in load.planned),
+    ]
+    assert warmed_up.weights[replace(shortest, seed=1)] == load.weights[shortest]
+    two = plan(cells(splits=1), CPU, each=2).warmed_up()
+    assert len({job.cells for job in two.planned[:2]}) == 2
 
 
-def test_no_work_is_no_jobs(plan):
+def test_no_cells_make_no_jobs(plan):
     load = plan([], CPU)
-    assert (load.packs, load.weights) == ([], {})
+    assert (load.planned, load.weights) == ([], {})
 
 
-def test_the_machine_is_asked_once_in_one_place(monkeypatch):
+def test_clusters_get_full_stacks_longest_first():
+    load = workload_elsewhere(cells(), [Slot("a", "cuda", "0")])
+    assert {job.rows for job in load.planned} == {4096}
+    assert [job.cells[0].dataset for job in load.planned] == ["boston", "boston", "yacht", "yacht"]
+
+
+def test_surroundings_hold_the_least_free_memory(monkeypatch):
     monkeypatch.setattr(module, "this_machine", lambda: Machine(6, 5 * GIB))
     monkeypatch.setattr(
         module, "_survey", lambda slot: {"cuda:0 0": ("A", 7 * GIB), "cuda:3 0": ("A", 3 * GIB)}[slot.name]
@@ -136,7 +145,7 @@ def test_the_machine_is_asked_once_in_one_place(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["vifa", "deep-ensemble"])
-def test_how_cells_are_packed_and_stacks_are_cut_changes_no_result(tmp_path, method):
+def test_batches_and_stack_sizes_change_no_result(tmp_path, method):
     tiny = Protocol(epochs=1, batch_size=80, trials=2, folds=2, samples=5, validation_samples=5)
     pair = tuple(Cell("uci", "diabetes", method, split, "p", tiny, 0) for split in (0, 1))
 

@@ -56,16 +56,16 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
     results = Results(folder)
     jobs = [Job((cell,), (results.journal(cell),), None) for cell in trivial_cells(count + workers)]
     busy, storing, n_measured = 0.0, 0.0, 0
-    with closing(run_jobs(jobs, slots_on(["cpu"], workers))) as outcomes:
-        for number, outcome in enumerate(outcomes, start=1):
+    with closing(run_jobs(jobs, slots_on(["cpu"], workers))) as finished:
+        for number, result in enumerate(finished, start=1):
             if number == workers:  # by now every process has been started
                 started, computing = time.perf_counter(), time.process_time()
             before = time.thread_time()
-            results.write(outcome.cell, outcome.row, outcome.tables)
+            results.write(result)
             if number >= workers:
                 storing += time.thread_time() - before
             if number > workers:
-                busy, n_measured = busy + outcome.row["elapsed_seconds"], n_measured + 1
+                busy, n_measured = busy + result.elapsed_seconds, n_measured + 1
     seconds = time.perf_counter() - started
     scheduling = time.process_time() - computing - storing
     parts = {
@@ -79,20 +79,18 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
 
 
 def _of_scan(folder: Path, count: int) -> str:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bench.execution.run import row_of_the_lost
-    from bench.experiment.jobs import End
-    from bench.schema import CELLS
+    from bench.execution.run import result_of_lost_process
+    from bench.results.record import Outcome
 
     cells = trivial_cells(count)
-    row = row_of_the_lost(cells[0], "cpu", End("failed", "made up"), 0.0)
+    outcome = Outcome(status="failed", error="made up")
     for cell in cells:
         path = folder / "cells" / f"{cell.key}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        own = row | {"split": cell.split, "seed": cell.seed}
-        pq.write_table(pa.Table.from_pylist([own], schema=CELLS), path, use_dictionary=False, write_statistics=False)
+        table = result_of_lost_process(cell, "cpu", outcome, 0.0).to_table()
+        pq.write_table(table, path, use_dictionary=False, write_statistics=False)
     first, then = (_look(folder, cells) for _ in range(2))
     return f"{count} finished cells: {then} to look at; the first time, without an index, {first}"
 

@@ -5,20 +5,19 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from threading import Event, RLock, Thread
-from typing import Any, Protocol
+from typing import Protocol
 
-import pyarrow as pa
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bench.console.display import err
-from bench.execution.run import Outcome
 from bench.execution.scheduler import Team, run_jobs
 from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Told
 from bench.experiment.suites import SUITES
+from bench.results.record import CellResult
 from bench.results.storage import NotStored
 
 POLL_SECONDS = 0.1
@@ -28,8 +27,8 @@ ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would 
 class Store(Protocol):
     """Where finished cells go."""
 
-    def write(self, cell: Cell, row: dict[str, Any], tables: Mapping[str, pa.Table]) -> None:
-        """Take a cell's row and what is kept beside it."""
+    def write(self, result: CellResult) -> None:
+        """Take the result of a cell."""
 
 
 def run(
@@ -58,12 +57,12 @@ def run(
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         board = Board(progress, jobs, weights)
-        outcomes = run_jobs(jobs, where, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
+        results = run_jobs(jobs, where, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
         try:
-            with _first_ctrl_c(stop, board.interrupted), closing(outcomes):
-                for outcome in outcomes:
-                    _store(store, outcome)
-                    board.finished(outcome)
+            with _first_ctrl_c(stop, board.interrupted), closing(results):
+                for result in results:
+                    _store(store, result)
+                    board.finished(result)
         except KeyboardInterrupt:
             board.ended(dropped=True)
             raise
@@ -72,11 +71,11 @@ def run(
     return stop.is_set()
 
 
-def _store(store: Store, outcome: Outcome) -> None:
+def _store(store: Store, result: CellResult) -> None:
     try:
-        store.write(outcome.cell, outcome.row, outcome.tables)
+        store.write(result)
     except OSError as problem:
-        raise NotStored((outcome.cell,), problem) from problem
+        raise NotStored((result.cell,), problem) from problem
 
 
 @contextmanager
@@ -131,26 +130,26 @@ class Board:
                 self._announced.add(told.aside)
                 self._progress.console.print(told.aside)
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, result: CellResult) -> None:
         """A cell is stored."""
         with self._lock:
-            self._forget(outcome.cell)
+            self._forget(result.cell)
             self._n_finished += 1
-            self._work_finished += self._work[outcome.cell]
-            self._move(_name(outcome.cell))
+            self._work_finished += self._work[result.cell]
+            self._move(_name(result.cell))
         console = self._progress.console
-        if outcome.row["status"] != "ok":
-            console.print(_complaint(outcome))
+        if result.status != "ok":
+            console.print(_complaint(result))
         elif not console.is_terminal:
-            name = next(name for name in SUITES[outcome.cell.suite].headline if outcome.row.get(name) is not None)
-            console.print(f"{outcome.cell.key}: {name} {outcome.row[name]:.3f}")
+            name = next(name for name in SUITES[result.cell.suite].headline if name in result.outcome.metrics)
+            console.print(f"{result.cell.key}: {name} {result.outcome.metrics[name]:.3f}")
 
-    def again(self, outcome: Outcome) -> None:
+    def again(self, result: CellResult) -> None:
         """A cell went wrong and is tried once more when all others are done."""
         with self._lock:
-            self._forget(outcome.cell)
+            self._forget(result.cell)
             self._move()
-        self._progress.console.print(f"{_complaint(outcome)} [yellow](is tried again, alone, at the end)[/]")
+        self._progress.console.print(f"{_complaint(result)} [yellow](is tried again, alone, at the end)[/]")
 
     def interrupted(self) -> None:
         """Ctrl-C was pressed for the first time."""
@@ -178,9 +177,9 @@ class Board:
         self._progress.update(self._bar, completed=completed, done=self._n_finished, description=description)
 
 
-def _complaint(outcome: Outcome) -> str:
-    last_line = escape(outcome.row["error"].strip().splitlines()[-1])
-    return f"[red]{outcome.row['status']}[/] {escape(outcome.cell.key)}: {last_line}"
+def _complaint(result: CellResult) -> str:
+    last_line = escape((result.outcome.error or "").strip().splitlines()[-1])
+    return f"[red]{result.status}[/] {escape(result.cell.key)}: {last_line}"
 
 
 def _name(cell: Cell) -> str:

@@ -21,7 +21,7 @@ import datasets
 from bench.costs.cost import Cost
 from bench.costs.packing import rows_of
 from bench.environment.memory import peak_during
-from bench.evaluation.evaluation import Pack
+from bench.evaluation.evaluation import TunedEvaluation
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Tell
@@ -62,7 +62,7 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, tell: Tell = lambda
         job = Job((cell,), (Path(folder) / "none.jsonl",), data_dir)
         if isinstance(datasets.entry(cell.dataset), StreamSource):
             return _of_stream(job, where)
-        return _of_fits(SUITES[cell.suite].kind.pack(job, where, [{}], tell))
+        return _of_fits(SUITES[cell.suite].kind.evaluation(job, where, tell))
 
 
 def survey(device: str, *, tell: Tell = lambda told: None) -> tuple[str, int]:
@@ -72,18 +72,19 @@ def survey(device: str, *, tell: Tell = lambda told: None) -> tuple[str, int]:
     return torch.cuda.get_device_name(where), torch.cuda.mem_get_info(where)[0]
 
 
-def _of_fits(pack: Pack) -> Cost:
-    method, cell, device = pack.method.rehearsal(), pack.cells[0], pack.device
+def _of_fits(evaluation: TunedEvaluation) -> Cost:
+    evaluation.prepare()
+    method, cell, device = evaluation.method.rehearsal(), evaluation.cells[0], evaluation.device
     protocol, members = cell.protocol, method.members
-    hparams = Centred(dict(pack.space)).best().hparams
+    hparams = Centred(dict(evaluation.space)).best().hparams
     stacked = method.stackable and rows_of(cell) > 0
     sizes = [max(1, rows // members) for rows in (SMALL, LARGE)] if stacked else [1]  # in fits
 
     def trained(n_fits: int, updates: int) -> tuple[Any, Clock]:
-        pack.progress = Clock(device)
-        pack.protocol = replace(protocol, max_minibatches=updates * method.batches_per_update, max_updates=None)
-        fits = [pack.trial_fits(0, trial, hparams)[0][0] for trial in range(n_fits)]
-        return pack._train(method, fits, len(fits[0].rows)), pack.progress
+        evaluation.progress = Clock(device)
+        evaluation.protocol = replace(protocol, max_minibatches=updates * method.batches_per_update, max_updates=None)
+        fits = [evaluation.trial_fits(0, trial, hparams)[0][0] for trial in range(n_fits)]
+        return evaluation._train(method, fits, len(fits[0].rows)), evaluation.progress
 
     def predicted(stack: Any) -> float:
         """Seconds per fit, point and sample."""
@@ -95,9 +96,9 @@ def _of_fits(pack: Pack) -> Cost:
         stack, _ = trained(sizes[-1], WARM_UPDATES)
         predicted(stack)
 
-    pack.execution = "eager"  # holds as much memory in an update, and captures no graph twice
+    evaluation.execution = "eager"  # holds as much memory in an update, and captures no graph twice
     _, bytes_held = peak_during(warmed_up, device)
-    pack.execution, steps = "captured", []
+    evaluation.execution, steps = "captured", []
     for n_fits in sizes:
         started = _now(device)
         stack, clock = trained(n_fits, UPDATES)
@@ -105,29 +106,29 @@ def _of_fits(pack: Pack) -> Cost:
         setup = max(0.0, _now(device) - started - steps[-1] * (len(clock.times) - 1))
     update, update_of_fit = _line(sizes, steps)
 
-    n_train = len(pack.splits[0].train)
-    held_out = n_train // protocol.folds if pack.fits_per_trial > 1 else 0
-    rounds = [(end - start) * pack.fits_per_trial for start, end in pack.search.rounds()]
-    trainings = [(n_fits, n_train - held_out) for n_fits in rounds] + [(pack.method.members / members, n_train)]
+    n_train = len(evaluation.splits[0].train)
+    held_out = n_train // protocol.folds if evaluation.fits_per_trial > 1 else 0
+    rounds = [(end - start) * evaluation.fits_per_trial for start, end in evaluation.search.rounds()]
+    trainings = [(n_fits, n_train - held_out) for n_fits in rounds] + [(evaluation.method.members / members, n_train)]
     stack_seconds = cell_seconds = 0.0
     for n_fits, rows in trainings:
-        updates = _updates(pack, cell, rows)
+        updates = _updates(evaluation, cell, rows)
         stack_seconds += (setup + updates * update) if stacked else 0.0
         cell_seconds += n_fits * updates * update_of_fit + (0.0 if stacked else n_fits * setup)
-    points = sum(rounds) * held_out * protocol.validation_samples + pack.points(0) * protocol.samples
+    points = sum(rounds) * held_out * protocol.validation_samples + evaluation.points(0) * protocol.samples
     return Cost(
         cell.work,
         stack_seconds,
         cell_seconds + points * predicted(stack),
-        _of_process(device) + pack.data.x.nbytes,
+        _of_process(device) + evaluation.data.x.nbytes,
         -(-bytes_held // (sizes[-1] * (members if stacked else 1))),
     )
 
 
-def _updates(pack: Pack, cell: Cell, rows: int) -> int:
+def _updates(evaluation: TunedEvaluation, cell: Cell, rows: int) -> int:
     """Return the updates of a fit on so many training rows."""
-    protocol, per_update = cell.protocol, pack.method.batches_per_update
-    minibatches = protocol.epochs * pack.effort * ceil(rows / min(protocol.batch_size, rows))
+    protocol, per_update = cell.protocol, evaluation.method.batches_per_update
+    minibatches = protocol.epochs * evaluation.effort * ceil(rows / min(protocol.batch_size, rows))
     updates = min(minibatches, protocol.max_minibatches or minibatches) / per_update
     return ceil(min(updates, protocol.max_updates or updates))
 
@@ -138,7 +139,7 @@ def _of_stream(job: Job, device: torch.device) -> Cost:
     def fitted(length: int) -> float:
         shortened = replace(job, cells=(replace(cell, protocol=cell.protocol.changed(stream_length=length)),))
         started = _now(device)
-        SUITES[cell.suite].kind.pack(shortened, device, [{}], lambda told: None).go()
+        list(SUITES[cell.suite].kind.evaluation(shortened, device, lambda told: None).run())
         return _now(device) - started
 
     _, bytes_held = peak_during(partial(fitted, VECTORS[0]), device)

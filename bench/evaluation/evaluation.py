@@ -1,19 +1,21 @@
-"""The steps of a job: its cells, which differ in their split alone, are tuned, fitted and scored side by side.
+"""Steps that evaluations share: load the data, tune, fit, score.
 
-What is fitted and how it is scored is up to the kind of suite: `bench.evaluation.prediction`,
-`bench.evaluation.posterior`.
+The cells of a job differ in their split alone. They are tuned, fitted and scored side by side.
 """
 
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, isfinite
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
+from optuna.distributions import BaseDistribution
 
 import datasets
 from bench.engine.minibatches import Schedule
@@ -21,136 +23,235 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import Execution, train_stacked
 from bench.engine.trained import TrainedFits
-from bench.experiment.jobs import End, Job
+from bench.experiment.jobs import Job
 from bench.experiment.progress import Progress, Tell
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import as_json, method_for, space_of, task_of
+from bench.results.record import DataFacts, FitFacts, Outcome, TuningFacts, class_name
 from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, tune
 from methods.base import Method
+from methods.problem import Task
 
 
-class Pack(ABC):
-    """The steps of a job; what one finds out about a cell goes into `found` at once, and a later failure keeps it."""
+class Evaluation(ABC):
+    """One kind of evaluation, for the cells of a job.
 
-    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
-        self.cells, self.journals, self.device, self.found = job.cells, job.journals, device, found
+    Cells are called by their number in the job.
+
+    Args:
+        job: The cells, and where their data and studies are.
+        device: The torch device that fits are trained on.
+        tell: Is called now and then with the progress of the job.
+
+    Attributes:
+        protocol: That of all cells.
+        source: The entry of the data set in the registry.
+        dataset: The data set.
+        splits: The split of each cell.
+    """
+
+    def __init__(self, job: Job, device: torch.device, tell: Tell):
         first = job.cells[0]
-        self.protocol, self.data_dir = first.protocol, job.data_dir
+        self.job, self.cells, self.device, self.data_dir = job, job.cells, device, job.data_dir
+        self.protocol = first.protocol
         self.dataset = datasets.load(first.dataset, job.data_dir)
-        self.splits = [self.dataset.splits[cell.split] for cell in self.cells]
-        for own, cell, split in zip(found, self.cells, self.splits, strict=True):
-            own |= {
-                "task": datasets.entry(cell.dataset).task,
-                "n_train": len(split.train),
-                "n_test": len(split.test),
-                "n_ood": len(self.dataset.ood),
-                "data_sha256": self.dataset.data_sha256,
-                "split_sha256": self.dataset.split_sha256[cell.split],
-            }
-        if len({len(split.train) for split in self.splits}) > 1:
-            raise ValueError("splits of different sizes cannot be trained in step")
-        self.task = task_of(first.suite, first.dataset, self.protocol)
-        self.method = method_for(first.method, self.task)
-        self.space = space_of(self.method, self.task, self.protocol)
-        for own in found:
-            own["search_space"] = as_json(self.space)
-        self.limit = max(1, job.stack_rows // self.method.members) if self.method.stackable else 1
+        self.source = datasets.entry(first.dataset)
+        self.splits = [self.dataset.splits[cell.split] for cell in job.cells]
         self._tell = tell
 
-    objective: str  # the column of the schema that holds the score of the chosen trial
-    data: Data  # what is fitted
-    standardise: bool = True  # whether each fit standardises its data by its own rows
-    dtype: torch.dtype = torch.float32
-    effort: float = 1.0  # how many times the protocol's epochs
-    execution: Execution = "captured"  # of the stacks
+    @abstractmethod
+    def run(self) -> Iterator[list[Outcome]]:
+        """Yield the outcome of each cell as far as it is known after each step.
 
-    @cached_property
-    def search(self) -> Protocol:
-        """The protocol with as many trials as make sense: one, where there is nothing to choose."""
-        nothing = all(one.single() for one in self.space.values())
-        return self.protocol.changed(trials=1) if nothing else self.protocol
-
-    @property
-    def fits_per_trial(self) -> int:
-        """By default one for each fold of the cross-validation."""
-        return self.protocol.folds
+        The status of every outcome in the last list is set. The earlier lists are for callers that have to say what was
+        known before an exception.
+        """
 
     @abstractmethod
-    def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, Any]]:
-        """What has to be fitted to score a trial of cell `number`, `fits_per_trial` fits, and what to score each on."""
+    def prepare(self) -> None:
+        """Compute what all fits share, so that no clock counts it."""
 
-    @abstractmethod
-    def scores(self, stack: TrainedFits, by: Sequence[Any]) -> list[float]:
-        """The score, to be minimised, of each fit of a stack on what belongs to it."""
-
-    @abstractmethod
-    def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        """The fit of cell `number` with the chosen hyper-parameters."""
-
-    @abstractmethod
-    def judge(self, stack: TrainedFits, numbers: Sequence[int]) -> list[End]:
-        """The ends of the cells `numbers`, whose final fits are in the stack."""
-
-    def go(self) -> list[End]:
-        """Tune, fit and score each cell."""
-        fits = [(end - start) * self.fits_per_trial for start, end in self.search.rounds()] + [1]
-        self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in fits), self._tell)
-        ends: list[End | None] = [None] * len(self.cells)
-        tuned: dict[int, Tuned] = {}
-        for number, search in enumerate(self._tune()):
-            try:
-                tuned[number] = search.best()
-            except Diverged as problem:
-                ends[number] = End("diverged", str(problem))
-        for number, best in tuned.items():
-            self.found[number] |= {
-                "tune_seconds": best.seconds,
-                "hparams": json.dumps(best.hparams),
-                self.objective: best.score,
-                "n_trials": best.n_trials,
-                "n_trials_failed": best.n_failed,
-            }
-        for first in range(0, len(tuned), self.limit):
-            here = list(tuned)[first : first + self.limit]
-            for number, end in zip(here, self._finals(here, tuned), strict=True):
-                ends[number] = end
-        return ends
-
-    def points(self, number: int) -> int:
-        """How many inputs the final fit of cell `number` predicts at."""
-        return len(self.splits[number].test) + len(self.dataset.ood)
-
-    def final_seed(self, number: int) -> int:
-        """Seed of the final fit of cell `number`."""
-        return seed_of(self.cells[number].fit_seed, "final")
+    def data_facts(self, number: int) -> DataFacts:
+        """Return the sizes and fingerprints of a cell's data."""
+        cell, split = self.cells[number], self.splits[number]
+        return DataFacts(
+            task=self.source.task,
+            n_train=len(split.train),
+            n_test=len(split.test),
+            n_ood=len(self.dataset.ood),
+            data_sha256=self.dataset.data_sha256,
+            split_sha256=self.dataset.split_sha256[cell.split],
+        )
 
     def now(self) -> float:
-        """Seconds, when all that was asked of the device is done."""
+        """Return a clock's seconds, when all that was asked of the device is done."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
 
-    def _finals(self, numbers: Sequence[int], tuned: Mapping[int, Tuned]) -> list[End]:
+
+class TunedEvaluation(Evaluation):
+    """Evaluation of methods that are tuned and trained on a data set; subclasses say on what and how fits are scored.
+
+    Attributes:
+        objective: Field of `bench.results.record.TuningFacts` for the score of the chosen trial.
+        standardise: True if each fit standardises its data by its own training rows.
+        dtype: Floating-point type of the fits.
+        execution: Execution of the stacks.
+    """
+
+    objective: str
+    standardise: bool = True
+    dtype: torch.dtype = torch.float32
+    execution: Execution = "captured"
+
+    @property
+    @abstractmethod
+    def data(self) -> Data:
+        """The data that fits are trained on."""
+
+    @abstractmethod
+    def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, Any]]:
+        """Return the `fits_per_trial` fits that score a trial of cell `number`, each with what it is scored on."""
+
+    @abstractmethod
+    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[Any]) -> list[float]:
+        """Return the score, to be minimised, of each fit of a stack on what belongs to it."""
+
+    @abstractmethod
+    def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
+        """Return the fit of cell `number` with the chosen hyper-parameters."""
+
+    @abstractmethod
+    def final_outcomes(self, stack: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
+        """Return the outcomes of the cells `numbers`, whose final fits are in the stack, with their status.
+
+        Args:
+            stack: The final fits.
+            numbers: Their cells.
+            known: Outcome of each of these cells so far.
+        """
+
+    @cached_property
+    def task(self) -> Task:
+        """The task that the suite makes of the data set."""
+        return task_of(self.cells[0].suite, self.cells[0].dataset, self.protocol)
+
+    @cached_property
+    def method(self) -> Method:
+        """The method, as it is used on the task."""
+        return method_for(self.cells[0].method, self.task)
+
+    @cached_property
+    def method_space(self) -> dict[str, BaseDistribution]:
+        """The search space of the method on the task, as rows record it."""
+        return space_of(self.method, self.task, self.protocol)
+
+    @property
+    def space(self) -> dict[str, BaseDistribution]:
+        """The part of `method_space` that is searched: by default all of it."""
+        return self.method_space
+
+    @property
+    def limit(self) -> int:
+        """How many fits train at a time, at most."""
+        return max(1, self.job.stack_rows // self.method.members) if self.method.stackable else 1
+
+    @property
+    def effort(self) -> float:
+        """Factor by which a fit has more epochs than the protocol says."""
+        return 1.0
+
+    @property
+    def fits_per_trial(self) -> int:
+        """Fits that score one trial: by default one per fold of the cross-validation."""
+        return self.protocol.folds
+
+    @cached_property
+    def search(self) -> Protocol:
+        """The protocol, with one trial where the space is a single point."""
+        nothing = all(distribution.single() for distribution in self.space.values())
+        return self.protocol.changed(trials=1) if nothing else self.protocol
+
+    def run(self) -> Iterator[list[Outcome]]:
+        """Tune, fit and score each cell."""
+        known = [Outcome(data=self.data_facts(number)) for number in range(len(self.cells))]
+        yield known
+        if len({len(split.train) for split in self.splits}) > 1:
+            raise ValueError("splits of different sizes cannot be trained in step; give each a job of its own")
+        known = [replace(outcome, search_space=as_json(self.method_space)) for outcome in known]
+        yield known
+        self.prepare()
+        n_fits = [(end - start) * self.fits_per_trial for start, end in self.search.rounds()] + [1]
+        self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in n_fits), self._tell)
+        tuned: dict[int, Tuned] = {}
+        diverging: dict[int, Outcome] = {}
+        for number, search in enumerate(self._tune()):
+            try:
+                tuned[number] = search.best()
+            except Diverged as problem:
+                diverging[number] = diverged(known[number], str(problem))
+        known = _updated(known, diverging)
+        known = _updated(known, {number: self._with_tuning(known[number], best) for number, best in tuned.items()})
+        yield known
+        for first in range(0, len(tuned), self.limit):
+            numbers = list(tuned)[first : first + self.limit]
+            for outcomes in self._fit_and_score(numbers, tuned, known):
+                yield outcomes
+            known = outcomes
+
+    def prepare(self) -> None:
+        self.data  # noqa: B018
+
+    def points(self, number: int) -> int:
+        """Return how many inputs the final fit of cell `number` predicts at."""
+        return len(self.splits[number].test) + len(self.dataset.ood)
+
+    def final_seed(self, number: int) -> int:
+        """Return the seed of the final fit of cell `number`."""
+        return seed_of(self.cells[number].fit_seed, "final")
+
+    def _fit_and_score(
+        self, numbers: Sequence[int], tuned: Mapping[int, Tuned], known: list[Outcome]
+    ) -> Iterator[list[Outcome]]:
+        """Yield the outcomes of all cells after the final fits of the cells `numbers`, and after their scores."""
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
         stack = self._train(self.method, fits, len(fits[0].rows))
-        fit_seconds = (self.now() - started) / len(fits)
-        for number, diagnosed in zip(numbers, stack.diagnostics(), strict=True):
-            self.found[number] |= {
-                "fit_seconds": fit_seconds,
-                "n_weights": stack.n_weights,
-                "n_parameters": stack.n_parameters,
-                "diagnostics": json.dumps({name: one if isfinite(one) else None for name, one in diagnosed.items()}),
-            }
-        return self.judge(stack, numbers)
+        facts = self._fit_facts(stack, (self.now() - started) / len(fits))
+        fitted = [replace(known[number], fit=fit) for number, fit in zip(numbers, facts, strict=True)]
+        yield _updated(known, dict(zip(numbers, fitted, strict=True)))
+        scored = self.final_outcomes(stack, numbers, fitted)
+        yield _updated(known, dict(zip(numbers, scored, strict=True)))
+
+    def _with_tuning(self, outcome: Outcome, best: Tuned) -> Outcome:
+        facts = TuningFacts(
+            hparams=json.dumps(best.hparams),
+            n_trials=best.n_trials,
+            n_trials_failed=best.n_failed,
+            tune_seconds=best.seconds,
+            **{self.objective: best.score},
+        )
+        return replace(outcome, tuning=facts)
+
+    def _fit_facts(self, stack: TrainedFits, seconds: float) -> list[FitFacts]:
+        return [
+            FitFacts(
+                fit_seconds=seconds,
+                n_weights=stack.n_weights,
+                n_parameters=stack.n_parameters,
+                diagnostics=json.dumps({name: value if isfinite(value) else None for name, value in measured.items()}),
+            )
+            for measured in stack.diagnostics()
+        ]
 
     def _tune(self) -> list[Search] | list[Centred]:
-        """The finished study of each cell, or what stands for it where nothing is tuned."""
+        """Return the finished study of each cell, or what stands for it where nothing is tuned."""
         if self.search.sampler == "centre":
-            return [Centred(dict(self.space))] * len(self.cells)
+            return [Centred(self.space)] * len(self.cells)
         searches = [
-            Search(journal, dict(self.space), self.search, cell.fit_seed)
-            for cell, journal in zip(self.cells, self.journals, strict=True)
+            Search(journal, self.space, self.search, cell.fit_seed)
+            for cell, journal in zip(self.cells, self.job.journals, strict=True)
         ]
 
         def objective(due: list[tuple[Search, Trials]]) -> list[list[float]]:
@@ -167,17 +268,18 @@ class Pack(ABC):
         tune(searches, self.search, objective)
         return searches
 
-    def _scores(self, fits: Sequence[Fit], by: Sequence[Any]) -> np.ndarray:
-        """The score of each fit on what belongs to it."""
-        found, largest = [], max(len(fit.rows) for fit in fits)
-        rehearsal = self.method.rehearsal()
+    def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any]) -> np.ndarray:
+        """Return the score of each fit on what belongs to it."""
+        scores: list[float] = []
+        largest = max(len(fit.rows) for fit in fits)
+        proxy = self.method.rehearsal()
         for first in range(0, len(fits), self.limit):
-            here = slice(first, first + self.limit)
-            found += self.scores(self._train(rehearsal, fits[here], largest), by[here])
-        return np.array(found)
+            part = slice(first, first + self.limit)
+            scores += self.trial_scores(self._train(proxy, fits[part], largest), scored_on[part])
+        return np.array(scores)
 
     def _limit(self, method: Method) -> int | None:
-        """The most minibatches of a fit."""
+        """Return the most minibatches that a fit may take."""
         of_updates = self.protocol.max_updates and self.protocol.max_updates * method.batches_per_update
         return min((limit for limit in (self.protocol.max_minibatches, of_updates) if limit), default=None)
 
@@ -202,3 +304,20 @@ class Pack(ABC):
             stacked=method.stackable,
             on_update=self.progress.next_stack(schedule.plan.n_updates),
         )
+
+
+def diverged(known: Outcome, error: str, tables: Mapping[str, pa.Table] | None = None) -> Outcome:
+    """Return the outcome of a cell whose fits left the numbers that mean anything.
+
+    Args:
+        known: The outcome so far.
+        error: The reason.
+        tables: Tables to store nevertheless.
+    """
+    error_class = class_name(Diverged())
+    return replace(known, status="diverged", error=error, error_class=error_class, tables=tables or {})
+
+
+def _updated(outcomes: Sequence[Outcome], changes: Mapping[int, Outcome]) -> list[Outcome]:
+    """Return the outcomes with those of some cells replaced, by their number."""
+    return [changes.get(number, outcome) for number, outcome in enumerate(outcomes)]

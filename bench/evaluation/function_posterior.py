@@ -1,81 +1,89 @@
-"""Networks: a method's predictions against those of draws from the true posterior.
+"""Evaluation of networks by the distance of their predictions from those of the reference posterior.
 
-The weights' posterior has many modes that are the same function, so weights are not compared.
+Weights are not compared, because many modes of their posterior are equal functions.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
+from optuna.distributions import BaseDistribution
 from torch.func import vmap
 
-import datasets
 from bench.engine.replica import Fit
-from bench.evaluation.prediction import PredictionPack
-from bench.experiment.jobs import End, Job
-from bench.experiment.progress import Tell
+from bench.evaluation.prediction import PredictionEvaluation
 from bench.metrics.agreement import compare, sd_ratio
 from bench.reference.problem import network_part
 from bench.reference.sampled import sampled
+from bench.results.record import Outcome
 from bench.schema import BANDS
 from datasets import Standardisation
 from methods.maths.predictive import Normals, Predictive
 
-TRUTH_SEED = 0  # not the run's: a truth is computed once
+REFERENCE_SEED = 0  # not the run's: a reference posterior is sampled once
 
 
-class FunctionPack(PredictionPack):
-    """Tunes and predicts as `PredictionPack` does, and compares with NUTS on the same training rows.
+class FunctionPosteriorEvaluation(PredictionEvaluation):
+    """Tunes and predicts as `PredictionEvaluation` does, and compares with NUTS on the same training rows.
 
-    The model's precisions are not tuned: they belong to the truth.
+    The precisions of the model are not tuned, because the reference posterior depends on them.
     """
 
-    def __init__(self, job: Job, device: torch.device, found: list[dict[str, Any]], tell: Tell):
-        super().__init__(job, device, found, tell)
-        self._source = datasets.entry(self.cells[0].dataset)
-        model = self._source.model
-        self._fixed = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
-        self.space = {name: one for name, one in self.space.items() if name not in self._fixed}
+    @property
+    def fixed(self) -> dict[str, float]:
+        """Hyper-parameters that the model fixes."""
+        model = self.source.model
+        return {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
+
+    @property
+    def space(self) -> dict[str, BaseDistribution]:
+        return {name: each for name, each in self.method_space.items() if name not in self.fixed}
 
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
-        return super().trial_fits(number, trial, {**hparams, **self._fixed})
+        return super().trial_fits(number, trial, {**hparams, **self.fixed})
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        return super().final_fit(number, {**hparams, **self._fixed})
+        return super().final_fit(number, {**hparams, **self.fixed})
 
-    def score(self, number: int, predictive: Predictive, ood: Predictive | None) -> End:
-        end = super().score(number, predictive, ood)
-        if end.status != "ok":
-            return end
+    def score(self, number: int, known: Outcome, predictive: Predictive, ood: Predictive | None) -> Outcome:
+        outcome = super().score(number, known, predictive, ood)
+        if outcome.status != "ok":
+            return outcome
         at_test, at_ood, facts = self._reference(number)
-        self.found[number] |= {"reference": json.dumps({"kind": "nuts", **facts}), **compare(predictive, at_test)}
-        if ood is None or self._source.n_features > 1:
-            return end
-        x, train = self.dataset.ood[:, 0], self.dataset.x[self.splits[number].train, 0]
-        for name, where in zip(("sd_ratio_between", "sd_ratio_far"), regions(x, train), strict=True):
-            self.found[number][name] = sd_ratio(ood.mean[:, where], at_ood.mean[:, where])
-        return replace(end, tables={**end.tables, "bands": _bands(x, ood, at_ood)})
+        metrics, tables = {**outcome.metrics, **compare(predictive, at_test)}, dict(outcome.tables)
+        if ood is not None and self.source.n_features == 1:
+            x, train = self.dataset.ood[:, 0], self.dataset.x[self.splits[number].train, 0]
+            for name, where in zip(("sd_ratio_between", "sd_ratio_far"), regions(x, train), strict=True):
+                metrics[name] = sd_ratio(ood.mean[:, where], at_ood.mean[:, where])
+            tables["bands"] = _bands(x, ood, at_ood)
+        reference = json.dumps({"kind": "nuts", **facts})
+        return replace(outcome, metrics=metrics, reference=reference, tables=tables)
 
     def _reference(self, number: int) -> tuple[Normals, Normals, dict[str, float]]:
-        """The true posterior's predictives at the test points and at the OOD points."""
+        """Return the reference posterior's predictives at the test points and at the OOD points, and its quality."""
         split, name = self.splits[number], f"{self.cells[number].dataset}-split{self.cells[number].split:02d}"
-        part = network_part(self._source, self.dataset, split.train)
-        scaling, y_scaling = (Standardisation.of(one, split.train) for one in (self.dataset.x, self.dataset.y))
+        part = network_part(self.source, self.dataset, split.train)
+        scaling, y_scaling = (Standardisation.of(each, split.train) for each in (self.dataset.x, self.dataset.y))
         x = (np.concatenate([self.dataset.x[split.test], self.dataset.ood]) - scaling.mean) / scaling.scale
-        truth = sampled(part, name, TRUTH_SEED, x, self.progress.aside(f"sampling the reference {name}"))
-        outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(torch.tensor(truth.draws), torch.tensor(x))
-        found = part.predictive(outputs, float(y_scaling.mean))
-        cut = [len(split.test), len(self.dataset.ood)]
-        at_test, at_ood = (Normals(*pair) for pair in zip(*(one.split(cut, dim=1) for one in found), strict=True))
-        return at_test, at_ood, truth.facts
+        reference = sampled(part, name, REFERENCE_SEED, x, self.progress.aside(f"sampling the reference {name}"))
+        outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(torch.tensor(reference.draws), torch.tensor(x))
+        predictive = part.predictive(outputs, float(y_scaling.mean))
+        sizes = [len(split.test), len(self.dataset.ood)]
+        pieces = zip(*(moment.split(sizes, dim=1) for moment in predictive), strict=True)
+        at_test, at_ood = (Normals(*pair) for pair in pieces)
+        return at_test, at_ood, reference.facts
 
 
 def regions(x: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the points x (n,) lie in the widest gap between training inputs (N,), and which outside their range."""
+    """Return two masks (n,) of the points in the widest gap between training inputs, and of those outside their range.
+
+    Args:
+        x: (n,) points.
+        train: (N,) training inputs.
+    """
     ordered = np.sort(train)
     widest = np.argmax(np.diff(ordered))
     between = (x > ordered[widest]) & (x < ordered[widest + 1])
@@ -83,8 +91,10 @@ def regions(x: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _bands(x: np.ndarray, ours: Normals, theirs: Normals) -> pa.Table:
-    def moments(one: Normals) -> tuple[np.ndarray, np.ndarray]:
-        return one.mean.double().mean(0).numpy(), one.mean.double().std(0, correction=0).numpy()
+    """Return the two functions' means and standard deviations at points x (n,), as `bench.schema.BANDS`."""
+
+    def moments(predictive: Normals) -> tuple[np.ndarray, np.ndarray]:
+        return predictive.mean.double().mean(0).numpy(), predictive.mean.double().std(0, correction=0).numpy()
 
     noise = ours.variance.double().mean(0).sqrt().numpy()
     columns = (x, *moments(ours), *moments(theirs), noise)

@@ -4,11 +4,12 @@ import time
 from dataclasses import replace
 from threading import Lock
 
-from bench.execution.run import Outcome, ready, row_of_the_lost, run
+from bench.execution.run import ready, result_of_lost_process, run
 from bench.execution.supervisor import Died, Overdue, Stopped, Supervised
 from bench.execution.workers import Slot
-from bench.experiment.jobs import End, Job
+from bench.experiment.jobs import Job
 from bench.experiment.progress import Tell
+from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored
 
 STARTS = 3
@@ -62,7 +63,7 @@ class Crew:
 
 def attempt(
     job: Job, slot: Slot, crew: Crew, timeout: float | None = None, tell: Tell = lambda told: None
-) -> list[Outcome]:
+) -> list[CellResult]:
     """An outcome of each of the job's cells; the next job gets a new process unless all are "ok".
 
     Args:
@@ -76,28 +77,23 @@ def attempt(
     process, device = crew.of(slot)
     started = time.perf_counter()
     try:
-        outcomes = process.call(run, job, slot.device, limit=limit, tell=tell)
+        results = process.call(run, job, slot.device, limit=limit, tell=tell)
     except (Died, Overdue) as problem:
-        end = _end_by(problem, job, limit)
-        seconds = time.perf_counter() - started
-        outcomes = [Outcome(cell, row_of_the_lost(cell, device, end, seconds)) for cell in job.cells]
+        outcome, seconds = _outcome_of(problem, job, limit), time.perf_counter() - started
+        results = [result_of_lost_process(cell, device, outcome, seconds) for cell in job.cells]
     except OSError as problem:
         raise NotStored(job.cells, problem) from problem
     log = None
-    if any(outcome.row["status"] != "ok" for outcome in outcomes):
+    if any(result.status != "ok" for result in results):
         process.end()
         log = process.log()
-    return [_stamped(outcome, slot.exclusive and len(job.cells) == 1, log) for outcome in outcomes]
+    exclusive = slot.exclusive and len(job.cells) == 1
+    return [replace(result, exclusive=exclusive, log=None if result.status == "ok" else log) for result in results]
 
 
-def _stamped(outcome: Outcome, exclusive: bool, log: str | None) -> Outcome:
-    """With what the process itself cannot know."""
-    own = {"exclusive": exclusive, "log": None if outcome.row["status"] == "ok" else log}
-    return replace(outcome, row=outcome.row | own)
-
-
-def _end_by(problem: Died | Overdue, job: Job, limit: float | None) -> End:
+def _outcome_of(problem: Died | Overdue, job: Job, limit: float | None) -> Outcome:
     if isinstance(problem, Died):
-        return End("failed", str(problem), error_class=problem.name)
+        return Outcome(status="failed", error=str(problem), error_class=problem.name)
     cells = f" for {len(job.cells)} cells" if len(job.cells) > 1 else ""
-    return End("timeout", f"not done after {limit:g} seconds, which is what is allowed{cells}", error_class="Overdue")
+    error = f"not done after {limit:g} seconds, which is what is allowed{cells}"
+    return Outcome(status="timeout", error=error, error_class="Overdue")

@@ -12,13 +12,13 @@ from typing import Protocol
 from joblib import Parallel, delayed
 
 from bench.execution.retry import Crew, attempt
-from bench.execution.run import Outcome
 from bench.execution.supervisor import Stopped
 from bench.execution.workers import Slot
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Tell, Told
+from bench.results.record import CellResult
 
-Done = tuple[Job, list[Outcome]]
+Done = tuple[Job, list[CellResult]]
 
 
 class Team(Protocol):
@@ -36,7 +36,7 @@ class Team(Protocol):
     def release(self, slot: Slot) -> None:
         """The slot is free again."""
 
-    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[Outcome]:
+    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[CellResult]:
         """An outcome of each of the job's cells, as of `bench.execution.retry.attempt`."""
 
     def end(self) -> None:
@@ -62,7 +62,7 @@ class Here:
     def release(self, slot: Slot) -> None:
         self._free.put(self._slots.index(slot))
 
-    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[Outcome]:
+    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[CellResult]:
         return attempt(job, slot, self._crew, timeout, tell)
 
     def end(self) -> None:
@@ -75,9 +75,9 @@ def run_jobs(
     *,
     timeout: float | None = None,
     tell: Callable[[Job, Told], None] = lambda job, told: None,
-    again: Callable[[Outcome], None] = lambda outcome: None,
+    again: Callable[[CellResult], None] = lambda result: None,
     stop: Event | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[CellResult]:
     """Run every job on the next slot that is free, in their order, and yield outcomes as they come.
 
     A cell that does not end "ok" is tried once more when all else is done: alone, in a new process, and if it may have
@@ -98,16 +98,16 @@ def run_jobs(
     dispatch = partial(_dispatch, team=team, timeout=timeout, tell=tell, stop=stop or Event())
     starved, suspects = [], []
     try:
-        for job, outcomes in dispatch(jobs, team.width):
-            for alone, outcome in zip(job.alone(), outcomes, strict=True):
-                if outcome.row["status"] == "ok":
-                    yield outcome
+        for job, results in dispatch(jobs, team.width):
+            for alone, result in zip(job.alone(), results, strict=True):
+                if result.status == "ok":
+                    yield result
                 else:
-                    again(outcome)
-                    (starved if _may_have_lacked_memory(outcome) else suspects).append(_anew(alone, outcome))
+                    again(result)
+                    (starved if _may_have_lacked_memory(result) else suspects).append(_anew(alone, result))
         for second, together in ((suspects, team.width), (list(map(_smaller, starved)), 1)):
-            for _, outcomes in dispatch(second, together):
-                yield from outcomes
+            for _, results in dispatch(second, together):
+                yield from results
     finally:
         team.end()
 
@@ -147,8 +147,8 @@ def _dispatch(
         raise
 
 
-def _may_have_lacked_memory(outcome: Outcome) -> bool:
-    name, error = outcome.row["error_class"] or "", outcome.row["error"] or ""
+def _may_have_lacked_memory(result: CellResult) -> bool:
+    name, error = result.outcome.error_class or "", result.outcome.error or ""
     return name == "SIGKILL" or name.endswith("MemoryError") or "can't allocate memory" in error
 
 
@@ -157,8 +157,8 @@ def _smaller(job: Job) -> Job:
     return replace(job, stack_rows=max(1, job.stack_rows // 4))
 
 
-def _anew(job: Job, outcome: Outcome) -> Job:
+def _anew(job: Job, result: CellResult) -> Job:
     """A cell's second try. One whose trials all diverged would read that in its study, and learn nothing."""
-    if outcome.row["status"] == "diverged":
+    if result.status == "diverged":
         job.journals[0].unlink(missing_ok=True)
     return job

@@ -11,7 +11,8 @@ import pandas as pd
 
 from bench.experiment.cells import Cell
 from bench.results.folder import Results
-from bench.schema import METRICS, TIMINGS
+from bench.results.record import CellResult
+from bench.schema import METRICS
 
 SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a repetition must give again
 # A fit alone equals the same fit in a stack but for rounding in single precision, which training makes larger.
@@ -51,16 +52,17 @@ class Timings:
         self.differing: dict[Cell, list[str]] = {}
         self.failed: dict[Cell, str] = {}
 
-    def write(self, cell: Cell, row: dict[str, Any], tables: Mapping[str, Any]) -> None:
-        """Take a repeated cell's row."""
+    def write(self, result: CellResult) -> None:
+        """Take the result of a repeated cell."""
+        cell = result.cell
         if cell not in self._cells:
             return
-        if row["status"] != "ok":
-            self.failed[cell] = row["status"]
-        elif found := differences(self._results.row(cell), row):
-            self.differing[cell] = found
+        if result.status != "ok":
+            self.failed[cell] = result.status
+        elif changes := differences(self._results.row(cell), result.row):
+            self.differing[cell] = changes
         else:
-            self._results.write_timing(cell, {name: row.get(name) for name in TIMINGS.names})
+            self._results.write_timing(result)
 
 
 def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
@@ -68,14 +70,14 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
 
     Where the code, the packages or the machine are others, that is said first.
     """
-    found = [
-        f"{name} {stored[name]}, now {repeated.get(name)}"
+    numbers = [
+        f"{name} {stored[name]}, now {repeated[name]}"
         for name in (*SAME, "hparams")
-        if not _alike(stored[name], repeated.get(name))
+        if not _alike(stored[name], repeated[name])
     ]
     reasons = ("code_revision", "versions", "data_sha256", "device", "host")
-    changed = [f"another {name.replace('_', ' ')}" for name in reasons if stored[name] != repeated.get(name)]
-    return [*changed, *found] if found else []
+    changed = [f"another {name.replace('_', ' ')}" for name in reasons if stored[name] != repeated[name]]
+    return [*changed, *numbers] if numbers else []
 
 
 def _alike(before: Any, now: Any) -> bool:

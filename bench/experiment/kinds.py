@@ -22,15 +22,15 @@ class Kind:
     """Cells in which methods of the registry are trained on a data set.
 
     Attributes:
-        runner: "module:class" of the `bench.evaluation.evaluation.Pack` that runs them.
+        runner: "module:class" of the `bench.evaluation.evaluation.Evaluation` that runs them.
     """
 
     runner: str
     data: ClassVar[str] = VECTORS  # fields of a protocol say for which data they are
 
     @property
-    def pack(self) -> type:
-        """What is called with (job, device, found, tell) and whose `go` gives the ends of the job's cells."""
+    def evaluation(self) -> type:
+        """What is called with (job, device, tell) and returns a `bench.evaluation.evaluation.Evaluation`."""
         return resolve_name(self.runner)
 
     def names(self) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ SUITES = {
         Suite(
             name="uci",
             title="UCI regression and classification",
-            kind=Kind("bench.evaluation.prediction:PredictionPack"),
+            kind=Kind("bench.evaluation.prediction:PredictionEvaluation"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "tuned": None, "quick": 2},
@@ -81,7 +81,7 @@ SUITES = {
             left_out={
                 "quick": ("energy-linear", "concrete-linear", "usps3v5-logistic", "a1a-logistic", "yacht-net", "toy"),
             },
-            kind=Fidelity("bench.evaluation.posterior:pack_of"),
+            kind=Fidelity("bench.evaluation.posterior:evaluation_of"),
             headline={
                 "rel_cov": "Relative distance of the covariance",
                 "total_variation": "Predictive total variation",
@@ -99,7 +99,7 @@ SUITES = {
             name="images",
             title="Image classification",
             left_out={"quick": LARGE_IMAGES, "tuned": LARGE_IMAGES},
-            kind=Images("bench.evaluation.images:ImagePack"),
+            kind=Images("bench.evaluation.images:ImageEvaluation"),
             headline={"nmll": "NMLL", "ece": "ECE", "near_ood_fpr95": "Near OOD, FPR95"},
             hidden=(),
             splits={"paper": 1, "tuned": 1, "quick": 1},
@@ -114,7 +114,7 @@ SUITES = {
         Suite(
             name="retinopathy",
             title="Diabetic retinopathy, from a network trained on ImageNet",
-            kind=Images("bench.evaluation.images:ImagePack"),
+            kind=Images("bench.evaluation.images:ImageEvaluation"),
             headline={"nmll": "NMLL", "ece": "ECE"},
             hidden=(),
             splits={"paper": None, "quick": 1},
@@ -135,7 +135,7 @@ SUITES = {
         Suite(
             name="factor-analysis",
             title="Gaussians fitted to streams of vectors",
-            kind=Streams("bench.evaluation.streams:StreamPack"),
+            kind=Streams("bench.evaluation.streams:StreamEvaluation"),
             headline={"rel_cov": "Relative distance of the covariance"},
             hidden=(),
             splits={"paper": None, "quick": 3},
@@ -144,7 +144,7 @@ SUITES = {
         Suite(
             name="toy",
             title="One dimension with a gap",
-            kind=Fidelity("bench.evaluation.posterior:pack_of"),
+            kind=Fidelity("bench.evaluation.posterior:evaluation_of"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "quick": 1},

@@ -13,8 +13,8 @@ GRID_POINTS, GRID_SDS = 81, 8.0  # along each axis, and how far it reaches eithe
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
-    """Draws of the true posterior, and how they were come by.
+class ReferencePosterior:
+    """Draws of a reference posterior, its moments and its origin.
 
     Attributes:
         draws: (S, D).
@@ -31,17 +31,17 @@ class Truth:
     facts: dict[str, float] = field(default_factory=dict)
 
 
-def exact(part: Part, seed: int) -> Truth:
+def exact(part: Part, seed: int) -> ReferencePosterior:
     """Linear regression: N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
     alpha, beta = part.prior_precision, part.noise_precision
     precision = alpha * np.eye(part.x.shape[1]) + beta * part.x.T @ part.x
     covariance = np.linalg.inv(precision)
     mean = beta * covariance @ part.x.T @ part.y
     draws = np.random.default_rng(seed).multivariate_normal(mean, covariance, size=N_DRAWS, method="cholesky")
-    return Truth(draws, mean, covariance, "exact")
+    return ReferencePosterior(draws, mean, covariance, "exact")
 
 
-def grid(part: Part, seed: int) -> Truth:
+def grid(part: Part, seed: int) -> ReferencePosterior:
     """Logistic regression of two weights: the density on a grid about its mode, which reaches eight of Laplace's sd.
 
     Moments are sums over the grid; draws are its points, drawn by their probabilities and moved within their squares.
@@ -69,4 +69,4 @@ def grid(part: Part, seed: int) -> Truth:
     generator = np.random.default_rng(seed)
     chosen = generator.choice(len(points), size=N_DRAWS, p=mass)
     within = generator.uniform(-0.5, 0.5, size=(N_DRAWS, 2)) * (axis[1] - axis[0])
-    return Truth(points[chosen] + within @ root.T, mean, covariance, "grid")
+    return ReferencePosterior(points[chosen] + within @ root.T, mean, covariance, "grid")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from bench.reference.posterior import Truth
+from bench.reference.posterior import ReferencePosterior
 from bench.reference.problem import Part
 from datasets.records import digest
 
@@ -24,7 +24,7 @@ VERSION = 1  # of what is computed; a change makes all files anew
 MAX_COMPARED = 2000  # draws that a truth has, thinned from all
 
 
-class Refused(RuntimeError):
+class UnconvergedReference(RuntimeError):
     """The sampler's chains have not converged, so that nothing may be compared with them."""
 
 
@@ -50,7 +50,7 @@ def folder() -> Path:
     return user_cache_path("lockstep-bench", appauthor=False) / "references"
 
 
-def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable[[float], None]) -> Truth:
+def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable[[float], None]) -> ReferencePosterior:
     """The posterior of a part, by NUTS or from what an earlier run has kept.
 
     Convergence is judged on the weights of a linear model, and on a network's outputs at `probes`, because permuted
@@ -63,7 +63,7 @@ def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable
         probes: (n, P), standardised inputs at which a network's outputs are compared between chains.
         tell: called with the fraction that is done.
 
-    Raises Refused where R-hat is 1.01 or more.
+    Raises UnconvergedReference where R-hat is 1.01 or more.
     """
     settings = NETWORK if part.network.hidden else LINEAR
     path = folder() / f"{name}-{_fingerprint(part, settings, seed, probes)}.parquet"
@@ -73,12 +73,12 @@ def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable
             _write(path, *_run(part, settings, seed, probes, tell))
     weights, facts = _read(path)
     if not facts["r_hat"] < MAX_R_HAT:
-        raise Refused(
+        raise UnconvergedReference(
             f"the reference for {name} is refused: R-hat is {facts['r_hat']:.3f}, and less than {MAX_R_HAT} is asked "
             f"for ({settings.chains} chains of {settings.draws} draws after {settings.warmup})"
         )
     step = max(1, len(weights) // MAX_COMPARED)
-    return Truth(weights[::step], weights.mean(axis=0), np.cov(weights.T, bias=True), "nuts", facts)
+    return ReferencePosterior(weights[::step], weights.mean(axis=0), np.cov(weights.T, bias=True), "nuts", facts)
 
 
 def _run(part: Part, settings: Settings, seed: int, probes: np.ndarray, tell) -> tuple[np.ndarray, dict[str, float]]:

@@ -12,11 +12,10 @@ ever rewritten.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -26,6 +25,7 @@ import pyarrow.parquet as pq
 from bench.experiment.cells import Cell
 from bench.experiment.plan import Missing
 from bench.results.reader import INDEX, KEY, CellFiles
+from bench.results.record import CellResult
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, TABLES, TIMINGS, timing_key
 
@@ -46,16 +46,13 @@ class Results:
         """Where the cell's Optuna study is kept."""
         return self.out / "studies" / f"{cell.key}.jsonl"
 
-    def write(self, cell: Cell, row: dict[str, Any], tables: Mapping[str, pa.Table] = MappingProxyType({})) -> None:
-        """Store a finished cell, and beside it `tables`, each in the folder of its name.
-
-        `row` must have a value for every field of the schema that is not nullable.
-        """
-        for part, table in tables.items():
-            write_atomically(_parquet(table), self._path(part, cell))
-        path = self._path("cells", cell)
-        write_atomically(_parquet(pa.Table.from_pylist([row], schema=CELLS)), path)
-        self._files.add(path, row)
+    def write(self, result: CellResult) -> None:
+        """Store a finished cell, and beside it its tables, each in the folder of its name."""
+        for part, table in result.tables.items():
+            write_atomically(_parquet(table), self._path(part, result.cell))
+        path = self._path("cells", result.cell)
+        write_atomically(_parquet(result.to_table()), path)
+        self._files.add(path, result.row)
 
     def rows(self) -> pd.DataFrame:
         """Return the rows of `bench.schema.CELLS` of all cells in the folder, including those of other runs."""
@@ -71,9 +68,10 @@ class Results:
         key = timing_key(cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash)
         return self.out / "timings" / f"{key}.parquet"
 
-    def write_timing(self, cell: Cell, timing: dict[str, Any]) -> None:
+    def write_timing(self, result: CellResult) -> None:
         """Store the times of a repeated cell, a row of `bench.schema.TIMINGS`."""
-        write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(cell))
+        timing = {name: result.row[name] for name in TIMINGS.names}
+        write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
         """Record for the page which data sets the latest run could not have."""

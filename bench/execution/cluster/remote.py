@@ -54,9 +54,9 @@ class Order(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What becomes of it: `bench.execution.run.Outcome`s, pickled, and the journals' contents."""
+    """What becomes of it: `bench.results.record.CellResult`s, pickled, and the journals' contents."""
 
-    outcomes: bytes
+    results: bytes
     studies: tuple[bytes | None, ...]
 
 
@@ -98,8 +98,8 @@ def execute(order: Order) -> Delivery:
             if content is not None:
                 journal.write_bytes(content)
         here = replace(job, journals=journals, data_dir=None)
-        outcomes = attempt(here, order.slot, crew, order.timeout, tell)
-        return Delivery(pickle.dumps(outcomes), read(journals))
+        results = attempt(here, order.slot, crew, order.timeout, tell)
+        return Delivery(pickle.dumps(results), read(journals))
 
 
 def leave(session: str) -> None:

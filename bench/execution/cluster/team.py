@@ -13,13 +13,14 @@ from uuid import uuid4
 from bench.execution.cluster.members import Member, admitted
 from bench.execution.cluster.remote import Delivery, Needs, Order, execute, leave, read
 from bench.execution.retry import NoProcess
-from bench.execution.run import Outcome, row_of_the_lost
+from bench.execution.run import result_of_lost_process
 from bench.execution.supervisor import Stopped
 from bench.execution.workers import Slot
 from bench.experiment.cells import Cell
-from bench.experiment.jobs import End, Job
+from bench.experiment.jobs import Job
 from bench.experiment.plan import Refused, outsiders
 from bench.experiment.progress import Tell, Told
+from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
@@ -89,7 +90,7 @@ class Cluster:
     def release(self, slot: Slot) -> None:
         self._free.put((slot.name, self._taken[slot.name]))
 
-    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[Outcome]:
+    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[CellResult]:
         member, started = self._taken[slot.name], time.perf_counter()
         key = f"{self._session}-{uuid4().hex}"
         order = Order(self._session, pickle.dumps(job), read(job.journals), slot, timeout)
@@ -105,10 +106,8 @@ class Cluster:
                 _store(job, content, journal)
         with self._lock:
             still_alone = member.slot(slot.name, self._members).exclusive
-        outcomes = pickle.loads(delivery.outcomes)
-        if still_alone:
-            return outcomes
-        return [replace(outcome, row=outcome.row | {"exclusive": False}) for outcome in outcomes]
+        results: list[CellResult] = pickle.loads(delivery.results)
+        return results if still_alone else [replace(result, exclusive=False) for result in results]
 
     def end(self) -> None:
         if self._ended.is_set():
@@ -142,12 +141,16 @@ class Cluster:
                 raise problem
         return None
 
-    def _lost(self, job: Job, slot: Slot, member: Member, started: float) -> list[Outcome]:
-        end = End("failed", f"its Dask worker {member.address} on {member.host} was lost", error_class="WorkerLost")
-        seconds = time.perf_counter() - started
+    def _lost(self, job: Job, slot: Slot, member: Member, started: float) -> list[CellResult]:
+        error = f"its Dask worker {member.address} on {member.host} was lost"
+        outcome, seconds = (
+            Outcome(status="failed", error=error, error_class="WorkerLost"),
+            time.perf_counter() - started,
+        )
+        results = [result_of_lost_process(cell, slot.device, outcome, seconds) for cell in job.cells]
         return [
-            Outcome(cell, row_of_the_lost(cell, slot.device, end, seconds) | {"host": member.host, "exclusive": False})
-            for cell in job.cells
+            replace(result, exclusive=False, provenance=replace(result.provenance, host=member.host))
+            for result in results
         ]
 
     def _told(self, event: tuple[float, dict[str, Any]]) -> None:

@@ -7,16 +7,21 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from bench.console.runner import Board
-from bench.execution.run import Outcome
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Told
 from bench.experiment.protocol import Protocol
+from bench.results.record import CellResult, Outcome, Provenance
 
 CELLS = [Cell("toy", "toy", "map", split, "tiny", Protocol(), 0) for split in range(4)]
 WORK = CELLS[0].work
 PAIR, OTHER, LAST = (Job(tuple(cells), (), None) for cells in (CELLS[:2], CELLS[2:3], CELLS[3:]))
 FAILED = {"status": "failed", "error": "Traceback\nValueError: it [broke]"}
+
+
+def result(cell: Cell, **outcome) -> CellResult:
+    provenance = Provenance.now("cpu")
+    return CellResult(cell=cell, outcome=Outcome(**outcome), provenance=provenance, elapsed_seconds=1.0)
 
 
 @pytest.fixture
@@ -44,11 +49,11 @@ def test_the_bar_stands_at_what_is_finished_and_what_is_done_of_the_rest(progres
     board.tell(PAIR, Told(0.5))
     board.tell(OTHER, Told(0.25))
     assert completed(progress) == pytest.approx(1.25)
-    board.finished(Outcome(CELLS[2], {"status": "ok", "nmll": 1.5}))
+    board.finished(result(CELLS[2], status="ok", metrics={"nmll": 1.5}))
     assert completed(progress) == pytest.approx(2)
-    board.again(Outcome(CELLS[0], FAILED))  # the pair is over
+    board.again(result(CELLS[0], **FAILED))  # the pair is over
     assert completed(progress) == pytest.approx(1)
-    board.finished(Outcome(CELLS[1], {"status": "ok", "nmll": 2.5}))
+    board.finished(result(CELLS[1], status="ok", metrics={"nmll": 2.5}))
     assert completed(progress) == pytest.approx(2)
     assert progress.tasks[0].fields["done"] == 2
 
@@ -66,8 +71,8 @@ def test_what_a_job_does_besides_training_is_told(terminal):
 
 
 def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
-    board.again(Outcome(CELLS[0], FAILED))
-    board.finished(Outcome(CELLS[0], FAILED))
+    board.again(result(CELLS[0], **FAILED))
+    board.finished(result(CELLS[0], **FAILED))
     first, second = [line for line in text(progress).splitlines() if "broke" in line]
     assert first == f"failed {CELLS[0].key}: ValueError: it [broke] (is tried again, alone, at the end)"
     assert second == f"failed {CELLS[0].key}: ValueError: it [broke]"
@@ -77,7 +82,7 @@ def test_an_interruption_names_what_is_waited_for_and_what_is_dropped(progress, 
     board.tell(PAIR, Told(0.0))
     board.tell(OTHER, Told(0.0))
     board.interrupted()
-    board.finished(Outcome(CELLS[2], {"status": "ok", "nmll": 1.5}))
+    board.finished(result(CELLS[2], status="ok", metrics={"nmll": 1.5}))
     board.ended(dropped=True)
     said = text(progress)
     assert "finishing what runs: toy map splits 0, 1, toy map split 2. Ctrl-C again drops it." in said

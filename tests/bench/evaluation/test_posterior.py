@@ -10,13 +10,14 @@ import pytest
 import datasets
 from bench.evaluation import function_posterior, weight_posterior
 from bench.evaluation.function_posterior import regions
-from bench.execution.run import Outcome, run
+from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Told
 from bench.experiment.protocol import Protocol
-from bench.reference.posterior import Truth
-from bench.reference.sampled import Refused
+from bench.reference.posterior import ReferencePosterior
+from bench.reference.sampled import UnconvergedReference
+from bench.results.record import CellResult
 from bench.schema import BANDS, CELLS, POSTERIORS
 
 TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, validation_samples=10)
@@ -24,7 +25,7 @@ TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, valida
 
 def outcomes(
     tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", tell=print, **changes
-) -> list[Outcome]:
+) -> list[CellResult]:
     cells = tuple(Cell(suite, dataset, method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
     journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.jsonl" for cell in cells)
     return run(Job(cells, journals, None), tell=tell)
@@ -78,9 +79,9 @@ def test_logistic_regression_is_compared_with_a_grid(tmp_path):
     assert 0.9 < outcome.row["agreement"] <= 1
 
 
-def gaussian_weights(part, name, seed, probes, tell) -> Truth:
+def gaussian_weights(part, name, seed, probes, tell) -> ReferencePosterior:
     draws = 0.3 * np.random.default_rng(0).standard_normal((40, part.network.dim))
-    return Truth(draws, draws.mean(0), np.cov(draws.T), "nuts", {"r_hat": 1.001})
+    return ReferencePosterior(draws, draws.mean(0), np.cov(draws.T), "nuts", {"r_hat": 1.001})
 
 
 def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path, monkeypatch):
@@ -128,7 +129,7 @@ def test_the_references_functions_are_in_original_units(tmp_path, monkeypatch):
 
 def test_a_refused_reference_is_a_failed_cell_that_says_why(tmp_path, monkeypatch):
     def refuse(*_):
-        raise Refused("the reference is refused: R-hat is 1.2")
+        raise UnconvergedReference("the reference is refused: R-hat is 1.2")
 
     monkeypatch.setattr(function_posterior, "sampled", refuse)
     (outcome,) = outcomes(tmp_path, "toy", "map", suite="toy", epochs=2, batch_size=50)

@@ -16,12 +16,13 @@ from PIL import Image
 import datasets
 from bench.engine.sequential_fits import SequentialFits
 from bench.evaluation import images
-from bench.execution.run import Outcome, run
+from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Tell
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
+from bench.results.record import CellResult
 from bench.schema import CELLS
 from datasets import registry
 from datasets.images import aptos, weights
@@ -86,7 +87,7 @@ def put(folder: Path, monkeypatch, state: dict[str, torch.Tensor]) -> None:
     (folder / "weights" / file.path).write_bytes(body)
 
 
-def outcome(folder: Path, method: str, protocol: Protocol = TINY, tell: Tell = lambda told: None) -> Outcome:
+def outcome(folder: Path, method: str, protocol: Protocol = TINY, tell: Tell = lambda told: None) -> CellResult:
     cell = Cell("retinopathy", "aptos2019", method, 0, "tiny", protocol, 0)
     (found,) = run(Job((cell,), (folder / f"{method}.jsonl",), folder), tell=tell)
     return found

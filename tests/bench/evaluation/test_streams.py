@@ -1,4 +1,4 @@
-"""The steps of a job: what is measured, when, and that cells do not feel each other."""
+"""Evaluation of streams: what is measured, when, and that cells do not affect each other."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.evaluation.streams import StreamPack, counts, distances, pieces
+from bench.evaluation.streams import StreamEvaluation, counts, distances, pieces
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.reference.distances import Target
@@ -17,17 +17,17 @@ from leaderboards.data.published import difference, read_published
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.001"
 
 
-def pack_of(method, name=FACTOR, splits=(0,), length=300, seed=0):
+def evaluation_of(method, name=FACTOR, splits=(0,), length=300, seed=0):
     protocol = SimpleNamespace(stream_length=length)
     cells = tuple(Cell("factor-analysis", name, method, split, "paper", protocol, seed) for split in splits)
-    found, told = [{} for _ in cells], []
-    pack = StreamPack(Job(cells, tuple(Path("unused") for _ in cells), None), torch.device("cpu"), found, told.append)
-    return pack, found, told
+    job, reports = Job(cells, tuple(Path("unused") for _ in cells), None), []
+    return StreamEvaluation(job, torch.device("cpu"), reports.append), reports
 
 
 def run(*arguments, **options):
-    pack, found, _ = pack_of(*arguments, **options)
-    return pack.go(), found
+    evaluation, _ = evaluation_of(*arguments, **options)
+    *_, outcomes = evaluation.run()
+    return outcomes
 
 
 def test_counts_double_and_halve_decades_and_end_at_the_length():
@@ -57,71 +57,76 @@ def test_the_truth_is_at_distance_zero_from_itself_and_nothing_at_any_from_nan()
 
 @pytest.mark.parametrize("method", ["batch-svd", "online-em-fa", "online-sga-fa"])
 def test_a_cell_gets_its_row_and_its_curve(method):
-    (end,), (own,) = run(method)
-    assert (end.status, end.error) == ("ok", None)
-    curve = end.tables["curves"].to_pydict()
+    (outcome,) = run(method)
+    assert (outcome.status, outcome.error) == ("ok", None)
+    curve = outcome.tables["curves"].to_pydict()
     assert curve["n_samples"] == [100, 200, 300]
     for name in ("rel_mean", "rel_cov", "w2_scaled"):
-        assert own[name] == curve[name][-1] > 0
+        assert outcome.metrics[name] == curve[name][-1] > 0
     assert curve["rel_mean"][0] > curve["rel_mean"][-1]
-    assert (own["task"], own["n_train"], own["n_test"], own["n_ood"]) == ("regression", 11, 1, 0)
-    assert (own["n_weights"], own["n_parameters"]) == (100, 1200)
-    assert own["fit_seconds"] > 0
-    assert len(own["data_sha256"]) == len(own["split_sha256"]) == 64
+    data, fit = outcome.data, outcome.fit
+    assert (data.task, data.n_train, data.n_test, data.n_ood) == ("regression", 11, 1, 0)
+    assert (fit.n_weights, fit.n_parameters) == (100, 1200)
+    assert fit.fit_seconds > 0
+    assert len(data.data_sha256) == len(data.split_sha256) == 64
 
 
 def test_every_estimator_sees_the_same_stream():
     # The running mean is each estimator's own, and the same function of the vectors.
-    means = [run(method)[1][0]["rel_mean"] for method in ("batch-svd", "online-em-fa", "online-sga-fa")]
+    means = [run(method)[0].metrics["rel_mean"] for method in ("batch-svd", "online-em-fa", "online-sga-fa")]
     np.testing.assert_allclose(means, means[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("method", "name"), [("online-em-fa", FACTOR), ("batch-svd", FACTOR), ("online-em-fa", SGD)])
 def test_a_cell_beside_others_equals_the_same_cell_alone(method, name):
-    ends, _ = run(method, name=name, splits=(0, 1, 2))
-    (alone,), _ = run(method, name=name, splits=(1,))
-    beside, own = (
-        np.array([*zip(*end.tables["curves"].to_pydict().values(), strict=True)]) for end in (ends[1], alone)
+    outcomes = run(method, name=name, splits=(0, 1, 2))
+    beside, alone = (
+        np.array([*zip(*outcome.tables["curves"].to_pydict().values(), strict=True)])
+        for outcome in (outcomes[1], *run(method, name=name, splits=(1,)))
     )
-    np.testing.assert_allclose(beside, own, rtol=1e-9)
-    assert ends[0].tables["curves"] != ends[1].tables["curves"]
+    np.testing.assert_allclose(beside, alone, rtol=1e-9)
+    assert outcomes[0].tables["curves"] != outcomes[1].tables["curves"]
 
 
 def test_another_seed_is_another_stream():
-    assert run("empirical", name=SGD)[1][0]["rel_mean"] != run("empirical", name=SGD, seed=1)[1][0]["rel_mean"]
+    first, second = (run("empirical", name=SGD, seed=seed)[0].metrics for seed in (0, 1))
+    assert first["rel_mean"] != second["rel_mean"]
 
 
 def test_a_stream_that_ends_by_itself_is_measured_to_its_end():
-    (end,), _ = run("empirical", name=SGD, length=100_000)
-    assert end.tables["curves"]["n_samples"].to_pylist() == [100, 200, 500, 1000]
+    (outcome,) = run("empirical", name=SGD, length=100_000)
+    assert outcome.tables["curves"]["n_samples"].to_pylist() == [100, 200, 500, 1000]
 
 
 def test_progress_is_told_up_to_the_whole(monkeypatch):
     monkeypatch.setattr("bench.experiment.progress.TELL_SECONDS", 0)
-    pack, _, told = pack_of("empirical", name=SGD, length=500)
-    pack.go()
-    assert [one.done for one in told] == [0.2, 0.4, 0.6, 0.8, 1.0]
+    evaluation, reports = evaluation_of("empirical", name=SGD, length=500)
+    list(evaluation.run())
+    assert [report.done for report in reports] == [0.2, 0.4, 0.6, 0.8, 1.0]
 
 
 def test_an_estimate_that_is_no_number_makes_its_cell_diverged_and_no_other(monkeypatch):
-    pack, found, _ = pack_of("empirical", name=SGD, splits=(0, 1))
-    estimates = pack.fitting.estimates
+    evaluation, _ = evaluation_of("empirical", name=SGD, splits=(0, 1))
+    estimates = evaluation.fitting.estimates
     monkeypatch.setattr(
-        pack.fitting, "estimates", lambda: [Gaussian(*(part * np.nan for part in estimates()[0])), estimates()[1]]
+        evaluation.fitting, "estimates", lambda: [Gaussian(*(part * np.nan for part in estimates()[0])), estimates()[1]]
     )
-    ends = pack.go()
-    assert [end.status for end in ends] == ["diverged", "ok"]
-    assert "not finite" in ends[0].error
-    assert "rel_cov" not in found[0]
-    assert np.isfinite(found[1]["rel_cov"])
+    *_, (first, second) = evaluation.run()
+    assert (first.status, second.status) == ("diverged", "ok")
+    assert "not finite" in first.error
+    assert first.metrics == {}
+    assert np.isfinite(second.metrics["rel_cov"])
 
 
 def test_what_was_found_before_a_failure_is_kept():
-    pack, found, _ = pack_of("online-em-fa", name=SGD)
-    pack.stream = replace_blocks(pack.stream)
+    evaluation, _ = evaluation_of("online-em-fa", name=SGD)
+    assert evaluation.fitting
+    evaluation.stream = replace_blocks(evaluation.stream)
+    steps = evaluation.run()
+    (known,) = next(steps)
     with pytest.raises(RuntimeError, match="no more"):
-        pack.go()
-    assert found[0]["n_train"] == 1000
+        next(steps)
+    assert known.data.n_train == 1000
 
 
 def replace_blocks(stream):
@@ -144,10 +149,10 @@ def replace_blocks(stream):
 )
 def test_table_4_1_of_the_thesis(name, rel_mean, rel_cov, w2_scaled):
     """Each mean over ten seeds within two joint standard errors of the published one."""
-    _, found = run("empirical", name=name, splits=range(10), length=1000)
+    outcomes = run("empirical", name=name, splits=range(10), length=1000)
     published = {"rel_mean": rel_mean, "rel_cov": rel_cov, "w2_scaled": w2_scaled}
     for measure, (value, stderr) in published.items():
-        ours = np.array([own[measure] for own in found])
+        ours = np.array([outcome.metrics[measure] for outcome in outcomes])
         assert abs(difference(ours.mean(), ours.std(ddof=1) / np.sqrt(10), value, stderr)) < 2
 
 
@@ -178,9 +183,9 @@ def test_tables_b_1_and_b_2_of_the_thesis_for_100_dimensions(monkeypatch, high, 
         return distances(target, estimate) | {"w2_scaled": float32_wasserstein(target, estimate)}
 
     monkeypatch.setattr("bench.evaluation.streams.distances", as_published)
-    _, found = run(method, name=name, splits=range(10), length=100_000)
+    outcomes = run(method, name=name, splits=range(10), length=100_000)
     published = read_published().query("dataset == @name and method == @method").set_index("metric")
     for measure in ("rel_cov", "w2_scaled"):
-        ours = np.array([own[measure] for own in found])
+        ours = np.array([outcome.metrics[measure] for outcome in outcomes])
         theirs = published.loc[measure]
         assert abs(difference(ours.mean(), ours.std(ddof=1) / np.sqrt(10), theirs.value, theirs.stderr)) < 2

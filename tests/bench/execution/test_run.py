@@ -19,11 +19,12 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
-from bench.execution.run import Outcome, run
+from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
+from bench.results.record import CellResult
 from bench.schema import CELLS, COSTS, METRICS
 from methods.maths.predictive import Normals
 from methods.maths.search_spaces import OneOf
@@ -44,7 +45,7 @@ def job(tmp_path):
     return make
 
 
-def outcome_of(job: Job) -> Outcome:
+def outcome_of(job: Job) -> CellResult:
     (outcome,) = run(job)
     return outcome
 
@@ -154,7 +155,7 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
         seen[self.method.name] = [tuple(part) for part in validation]
         return np.ones(len(fits))
 
-    monkeypatch.setattr("bench.evaluation.evaluation.Pack._scores", scores)
+    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
     outcome_of(job("mfvi"))
     assert seen["map"] == seen["mfvi"]
@@ -167,7 +168,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
         seen.extend(zip(fits, validation, strict=True))
         return np.arange(1.0, len(fits) + 1)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.Pack._scores", scores)
+    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
     train = datasets.load("diabetes").splits[0].train
     assert len(seen) == 3 * 3
@@ -206,7 +207,7 @@ def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
 
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
     first = outcome_of(job())
-    monkeypatch.setattr("bench.evaluation.evaluation.Pack._scores", lambda *_: pytest.fail("tuned again"))
+    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", lambda *_: pytest.fail("tuned again"))
     assert numbers(outcome_of(job()).row) == numbers(first.row)
 
 

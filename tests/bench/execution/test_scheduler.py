@@ -9,7 +9,6 @@ import pytest
 
 from bench.execution import scheduler
 from bench.execution.retry import NoProcess
-from bench.execution.run import Outcome
 from bench.execution.scheduler import run_jobs
 from bench.execution.supervisor import Stopped
 from bench.execution.workers import Slot
@@ -17,9 +16,17 @@ from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Told
 from bench.experiment.protocol import Protocol
+from bench.results.record import CellResult, Outcome, Provenance
 
 SLOTS = (Slot("one", neighbours=1), Slot("two", neighbours=1))
 FAILED = {"status": "failed", "error": "it broke", "error_class": "ValueError"}
+
+
+PROVENANCE = Provenance.now("cpu")
+
+
+def result(cell: Cell, row: dict) -> CellResult:
+    return CellResult(cell=cell, outcome=Outcome(**row), provenance=PROVENANCE, elapsed_seconds=1.0)
 
 
 def job(*splits: int, folder: Path = Path("nowhere")) -> Job:
@@ -39,7 +46,7 @@ class Attempts:
             ends = [self.ends.get(cell.split, []) for cell in job.cells]
             rows = [own.pop(0) if own else {"status": "ok"} for own in ends]
         tell(Told(0.5))
-        return [Outcome(cell, row) for cell, row in zip(job.cells, rows, strict=True)]
+        return [result(cell, row) for cell, row in zip(job.cells, rows, strict=True)]
 
     @property
     def splits(self) -> list[tuple[int, ...]]:
@@ -57,7 +64,7 @@ def attempts(monkeypatch):
 
 
 def statuses(outcomes) -> dict[int, str]:
-    return {outcome.cell.split: outcome.row["status"] for outcome in outcomes}
+    return {outcome.cell.split: outcome.status for outcome in outcomes}
 
 
 def test_every_job_runs_once_in_order_on_the_slots_there_are(attempts):
@@ -79,7 +86,7 @@ def test_a_slot_runs_one_job_at_a_time(monkeypatch):
         threading.Event().wait(0.001)
         with lock:
             busy[slot.name] -= 1
-        return [Outcome(cell, {"status": "ok"}) for cell in job.cells]
+        return [result(cell, {"status": "ok"}) for cell in job.cells]
 
     monkeypatch.setattr(scheduler, "attempt", attempt)
     assert len(list(run_jobs([job(number) for number in range(50)], SLOTS))) == 50
@@ -153,7 +160,7 @@ def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
         begun.append(job)
         stop.set()
         row = FAILED if job.cells[0].split == 0 else {"status": "ok"}
-        return [Outcome(cell, row) for cell in job.cells]
+        return [result(cell, row) for cell in job.cells]
 
     monkeypatch.setattr(scheduler, "attempt", attempt)
     outcomes = list(run_jobs([job(0), job(1), job(2)], SLOTS[:1], stop=stop))
@@ -171,7 +178,7 @@ def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
         if begun[-1] < 2:
             both_run.wait(10)
         if job.cells[0].split == 0:
-            return [Outcome(cell, {"status": "ok"}) for cell in job.cells]
+            return [result(cell, {"status": "ok"}) for cell in job.cells]
         while not crew._ended:  # as a process does that is in the middle of a call
             threading.Event().wait(0.001)
         raise Stopped

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,30 +10,22 @@ from bench.execution.timing import Timings, differences, due
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from bench.results.folder import Results
-from bench.schema import SCHEMA_VERSION, TIMINGS
+from bench.results.record import CellResult
+from bench.schema import TIMINGS
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
 
 
-def row(cell: Cell = CELL, **changes) -> dict:
-    return {
-        **{name: getattr(cell, name) for name in ("suite", "dataset", "method", "split", "preset", "seed")},
-        "schema_version": SCHEMA_VERSION,
-        "protocol": cell.protocol.to_json(),
-        "protocol_hash": cell.protocol.hash,
-        "status": "ok",
-        "code_revision": "abc",
-        "versions": "{}",
-        "device": "cpu",
-        "host": "here",
-        "finished_at": datetime(2026, 1, 2, tzinfo=UTC),
-        "exclusive": False,
-        "nmll": 1.5,
-        "hparams": '{"lr": 0.1}',
-        "rmse": 2.5,
-        "fit_seconds": 9.0,
-        **changes,
-    }
+@pytest.fixture
+def result(result_of):
+    """Makes the result of a cell with some numbers."""
+
+    def make(cell: Cell = CELL, **changes) -> CellResult:
+        numbers = {"exclusive": False, "nmll": 1.5, "hparams": '{"lr": 0.1}', "rmse": 2.5, "fit_seconds": 9.0}
+        columns = {name: value for name, value in (numbers | changes).items() if value is not None}
+        return result_of(cell, **columns)
+
+    return make
 
 
 @pytest.fixture
@@ -42,17 +33,22 @@ def results(tmp_path):
     return Results(tmp_path / "out")
 
 
-def stored(results: Results, *rows: tuple[Cell, dict]) -> list[Cell]:
-    for cell, changes in rows:
-        results.write(cell, row(cell, **changes))
-    return [cell for cell, _ in rows]
+@pytest.fixture
+def stored(results, result):
+    """Writes results to the folder, and returns their cells."""
+
+    def make(*changed: tuple[Cell, dict]) -> list[Cell]:
+        for cell, changes in changed:
+            results.write(result(cell, **changes))
+        return [cell for cell, _ in changed]
+
+    return make
 
 
-def test_the_first_finished_split_of_each_method_data_set_and_protocol_is_due(results):
+def test_the_first_finished_split_of_each_method_data_set_and_protocol_is_due(results, result, stored):
     longer = replace(CELL, protocol=Protocol(epochs=7))
     others = [replace(CELL, method="vifa"), replace(CELL, dataset="boston"), longer]
     cells = stored(
-        results,
         (replace(CELL, split=2), {}),
         (replace(CELL, split=1), {}),
         (CELL, {"status": "failed"}),
@@ -61,19 +57,19 @@ def test_the_first_finished_split_of_each_method_data_set_and_protocol_is_due(re
     assert set(due(results, [*cells, replace(CELL, method="swag")])) == {replace(CELL, split=1), *others}
 
 
-def test_what_has_exclusive_times_is_not_due(results):
-    cells = stored(results, (CELL, {}), (replace(CELL, split=1), {"exclusive": True}))
+def test_what_has_exclusive_times_is_not_due(results, result, stored):
+    cells = stored((CELL, {}), (replace(CELL, split=1), {"exclusive": True}))
     assert due(results, cells) == []
 
 
-def test_rows_that_do_not_know_are_due(results):
-    assert due(results, stored(results, (CELL, {"exclusive": None}))) == [CELL]
+def test_rows_that_do_not_know_are_due(results, result, stored):
+    assert due(results, stored((CELL, {"exclusive": None}))) == [CELL]
 
 
-def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results):
-    cells = stored(results, (CELL, {}), (replace(CELL, split=1), {}))
+def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results, result, stored):
+    cells = stored((CELL, {}), (replace(CELL, split=1), {}))
     timings = Timings(results, [CELL])
-    timings.write(CELL, row(fit_seconds=0.25, exclusive=True), {})
+    timings.write(result(fit_seconds=0.25, exclusive=True))
     (kept,) = pq.read_table(results.timing(CELL), schema=TIMINGS).to_pylist()
     assert {name: kept[name] for name in ("dataset", "method", "split", "fit_seconds")} == {
         "dataset": "yacht",
@@ -87,27 +83,27 @@ def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results):
     assert Results(results.out).row(CELL)["fit_seconds"] == 9.0  # the stored row stays as it was
 
 
-def test_cells_that_rehearse_leave_nothing(results):
-    stored(results, (CELL, {}))
+def test_cells_that_rehearse_leave_nothing(results, result, stored):
+    stored((CELL, {}))
     rehearsal = replace(CELL, seed=1)
     timings = Timings(results, [CELL])
-    timings.write(rehearsal, row(rehearsal, nmll=9.0), {})
+    timings.write(result(rehearsal, nmll=9.0))
     assert timings.differing == {}
     assert not results.timing(CELL).exists()
 
 
-def test_other_numbers_are_told_and_their_times_are_not_kept(results):
-    stored(results, (CELL, {}))
+def test_other_numbers_are_told_and_their_times_are_not_kept(results, result, stored):
+    stored((CELL, {}))
     timings = Timings(results, [CELL])
-    timings.write(CELL, row(nmll=1.6), {})
+    timings.write(result(nmll=1.6))
     assert timings.differing == {CELL: ["nmll 1.5, now 1.6"]}
     assert not results.timing(CELL).exists()
 
 
-def test_a_repetition_that_fails_is_told(results):
-    stored(results, (CELL, {}))
+def test_a_repetition_that_fails_is_told(results, result, stored):
+    stored((CELL, {}))
     timings = Timings(results, [CELL])
-    timings.write(CELL, row(status="timeout"), {})
+    timings.write(result(status="timeout"))
     assert timings.failed == {CELL: "timeout"}
     assert not results.timing(CELL).exists()
 
@@ -126,24 +122,16 @@ def test_a_repetition_that_fails_is_told(results):
         ({"code_revision": "def", "nmll": math.inf}, ["another code revision", "nmll 1.5, now inf"]),
     ],
 )
-def test_numbers_are_compared_to_rounding_and_times_are_not(changes, found):
-    before = dict.fromkeys(("crps",)) | row()
-    assert differences(Whole(before), row(**changes)) == found
-
-
-class Whole(dict):
-    """A stored row, which has every column."""
-
-    def __missing__(self, name: str) -> None:
-        return None
+def test_numbers_are_compared_to_rounding_and_times_are_not(result, changes, found):
+    assert differences(result().row, result(**changes).row) == found
 
 
 @pytest.mark.parametrize(("before", "now", "alike"), [(0.0, 1e-6, True), (1e-7, -1e-7, True), (0.0, 1e-4, False)])
-def test_near_zero_rounding_is_not_relative(before, now, alike):
-    assert (differences(Whole(row(nmll=before)), row(nmll=now)) == []) == alike
+def test_near_zero_rounding_is_not_relative(result, before, now, alike):
+    assert (differences(result(nmll=before).row, result(nmll=now).row) == []) == alike
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])
-def test_numbers_that_are_not_finite_equal_themselves(value):
-    assert differences(Whole(row(nmll=value)), row(nmll=value)) == []
-    assert differences(Whole(row(nmll=value)), row(nmll=1.0)) != []
+def test_numbers_that_are_not_finite_equal_themselves(result, value):
+    assert differences(result(nmll=value).row, result(nmll=value).row) == []
+    assert differences(result(nmll=value).row, result(nmll=1.0).row) != []

@@ -7,7 +7,7 @@ from scipy.special import expit
 from bench.reference import sampled as module
 from bench.reference.posterior import grid
 from bench.reference.problem import Part
-from bench.reference.sampled import Refused, Settings, sampled
+from bench.reference.sampled import Settings, UnconvergedReference, sampled
 from methods.maths.likelihoods import Bernoulli, Gaussian
 from methods.mcmc import nuts
 from methods.networks.mlp import MLP
@@ -84,7 +84,9 @@ def test_other_data_another_prior_or_another_seed_is_another_truth(monkeypatch):
 def test_chains_that_disagree_are_refused_each_time_without_running_again(monkeypatch):
     chains = Chains(monkeypatch, apart=2.0)
     for _ in range(2):
-        with pytest.raises(Refused, match=r"the reference for any is refused: R-hat is 1\.[0-9]+, and less than 1\.01"):
+        with pytest.raises(
+            UnconvergedReference, match=r"the reference for any is refused: R-hat is 1\.[0-9]+, and less than 1\.01"
+        ):
             sampled(part(), "any", 0, np.empty((0, 2)), silent)
     assert chains.calls == 1
 

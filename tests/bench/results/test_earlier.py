@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
@@ -15,46 +14,31 @@ from bench.experiment.protocol import Protocol
 from bench.results import earlier
 from bench.results.earlier import beside, space_of_cell
 from bench.results.folder import Results
-from bench.schema import SCHEMA_VERSION
 
 CELL = Cell("uci", "diabetes", "map", 0, "paper", Protocol(), 0)
 HERE = code_revision()
 
 
-def row(cell: Cell = CELL, **changes) -> dict:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "suite": cell.suite,
-        "dataset": cell.dataset,
-        "method": cell.method,
-        "split": cell.split,
-        "preset": cell.preset,
-        "seed": cell.seed,
-        "status": "ok",
-        "versions": "{}",
-        "protocol": cell.protocol.to_json(),
-        "protocol_hash": cell.protocol.hash,
-        "device": "cpu",
-        "host": "h",
+def row(cell: Cell = CELL, **changes) -> tuple[Cell, dict]:
+    """A cell, and columns of its row; without those that are None."""
+    columns = {
         "code_revision": HERE.commit,
         "code_dirty": HERE.dirty,
         "search_space": space_of_cell(cell),
         "data_sha256": datasets.load(cell.dataset).data_sha256,
-        "finished_at": datetime(2026, 1, 2, tzinfo=UTC),
         **changes,
     }
+    return cell, {name: value for name, value in columns.items() if value is not None}
 
 
 @pytest.fixture
-def stored(tmp_path):
+def stored(tmp_path, result_of):
     """The rows of a folder with such cells."""
 
-    def make(*rows: dict) -> pd.DataFrame:
+    def make(*rows: tuple[Cell, dict]) -> pd.DataFrame:
         results = Results(tmp_path)
-        for number, own in enumerate(rows):
-            protocol = Protocol(**json.loads(own["protocol"]))
-            cell = Cell(own["suite"], own["dataset"], own["method"], number, own["preset"], protocol, own["seed"])
-            results.write(cell, own | {"split": number})
+        for number, (cell, columns) in enumerate(rows):
+            results.write(result_of(replace(cell, split=number), **columns))
         return results.rows()
 
     return make

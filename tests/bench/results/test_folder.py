@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,34 +15,13 @@ from bench.experiment.protocol import Protocol
 from bench.results import folder as module
 from bench.results import storage
 from bench.results.folder import Results
-from bench.schema import CELLS, SCHEMA_VERSION, predictions_schema
+from bench.schema import CELLS, predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 
 
 class Crash(BaseException):
     """As sudden as a kill."""
-
-
-def row_of(cell: Cell, status: str = "ok", **metrics: float) -> dict:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "suite": cell.suite,
-        "dataset": cell.dataset,
-        "method": cell.method,
-        "split": cell.split,
-        "preset": cell.preset,
-        "seed": cell.seed,
-        "protocol": cell.protocol.to_json(),
-        "protocol_hash": cell.protocol.hash,
-        "status": status,
-        "code_revision": "abc",
-        "versions": "{}",
-        "device": "cpu",
-        "host": "here",
-        "finished_at": datetime(2024, 2, 29, 12, tzinfo=UTC),
-        **metrics,
-    }
 
 
 def predictions() -> pa.Table:
@@ -60,37 +38,38 @@ def results(tmp_path):
     return Results(tmp_path / "out")
 
 
-def test_a_written_cell_is_there_with_all_it_was_given(results):
+def test_a_written_cell_is_there_with_all_it_was_given(results, result_of):
     assert not results.has(CELL)
-    results.write(CELL, row_of(CELL, nmll=1.25), {"predictions": predictions()})
+    written = result_of(CELL, nmll=1.25, tables={"predictions": predictions()})
+    results.write(written)
     assert results.has(CELL)
     stored = pq.read_table(results.out / "cells" / f"{CELL.key}.parquet")
     assert stored.schema.equals(CELLS)
     (row,) = stored.to_pylist()
-    assert {name: value for name, value in row.items() if value is not None} == row_of(CELL, nmll=1.25)
-    assert set(row) == set(CELLS.names)
+    assert row == written.row
+    assert row["nmll"] == 1.25
     assert pq.read_table(results.out / "predictions" / f"{CELL.key}.parquet").equals(predictions())
 
 
-def test_a_row_its_predictions_and_no_temporary_files(results):
-    results.write(CELL, row_of(CELL), {"predictions": predictions()})
+def test_a_row_its_predictions_and_no_temporary_files(results, result_of):
+    results.write(result_of(CELL, tables={"predictions": predictions()}))
     assert files(results.out) == [f"cells/{CELL.key}.parquet", "index.jsonl", f"predictions/{CELL.key}.parquet"]
 
 
-def test_a_cell_without_predictions_is_its_row_alone(results):
-    results.write(CELL, row_of(CELL, "failed"))
+def test_a_cell_without_predictions_is_its_row_alone(results, result_of):
+    results.write(result_of(CELL, "failed"))
     assert files(results.out) == [f"cells/{CELL.key}.parquet", "index.jsonl"]
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
-def test_one_cell_is_not_another(results, other):
-    results.write(CELL, row_of(CELL))
+def test_one_cell_is_not_another(results, other, result_of):
+    results.write(result_of(CELL))
     assert not results.has(replace(CELL, **other))
 
 
 @pytest.mark.parametrize("where", [(module.pq, "write_table"), (storage.os, "fsync"), (storage.os, "replace")])
 @pytest.mark.parametrize("calls_before", [0, 1])  # in the predictions, in the row
-def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before):
+def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before, result_of):
     intact, left = getattr(*where), calls_before
 
     def fragile(*arguments, **options):
@@ -103,52 +82,37 @@ def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls
     with monkeypatch.context() as patch:
         patch.setattr(*where, fragile)
         with pytest.raises(Crash):
-            results.write(CELL, row_of(CELL), {"predictions": predictions()})
+            results.write(result_of(CELL, tables={"predictions": predictions()}))
     assert not results.has(CELL)
     assert results.statuses([CELL]) == {}
 
-    results.write(CELL, row_of(CELL, nmll=2.0), {"predictions": predictions()})
+    results.write(result_of(CELL, nmll=2.0, tables={"predictions": predictions()}))
     assert results.statuses([CELL]) == {CELL: "ok"}
 
 
-def test_what_a_crash_leaves_behind_does_not_disturb_readers(results, monkeypatch):
-    results.write(CELL, row_of(CELL))
+def test_what_a_crash_leaves_behind_does_not_disturb_readers(results, monkeypatch, result_of):
+    results.write(result_of(CELL))
     with monkeypatch.context() as patch:
         patch.setattr(storage.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
         with pytest.raises(Crash):
-            results.write(replace(CELL, split=4), row_of(replace(CELL, split=4)))
+            results.write(result_of(replace(CELL, split=4)))
     assert pa.dataset.dataset(results.out / "cells", schema=CELLS).to_table()["split"].to_pylist() == [3]
 
 
-@pytest.mark.parametrize("name", [field.name for field in CELLS if not field.nullable])
-def test_a_row_that_misses_a_required_value_is_refused(results, name):
-    row = row_of(CELL)
-    del row[name]
-    with pytest.raises(pa.ArrowInvalid, match=f"'{name}'"):
-        results.write(CELL, row)
-    assert not results.has(CELL)
-
-
-def test_a_value_of_the_wrong_type_is_refused(results):
-    with pytest.raises(pa.ArrowInvalid):
-        results.write(CELL, row_of(CELL, nmll="low"))
-    assert not results.has(CELL)
-
-
-def test_statuses_are_those_of_finished_cells(results):
+def test_statuses_are_those_of_finished_cells(results, result_of):
     cells = {status: replace(CELL, split=split) for split, status in enumerate(["ok", "diverged", "failed"])}
     for status, cell in cells.items():
-        results.write(cell, row_of(cell, status))
+        results.write(result_of(cell, status))
     asked = [*cells.values(), replace(CELL, split=19)]
     assert results.statuses(asked) == {cell: status for status, cell in cells.items()}
     assert results.statuses([]) == {}
 
 
-def test_cells_of_several_runs_read_as_one_table(results):
+def test_cells_of_several_runs_read_as_one_table(results, result_of):
     """Runs of other methods, protocols and statuses, with and without metrics."""
     one, other = CELL, Cell("uci", "boston", "map", 0, "quick-modified", Protocol(trials=2), 7)
-    Results(results.out).write(one, row_of(one, nmll=1.5, rmse=0.5), {"predictions": predictions()})
-    Results(results.out).write(other, row_of(other, "failed", error="it broke"))
+    Results(results.out).write(result_of(one, nmll=1.5, rmse=0.5, tables={"predictions": predictions()}))
+    Results(results.out).write(result_of(other, "failed", error="it broke"))
     table = pa.dataset.dataset(results.out / "cells", schema=CELLS).to_table().sort_by("dataset")
     assert table.schema == CELLS
     assert table["dataset"].to_pylist() == ["boston", "yacht"]
@@ -172,10 +136,10 @@ def test_nothing_is_put_aside_where_there_is_nothing(results):
     assert not results.out.exists()
 
 
-def test_starting_over_twice_loses_nothing(results):
+def test_starting_over_twice_loses_nothing(results, result_of):
     asides = []
     for nmll in (1.0, 2.0):
-        results.write(CELL, row_of(CELL, nmll=nmll), {"predictions": predictions()})
+        results.write(result_of(CELL, nmll=nmll, tables={"predictions": predictions()}))
         results.journal(CELL).parent.mkdir(parents=True)
         results.journal(CELL).write_text(f"study {nmll}")
         results.note_missing([])
@@ -190,8 +154,8 @@ def test_starting_over_twice_loses_nothing(results):
         assert len(files(aside)) == 5
 
 
-def test_what_is_not_ours_stays_where_it_is(results):
-    results.write(CELL, row_of(CELL))
+def test_what_is_not_ours_stays_where_it_is(results, result_of):
+    results.write(result_of(CELL))
     (results.out / "html").mkdir()
     (results.out / "html" / "index.html").write_text("page")
     results.put_aside()

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import joblib
@@ -19,6 +18,7 @@ from bench.experiment.protocol import Protocol
 from bench.results import reader as module
 from bench.results.folder import Results
 from bench.results.reader import CellFiles, read_timings
+from bench.results.record import CellResult, Outcome, Provenance
 from bench.schema import CELLS, SCHEMA_VERSION
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
@@ -26,27 +26,16 @@ OTHER = replace(CELL, split=4)
 
 
 def row_of(cell: Cell, **others) -> dict:
-    return {
-        **{name: getattr(cell, name) for name in ("suite", "dataset", "method", "split", "preset", "seed")},
-        "schema_version": SCHEMA_VERSION,
-        "protocol": cell.protocol.to_json(),
-        "protocol_hash": cell.protocol.hash,
-        "status": "ok",
-        "code_revision": "abc",
-        "versions": "{}",
-        "device": "cpu",
-        "host": "here",
-        "finished_at": datetime(2024, 2, 29, 12, tzinfo=UTC),
-        **others,
-    }
+    outcome, provenance = Outcome(status="ok"), Provenance.now("cpu")
+    return CellResult(cell=cell, outcome=outcome, provenance=provenance, elapsed_seconds=1.0).row | others
 
 
 @pytest.fixture
-def out(tmp_path) -> Path:
+def out(tmp_path, result_of) -> Path:
     """A folder with two finished cells."""
     results = Results(tmp_path / "out")
-    results.write(CELL, row_of(CELL))
-    results.write(OTHER, row_of(OTHER, status="diverged"))
+    results.write(result_of(CELL))
+    results.write(result_of(OTHER, status="diverged"))
     return results.out
 
 
@@ -100,8 +89,8 @@ def test_changed_file_is_read_again(out, reads):
     assert reads == [[str(file_of(out, CELL))]]
 
 
-def test_last_index_line_of_a_file_counts(out):
-    Results(out).write(CELL, row_of(CELL, status="failed"))
+def test_last_index_line_of_a_file_counts(out, result_of):
+    Results(out).write(result_of(CELL, status="failed"))
     assert CellFiles(out).statuses[CELL.key] == "failed"
 
 
@@ -228,10 +217,10 @@ def test_index_is_lines_of_json(out):
     assert lines[1]["row"]["status"] == "diverged"
 
 
-def test_rows_from_index_equal_rows_from_files(tmp_path):
+def test_rows_from_index_equal_rows_from_files(tmp_path, result_of):
     known = {"fit_seconds": 1 / 3, "kl": float("inf"), "nmll": float("nan"), "n_test": 31, "code_dirty": True}
-    Results(tmp_path).write(CELL, row_of(CELL, **known))
-    Results(tmp_path).write(OTHER, row_of(OTHER))
+    Results(tmp_path).write(result_of(CELL, **known))
+    Results(tmp_path).write(result_of(OTHER))
     from_index = CellFiles(tmp_path).table
     (tmp_path / module.INDEX).unlink()
     from_files = CellFiles(tmp_path).table

@@ -1,0 +1,77 @@
+"""A record is checked against the schema when it is made."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+
+import pytest
+
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
+from bench.results.record import CellResult, DataFacts, FitFacts, Outcome, Provenance, TuningFacts
+from bench.schema import CELLS, METRICS
+
+CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
+TUNING = {"hparams": "{}", "n_trials": 3, "n_trials_failed": 1}
+
+
+def test_unknown_metrics_are_errors_with_the_nearest_name():
+    with pytest.raises(ValueError, match=r"metric 'nmll_momnet' is unknown; did you mean 'nmll_moment'\?.*rmse"):
+        Outcome(status="ok", metrics={"nmll_momnet": 1.0})
+
+
+@pytest.mark.parametrize("value", ["low", None, True])
+def test_metrics_of_other_types_are_errors(value):
+    with pytest.raises(TypeError, match=r"Outcome\.metrics\['nmll'\] is .*; allowed: float or int"):
+        Outcome(status="ok", metrics={"nmll": value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"tune_seconds": "long"}, r"TuningFacts\.tune_seconds is 'long' \(str\); allowed: float or int"),
+        ({"n_trials": 3.5}, r"TuningFacts\.n_trials is 3\.5 \(float\); allowed: int"),
+        ({"hparams": {"lr": 0.1}}, r"TuningFacts\.hparams is .* \(dict\); allowed: str"),
+        ({"hparams": None}, r"TuningFacts\.hparams is None"),
+        ({"n_trails": 3}, "unexpected keyword argument 'n_trails'"),
+    ],
+)
+def test_wrong_fields_are_errors_where_they_are_made(changes, said):
+    with pytest.raises(TypeError, match=said):
+        TuningFacts(**TUNING | changes)
+
+
+@pytest.mark.parametrize("name", TUNING)
+def test_missing_required_fields_are_errors(name):
+    with pytest.raises(TypeError, match=f"missing 1 required keyword-only argument: '{name}'"):
+        TuningFacts(**{other: value for other, value in TUNING.items() if other != name})
+
+
+@pytest.mark.parametrize("field", [{"status": "fine"}, {"tables": {"prediction": None}}])
+def test_unknown_statuses_and_tables_are_errors(field):
+    with pytest.raises(ValueError, match="is unknown"):
+        Outcome(**field)
+
+
+@pytest.mark.parametrize("status", [None, "failed", "diverged", "timeout"])
+def test_only_ok_cells_have_metrics(status):
+    with pytest.raises(ValueError, match="only one of status 'ok' may"):
+        Outcome(status=status, metrics={"nmll": 1.0})
+
+
+def test_results_need_a_status(result_of):
+    with pytest.raises(ValueError, match=r"has no status; allowed: ok, diverged, failed, timeout"):
+        replace(result_of(CELL), outcome=Outcome())
+
+
+def test_records_are_frozen(result_of):
+    with pytest.raises(FrozenInstanceError):
+        result_of(CELL).exclusive = True
+
+
+def test_every_column_has_a_field(result_of):
+    """A value can be given to every column, and arrives there in its type."""
+    kinds = (CellResult, Outcome, DataFacts, TuningFacts, FitFacts, Provenance)
+    names = {each.name for kind in kinds for each in fields(kind)}
+    row = result_of(CELL).row
+    assert list(row) == CELLS.names
+    assert {name for name, value in row.items() if value is None} <= names | set(METRICS)
+    assert result_of(CELL, nmll=1.25).to_table().schema.equals(CELLS)

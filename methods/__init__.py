@@ -1,7 +1,7 @@
-"""Approximate-inference methods for neural networks: one file per method, `base.py` for the contract.
+"""Approximate-inference methods for neural networks: one file per method, and the contract in `base.py`.
 
-`methods.names()`, `methods.describe(name)` and `methods.card(name)` need no torch; `methods.get(name)` imports the
-method itself.
+Imports nothing of `bench`, `datasets` or `leaderboards`. `names`, `describe` and `card` work without importing torch;
+`get` imports the method.
 """
 
 from methods.catalogue.cards import Card, card

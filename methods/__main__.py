@@ -1,14 +1,17 @@
-"""`python -m methods list | check NAME | new NAME`: what there is, whether it keeps the contract, and a start."""
+"""Command line of the methods: `python -m methods list`, `check NAME` and `new NAME`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import methods
 
+if TYPE_CHECKING:
+    from methods.base import Method
+
 app = typer.Typer(
-    help="Approximate-inference methods: which there are, whether one keeps the contract, and a start for a new one.",
+    help="List the methods of approximate inference, check one against the method contract, or start a new one.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -17,7 +20,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_() -> None:
-    """Name, title, paper and use of every method."""
+    """List all methods with title, paper and the tasks they apply to."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -28,26 +31,26 @@ def list_() -> None:
     table.add_column("title", ratio=1)
     table.add_column("paper", no_wrap=True, ratio=1)
     table.add_column("applies to", max_width=14)
-    broken = []
+    reasons = []
     for name in methods.names():
         try:
             method = methods.get(name)
-        except methods.BrokenMethod as problem:
-            broken.append(str(problem))
-            table.add_row(escape(name), "[red]broken[/]", "its reason is below")
+        except methods.BrokenMethod as error:
+            reasons.append(str(error))
+            table.add_row(escape(name), "[red]broken[/]", "the reason is below")
         else:
             paper = f"{method.paper.authors}: {method.paper.title}"
-            table.add_row(*map(escape, (name, method.title, paper, _use(method))))
+            table.add_row(*map(escape, (name, method.title, paper, _applicability(method))))
     console.print(table)
-    for problem in broken:
-        console.print(f"[red]broken[/] {escape(problem)}", soft_wrap=True)
-    console.print("\n`ensemble:NAME` pools five members of a method, as in ensemble:swag.")
+    for reason in reasons:
+        console.print(f"[red]broken[/] {escape(reason)}", soft_wrap=True)
+    console.print("\n`ensemble:NAME` pools five members of a method, for example ensemble:swag.")
 
 
-def _use(method) -> str:
-    """What a method applies to, in words: tasks, or single likelihoods of one, and its limits."""
+def _applicability(method: "Method") -> str:
+    """Return in words what a method applies to: tasks, or single likelihoods of a task, and its limits."""
     tasks = {"regression": ("gaussian", "heteroscedastic"), "classification": ("bernoulli", "categorical")}
-    words = []
+    words: list[str] = []
     for task, kinds in tasks.items():
         usable = [kind for kind in kinds if kind in method.likelihoods]
         words += [task] if len(usable) == len(kinds) else usable
@@ -57,46 +60,48 @@ def _use(method) -> str:
 
 @app.command()
 def check(
-    names: Annotated[list[str] | None, typer.Argument(help="Methods to check.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of the methods to check.", show_default=False)
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Check every method.")] = False,
 ) -> None:
-    """Does an adapter keep the method contract? Exit code 1 if not."""
+    """Check methods against the method contract; exit with code 1 if a check fails."""
     from rich.console import Console
     from rich.markup import escape
 
     if bool(names) == all_:
-        raise typer.BadParameter("name the methods to check, or give --all")
+        raise typer.BadParameter("give either the names of the methods to check, or --all")
     try:
-        chosen = [methods.get(name) for name in (methods.names() if all_ else names)]
-    except (methods.UnknownMethod, methods.BrokenMethod) as problem:
-        raise typer.BadParameter(str(problem)) from None
+        chosen = [methods.get(name) for name in names or methods.names()]
+    except (methods.UnknownMethod, methods.BrokenMethod) as error:
+        raise typer.BadParameter(str(error)) from None
 
-    # A door stands above the floors: the engine that the checks need is imported here and nowhere else in `methods`.
+    # The checks train with the engine. This is the only import of `bench` in `methods`.
     import torch
 
-    from bench.conformance import check as findings
+    from bench.conformance import check as conformance
 
     torch.set_num_threads(1)
     console = Console(highlight=False)
-    broken = 0
+    failures = 0
     for method in chosen:
         console.print(f"[bold]{escape(method.name)}[/]")
-        for finding in findings(method):
+        for finding in conformance(method):
             mark = "[green]ok[/]  " if finding.passed else "[red]FAIL[/]"
             console.print(f"  {mark} {finding.check}: {escape(finding.detail)}", soft_wrap=True)
-            broken += not finding.passed
-    if broken:
+            failures += not finding.passed
+    if failures:
         raise typer.Exit(1)
 
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="What the method is to be called, as in my-method.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the new method, for example my-method.", show_default=False)],
     into: Annotated[
-        Path | None, typer.Option(help="Folder for its package; by default ./NAME.", show_default=False)
+        Path | None, typer.Option(help="Folder to write the package to; by default ./NAME.", show_default=False)
     ] = None,
 ) -> None:
-    """Write a small working method as a package of its own, with its test, to start from."""
+    """Write an installable package with a small working method and its test, as a starting point."""
     from methods.catalogue import scaffold
 
     folder = into or Path(name)
@@ -106,7 +111,7 @@ def new(
         raise typer.BadParameter(str(refusal)) from None
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"\nNow: pip install -e {folder}\n     python -m methods check {name}")
+    typer.echo(f"\nNext: pip install -e {folder}\n      python -m methods check {name}")
 
 
 if __name__ == "__main__":

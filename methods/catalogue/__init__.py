@@ -1,1 +1,4 @@
-"""Which methods there are, what pages say of them, and the scaffold of a new one. Imports no torch."""
+"""The registry of methods, their descriptions for pages, and the scaffold of a new one.
+
+Imports neither torch nor a method before `registry.get` loads one.
+"""

@@ -1,11 +1,12 @@
-"""Which methods there are, ours and those of installed packages, found without importing any of them.
+"""The registry of methods: built-in ones and those of installed packages, listed without importing them.
 
 A package adds a method by an entry point of the group `lockstep_bench.methods`:
 
     [project.entry-points."lockstep_bench.methods"]
     my-method = "my_package.my_method:MyMethod"
 
-For every method NAME of one member there is also `ensemble:NAME`, five of them pooled, which no list mentions.
+Every method NAME with a single member also has an ensemble `ensemble:NAME`, which pools five of them. `names` does not
+list ensembles.
 """
 
 import ast
@@ -15,6 +16,10 @@ import importlib.util
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from methods.base import Method
 
 GROUP = "lockstep_bench.methods"
 ENSEMBLE = "ensemble:"
@@ -60,7 +65,7 @@ BUILT_IN = {
     "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
 }
 
-# One method for each idea, for a first look.
+# One method per family: the methods that the word `headline` stands for on the command line.
 HEADLINE = (
     "vifa",
     "online-em-fa",
@@ -78,18 +83,18 @@ HEADLINE = (
 
 
 class UnknownMethod(LookupError):
-    """A name that is in no registry; the message suggests the nearest one."""
+    """No method has this name; the message suggests the closest one."""
 
     def __str__(self) -> str:
         (name,) = self.args
-        candidates = (*names(), *(f"{ENSEMBLE}{one}" for one in names()))
+        candidates = (*names(), *(f"{ENSEMBLE}{member}" for member in names()))
         near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"method {name!r} is unknown{hint} `python -m methods list` shows all {len(names())}"
 
 
 class BrokenMethod(ImportError):
-    """A registered method that cannot be imported, whose name is taken, or that has no ensemble."""
+    """A registered method cannot be imported, breaks the contract of `get`, or has no ensemble."""
 
 
 @cache
@@ -100,33 +105,39 @@ def _targets() -> dict[str, EntryPoint]:
 
 
 def names() -> tuple[str, ...]:
-    """All registered names: the project's own first, then those of entry points, alphabetically."""
+    """Return all registered names: built-in methods first, then those of entry points in alphabetical order."""
     return tuple(_targets())
 
 
 def target(name: str) -> EntryPoint:
-    """Where the method called `name` is; raises `UnknownMethod` for a name nobody registered."""
+    """Return the entry point of a method.
+
+    Raises:
+        UnknownMethod: if no method has this name.
+    """
     if name not in _targets():
         raise UnknownMethod(name)
     return _targets()[name]
 
 
 def headline() -> tuple[str, ...]:
-    """One method for each idea."""
+    """Return one method per family, for a first comparison."""
     return HEADLINE
 
 
-def get(name: str):
-    """The method called `name`, or five pooled members of it for `ensemble:NAME`, as a ready instance.
+def get(name: str) -> "Method":
+    """Return an instance of the method called `name`, or of its ensemble for `ensemble:NAME`. Imports the method.
 
-    Raises `UnknownMethod` for a name nobody registered and `BrokenMethod` when its import fails.
+    Raises:
+        UnknownMethod: if no method has this name.
+        BrokenMethod: if the method cannot be imported, is not a `Method` of this name, or has no ensemble.
     """
     if name.startswith(ENSEMBLE):
         return _ensemble(name)
     entry = target(name)
     try:
         method = entry.load()()
-    except (Exception, SystemExit) as error:  # a script that was not meant to be imported may call sys.exit
+    except (Exception, SystemExit) as error:  # a script that is not meant to be imported may call sys.exit
         reason = f"{type(error).__name__}: {error}"
         raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
 
@@ -134,13 +145,17 @@ def get(name: str):
 
     if not isinstance(method, Method):
         kind = type(method).__name__
-        raise BrokenMethod(f"method {name!r} ({entry.value}) is of the class {kind}, which is no methods.base.Method")
+        raise BrokenMethod(
+            f"method {name!r} ({entry.value}) is a {kind}, not a methods.base.Method; derive its class from Method"
+        )
     if method.name != name:
-        raise BrokenMethod(f"method {name!r} ({entry.value}) calls itself {method.name!r}; the two must be equal")
+        raise BrokenMethod(
+            f"method {name!r} ({entry.value}) has the attribute name = {method.name!r}; the two must be equal"
+        )
     return method
 
 
-def _ensemble(name: str):
+def _ensemble(name: str) -> "Method":
     inner = name.removeprefix(ENSEMBLE)
     if inner not in _targets() and not inner.startswith(ENSEMBLE):
         raise UnknownMethod(name)
@@ -151,11 +166,11 @@ def _ensemble(name: str):
     try:
         return ensemble_of(method)
     except ValueError as error:
-        raise BrokenMethod(f"method {name!r} cannot be had: {error}; name a method of one member") from error
+        raise BrokenMethod(f"method {name!r} does not exist: {error}; name a method with one member") from error
 
 
 def problem_with(name: str) -> str | None:
-    """Why `name` cannot be used, or None. Imports the method."""
+    """Return the reason why a method cannot be used, or None if it can. Imports the method."""
     try:
         get(name)
     except (UnknownMethod, BrokenMethod) as error:
@@ -164,13 +179,27 @@ def problem_with(name: str) -> str | None:
 
 
 def describe(name: str) -> str:
-    """One line about a method, the first of its module's docstring, read without importing the module."""
+    """Return the first line of the docstring of a method's module, without importing the module.
+
+    Raises:
+        UnknownMethod: if no method has this name.
+    """
     if name.startswith(ENSEMBLE):
         return f"Ensemble of: {describe(name.removeprefix(ENSEMBLE))}"
     entry = target(name)
     try:
-        source = Path(importlib.util.find_spec(entry.module).origin).read_text(encoding="utf-8")
-        return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
-    except Exception as error:
-        # A listing must survive whatever a stranger's package does when it is looked at.
+        return (ast.get_docstring(source(entry)) or "").partition("\n")[0]
+    except Exception as error:  # a third-party package may raise anything, and must not break the listing
         return f"cannot be read: {type(error).__name__}: {error}"
+
+
+def source(entry: EntryPoint) -> ast.Module:
+    """Return the syntax tree of a method's module, without importing the module.
+
+    Raises:
+        ModuleNotFoundError: if there is no such module, or it has no source file.
+    """
+    spec = importlib.util.find_spec(entry.module)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"module {entry.module!r} has no source file")
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))

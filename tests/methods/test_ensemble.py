@@ -92,7 +92,7 @@ def test_an_ensemble_of_map_is_the_deep_ensemble():
 
 @pytest.mark.parametrize("name", ["ensemble:deep-ensemble", "ensemble:ensemble:map"])
 def test_an_ensemble_of_ensembles_is_refused(name):
-    with pytest.raises(methods.BrokenMethod, match="is an ensemble of 5 itself; name a method of one member"):
+    with pytest.raises(methods.BrokenMethod, match="is an ensemble of 5 itself; name a method with one member"):
         methods.get(name)
 
 

@@ -1,4 +1,7 @@
-"""The door to the methods."""
+"""The command line of the methods."""
+
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -6,7 +9,7 @@ from typer.testing import CliRunner
 import bench.conformance
 import methods
 from bench.conformance import Finding
-from methods.__main__ import _use, app
+from methods.__main__ import _applicability, app
 from methods.maths.likelihoods import KINDS
 
 
@@ -14,7 +17,15 @@ def invoke(*arguments: str):
     return CliRunner().invoke(app, list(arguments))
 
 
-def test_list_shows_every_method_with_its_title_and_paper():
+@pytest.mark.parametrize("arguments", [(), ("list",), ("check",), ("new",)])
+def test_help_imports_no_torch(arguments):
+    command = [sys.executable, "-X", "importtime", "-m", "methods", *arguments, "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Usage" in result.stdout
+    assert "torch" not in result.stderr
+
+
+def test_list_shows_titles_and_papers():
     shown = " ".join(invoke("list").stdout.split())
     for part in ("vifa-lr", "Deep ensemble", "MacKay 1992", "ensemble:NAME"):
         assert part in shown
@@ -34,12 +45,12 @@ class Limited:
         (Limited("gaussian", "heteroscedastic", "categorical"), "regression, categorical"),
     ],
 )
-def test_list_says_what_a_method_applies_to(method, words):
-    assert _use(method) == words
+def test_list_describes_applicability(method, words):
+    assert _applicability(method) == words
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
-def test_list_fits_the_terminal_and_cuts_no_name(columns):
+def test_list_fits_the_terminal(columns):
     shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": columns}).stdout
     assert all(part in shown for part in ("applies to", "all tasks", "MacKay 1992"))
     assert max(map(len, shown.splitlines())) <= int(columns)
@@ -47,7 +58,7 @@ def test_list_fits_the_terminal_and_cuts_no_name(columns):
 
 
 @pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
-def test_check_prints_every_finding_and_fails_if_one_does(monkeypatch, passed, code):
+def test_check_prints_findings_and_fails_on_failures(monkeypatch, passed, code):
     findings = [Finding("first", True, "fine"), Finding("second", passed, "[odd] detail")]
     monkeypatch.setattr(bench.conformance, "check", lambda method: iter(findings))
     result = invoke("check", "map")
@@ -55,7 +66,7 @@ def test_check_prints_every_finding_and_fails_if_one_does(monkeypatch, passed, c
     assert "second: [odd] detail" in result.stdout
 
 
-def test_what_cannot_be_checked_is_refused():
+def test_check_refuses_unknown_or_missing_names():
     assert "did you mean 'map'" in invoke("check", "mapp").stderr
     assert invoke("check").exit_code == 2
     assert invoke("check", "map", "--all").exit_code == 2

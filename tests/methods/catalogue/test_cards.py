@@ -1,4 +1,4 @@
-"""What methods are, for people, read without importing them."""
+"""Descriptions of methods, read without importing the methods."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from methods.catalogue import cards, registry
 
 
 @pytest.mark.parametrize("name", registry.BUILT_IN)
-def test_a_card_says_what_the_method_says_and_is_complete(name):
+def test_cards_are_complete_and_agree_with_methods(name):
     card, method = methods.card(name), methods.get(name)
     assert card.title == method.title
     assert card.paper == f"{method.paper.authors}, {method.paper.title}"
@@ -22,13 +22,13 @@ def test_a_card_says_what_the_method_says_and_is_complete(name):
     assert card.variant.endswith(".")
 
 
-def test_no_family_is_left_over():
+def test_every_family_has_a_method():
     modules = {target.partition(":")[0].rpartition(".")[2] for target in registry.BUILT_IN.values()}
-    estimators = {"batch-svd", "empirical", "empirical-window"}  # of streams; they are no methods
+    estimators = {"batch-svd", "empirical", "empirical-window"}  # of streams, not methods
     assert cards.families().keys() == modules | estimators
 
 
-def test_an_ensemble_and_an_unknown_name_have_cards_too():
+def test_ensembles_and_unknown_names_have_cards():
     assert methods.card("ensemble:swag").title == "Ensemble of SWAG"
     assert methods.card("ensemble:swag").objective == methods.card("swag").objective
     assert methods.card("no-such-method") == cards.Card("no-such-method", "no-such-method")
@@ -49,10 +49,10 @@ def test_cards_need_no_torch():
         ),
         ("class Theirs:\n    title = compute()\n", ("theirs", "", "", "")),
         ("class Theirs(Theirs): pass\n", ("theirs", "", "", "")),
-        ("this is no Python", ("theirs", "", "", "")),
+        ("no valid Python", ("theirs", "", "", "")),
     ],
 )
-def test_a_strangers_method_has_a_card_of_what_can_be_read(monkeypatch, tmp_path, source, wanted):
+def test_third_party_card_has_what_is_readable(monkeypatch, tmp_path, source, wanted):
     (tmp_path / "foreign_card.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("theirs", "foreign_card:Theirs", group)])

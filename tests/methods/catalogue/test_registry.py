@@ -1,4 +1,4 @@
-"""The registry: ours, a stranger's, and broken ones."""
+"""The registry of built-in, third-party and broken methods."""
 
 import subprocess
 import sys
@@ -26,19 +26,19 @@ def foreign(monkeypatch, tmp_path):
     registry._targets.cache_clear()
 
 
-def test_every_built_in_method_loads_and_describes_itself():
+def test_built_in_methods_load_and_describe_themselves():
     assert set(registry.BUILT_IN) <= set(methods.names())
     for name in registry.BUILT_IN:
         assert methods.get(name).name == name
         assert methods.describe(name)
 
 
-def test_the_headline_has_one_method_of_each_idea():
+def test_headline_methods_have_different_papers():
     assert set(methods.headline()) <= set(methods.names())
     assert len({methods.get(name).paper for name in methods.headline()}) == len(methods.headline())
 
 
-def test_a_misspelt_name_gets_a_suggestion():
+def test_misspelt_name_gets_a_suggestion():
     with pytest.raises(methods.UnknownMethod, match=r"'viifa' is unknown; did you mean 'vifa'\?"):
         methods.get("viifa")
 
@@ -48,7 +48,7 @@ def test_listing_imports_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_strangers_method_is_found_without_being_imported(foreign):
+def test_entry_point_is_listed_without_import(foreign):
     source = '"""Mine: a method."""\nfrom methods.map import MAP\nclass Theirs(MAP):\n    name = "mine"\n'
     foreign(mine=source)
     assert methods.names()[-1] == "mine"
@@ -62,14 +62,14 @@ def test_a_strangers_method_is_found_without_being_imported(foreign):
     [
         ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
         ("class Other: pass", "has no attribute 'Theirs'"),
-        ("from methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'", "calls itself 'else'"),
+        ("from methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'", "has the attribute name = 'else'"),
         ("import sys\nsys.exit('usage: script')", "SystemExit: usage: script"),
-        ("class Theirs:\n    name = 'bad'", "is of the class Theirs, which is no methods.base.Method"),
-        ("def Theirs(): pass", "is of the class NoneType"),
+        ("class Theirs:\n    name = 'bad'", "is a Theirs, not a methods.base.Method"),
+        ("def Theirs(): pass", "is a NoneType, not a"),
         ("def broken(:", "SyntaxError"),
     ],
 )
-def test_a_broken_method_is_named_with_its_reason(foreign, source, complaint):
+def test_broken_method_is_reported_with_its_reason(foreign, source, complaint):
     foreign(bad=source)
     sys.modules.pop("foreign_bad", None)
     with pytest.raises(methods.BrokenMethod, match=complaint):

@@ -1,6 +1,7 @@
 """Shared by all tests: one thread each, since the runner already uses every core; and methods that go wrong."""
 
 import ast
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,18 @@ from methods.catalogue import registry
 torch.set_num_threads(1)
 
 FAULTY = Path(__file__).with_name("faulty.py")
+
+
+@pytest.fixture(scope="session")
+def skip_unless_required() -> Callable[[str, str], None]:
+    """`skip_unless_required(variable, reason)`: skip the test, or fail it where that environment variable is 1."""
+
+    def skip_unless_required(variable: str, reason: str) -> None:
+        if os.environ.get(variable) == "1":
+            pytest.fail(f"{reason}, and {variable}=1 asks for it")
+        pytest.skip(reason)
+
+    return skip_unless_required
 
 
 @pytest.fixture

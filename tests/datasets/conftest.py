@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+import datasets
 from datasets import registry
 
 TINY = {
@@ -23,6 +24,30 @@ TINY = {
     "index_train_1.txt": "\n".join("98765432"),
     "index_test_1.txt": "0\n1",
 }
+
+
+@pytest.fixture
+def require_data(skip_unless_required) -> Callable[[str], None]:
+    """`require_data(name)`: skip the test where BENCH_DATA_DIR lacks the set; with REQUIRE_DATA=1 that is a failure."""
+
+    def require_data(name: str) -> None:
+        if not os.environ.get("BENCH_DATA_DIR"):
+            skip_unless_required("REQUIRE_DATA", "BENCH_DATA_DIR names no folder of downloaded data sets")
+        if datasets.availability(name).state == "missing":
+            skip_unless_required("REQUIRE_DATA", f"the data set {name!r} is not in BENCH_DATA_DIR")
+
+    return require_data
+
+
+@pytest.fixture
+def load_published(require_data) -> Callable[[str], datasets.Dataset]:
+    """`load_published(name)`: the set from its published files in BENCH_DATA_DIR, as `require_data` asks for them."""
+
+    def load_published(name: str) -> datasets.Dataset:
+        require_data(name)
+        return datasets.load(name)
+
+    return load_published
 
 
 class Web(NamedTuple):

@@ -1,7 +1,6 @@
 """Images in Parquet files of Hugging Face's form are decoded as they are."""
 
 import io
-import os
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +10,6 @@ from PIL import Image
 
 import datasets
 from datasets.images import huggingface
-
-DATA = os.environ.get("BENCH_DATA_DIR")
 
 
 def parquet(images, labels):
@@ -52,9 +49,7 @@ def test_what_is_not_published_is_not_fetched(tmp_path):
         datasets.fetch("cifar10-jpeg", tmp_path)
 
 
-@pytest.mark.skipif(not DATA, reason="BENCH_DATA_DIR is not set")
-def test_the_test_part_at_hand_has_a_thousand_images_of_each_class():
-    if datasets.availability("cifar10-jpeg").state != "ready":
-        pytest.skip("cifar10-jpeg is not in BENCH_DATA_DIR")
+def test_published_test_part_has_balanced_classes(require_data):
+    require_data("cifar10-jpeg")
     table = pq.read_table(datasets.data_dir() / "cifar10_jpeg" / "test-00000.parquet", columns=["label"])
     assert np.bincount(table["label"].to_numpy()).tolist() == [1000] * 10

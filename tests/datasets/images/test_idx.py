@@ -1,7 +1,6 @@
 """The sets of MNIST's form are read as torchvision has them on disk."""
 
 import gzip
-import os
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import datasets
 from datasets.images.idx import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
 from datasets.images.vision import torchvision
 
-DATA = os.environ.get("BENCH_DATA_DIR")
 SIZES = {"n_rows": 26}
 CLASSES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST", "kmnist": "KMNIST"}
 
@@ -94,11 +92,9 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.skipif(not DATA, reason="BENCH_DATA_DIR is not set")
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_published_set(name):
-    if datasets.availability(name).state != "ready":
-        pytest.skip(f"{name} is not in BENCH_DATA_DIR")
+def test_published_set_has_known_pixels_and_labels(name, require_data):
+    require_data(name)
     dataset = datasets.load(name)
     digest, label, mean, counts = PUBLISHED[name]
     assert dataset.y[0] == label

@@ -1,16 +1,10 @@
 """The real files: shapes, splits and the facts the notes state. Set BENCH_DATA_DIR to a folder that holds them."""
 
-import os
-
 import numpy as np
 import pytest
 
 import datasets
 from datasets import Standardisation
-
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("BENCH_DATA_DIR"), reason="set BENCH_DATA_DIR to the folder of the downloaded data sets"
-)
 
 # Digests of the parsed values, as every result row carries them.
 DATA_SHA256 = {
@@ -27,10 +21,8 @@ DATA_SHA256 = {
 
 
 @pytest.fixture(params=DATA_SHA256)
-def name(request):
-    found = datasets.availability(request.param)
-    if found.state == "missing":
-        pytest.skip(f"{request.param}: {found.reason}")
+def name(request, require_data):
+    require_data(request.param)
     return request.param
 
 
@@ -59,14 +51,8 @@ def test_every_fold_of_every_split_is_standardised_to_finite_values(name):
             assert (variance == 0).sum() == (2 if name == "naval" else 0)
 
 
-def load(name):
-    if datasets.availability(name).state == "missing":
-        pytest.skip(f"{name} is not in BENCH_DATA_DIR")
-    return datasets.load(name)
-
-
-def test_the_facts_about_naval():
-    dataset = load("naval")
+def test_the_facts_about_naval(load_published):
+    dataset = load_published("naval")
     assert np.flatnonzero(np.ptp(dataset.x, axis=0) == 0).tolist() == [8, 11]
     assert np.array_equal(dataset.x[:, 5], dataset.x[:, 6])
     assert dataset.y.std() == pytest.approx(0.0147, abs=5e-5)
@@ -74,17 +60,17 @@ def test_the_facts_about_naval():
     assert (((dataset.x - mean) / scale)[:, [8, 11]] == 0).all()
 
 
-def test_the_facts_about_energy_and_boston_and_wine():
-    assert np.linalg.matrix_rank(load("energy").x) == 7
-    assert (load("boston").y == 50).sum() == 16
-    assert np.unique(load("wine").y).tolist() == [3, 4, 5, 6, 7, 8]
+def test_the_facts_about_energy_and_boston_and_wine(load_published):
+    assert np.linalg.matrix_rank(load_published("energy").x) == 7
+    assert (load_published("boston").y == 50).sum() == 16
+    assert np.unique(load_published("wine").y).tolist() == [3, 4, 5, 6, 7, 8]
 
 
 @pytest.mark.parametrize(
     ("name", "repeats", "twins"), [("wine", 240, 27), ("protein", 1711, 6.5), ("concrete", 25, 3.4), ("power", 41, 0.8)]
 )
-def test_repeated_rows_are_as_noted(name, repeats, twins):
-    dataset = load(name)
+def test_repeated_rows_are_as_noted(name, repeats, twins, load_published):
+    dataset = load_published(name)
     _, kind = np.unique(np.column_stack([dataset.x, dataset.y]), axis=0, return_inverse=True)
     kind = kind.ravel()
     assert len(kind) - len(np.unique(kind)) == repeats

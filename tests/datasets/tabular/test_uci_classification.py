@@ -103,15 +103,9 @@ def test_another_file_is_refused(tmp_path, web):
     assert not (tmp_path / "uci_classification" / "a1a.mat").exists()
 
 
-def load(name):
-    if datasets.availability(name).state == "missing":
-        pytest.skip(f"{name} is not in BENCH_DATA_DIR")
-    return datasets.load(name)
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_the_real_file_is_fetched_and_verified(tmp_path, web, name):
-    load(name)
+def test_the_real_file_is_fetched_and_verified(tmp_path, web, name, load_published):
+    load_published(name)
     (file,) = datasets.entry(name).files
     content = (datasets.data_dir() / "uci_classification" / file.path).read_bytes()
     web.files[f"somewhere/{file.path}"] = content
@@ -122,8 +116,8 @@ def test_the_real_file_is_fetched_and_verified(tmp_path, web, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_set_has_its_shape_its_classes_and_its_half_half_splits(name):
-    dataset = load(name)
+def test_every_set_has_its_shape_its_classes_and_its_half_half_splits(name, load_published):
+    dataset = load_published(name)
     assert dataset.x.shape == SHAPES[name]
     assert np.bincount(dataset.y.astype(int)).tolist() == COUNTS[name]
     assert dataset.ood.shape == (0, SHAPES[name][1])
@@ -137,8 +131,8 @@ def test_every_set_has_its_shape_its_classes_and_its_half_half_splits(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_split_is_standardised_to_finite_values(name):
-    dataset = load(name)
+def test_every_split_is_standardised_to_finite_values(name, load_published):
+    dataset = load_published(name)
     for split in dataset.splits:
         mean, scale = Standardisation.of(dataset.x, split.train)
         assert np.isfinite((dataset.x - mean) / scale).all()
@@ -156,17 +150,17 @@ def notes(name):
     return " ".join(datasets.entry(name).notes)
 
 
-def test_the_facts_about_australian_and_usps():
+def test_the_facts_about_australian_and_usps(load_published):
     for name in ("australian", "usps3v5"):
-        dataset = load(name)
+        dataset = load_published(name)
         assert repeats(dataset, dataset.x) == (0, 0)
         assert (np.ptp(dataset.x, axis=0) > 0).all()
-    assert {load("usps3v5").x.min(), load("usps3v5").x.max()} == {0, 1}
+    assert {load_published("usps3v5").x.min(), load_published("usps3v5").x.max()} == {0, 1}
     assert "824 images of a 3 (class 0) and 716 of a 5" in notes("usps3v5")
 
 
-def test_the_facts_about_breast_cancer():
-    dataset = load("breast-cancer")
+def test_the_facts_about_breast_cancer(load_published):
+    dataset = load_published("breast-cancer")
     assert len(np.unique(dataset.x[:, 0])) == 629
     assert max(len(np.unique(column)) for column in dataset.x.T[1:]) == 10
     assert repeats(dataset, dataset.x, dataset.y) == (8, pytest.approx(1.1, abs=0.05))
@@ -176,8 +170,8 @@ def test_the_facts_about_breast_cancer():
     assert "234 rows and 36 %" in notes("breast-cancer")
 
 
-def test_the_facts_about_a1a():
-    dataset = load("a1a")
+def test_the_facts_about_a1a(load_published):
+    dataset = load_published("a1a")
     assert set(np.unique(dataset.x)) == {0, 1}
     assert dataset.y.mean() == pytest.approx(0.25, abs=0.005)
     constant = np.flatnonzero(np.ptp(dataset.x, axis=0) == 0)

@@ -5,7 +5,6 @@ anything but files of the site. Without a browser the tests are skipped, or fail
 """
 
 import json
-import os
 import shutil
 import threading
 from pathlib import Path
@@ -33,17 +32,14 @@ EVIL_ERROR = "</pre><img src=x onerror='window.hacked=1'>\n<script>window.hacked
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(skip_unless_required):
     """One browser for the tests of a file: while Playwright is open, this thread can run no other event loop."""
     installed = next(filter(None, map(shutil.which, NAMES)), None)
     with sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(executable_path=installed, args=FLAGS)
         except Error as error:
-            reason = f"no browser: {error.message.splitlines()[0]}"
-            if os.environ.get("REQUIRE_BROWSER") == "1":
-                pytest.fail(reason)
-            pytest.skip(reason)
+            skip_unless_required("REQUIRE_BROWSER", f"no browser: {error.message.splitlines()[0]}")
         yield browser
         browser.close()
 

@@ -1,4 +1,4 @@
-"""The door to the data sets: `python -m datasets list|fetch|verify`."""
+"""Command line of the data sets: `python -m datasets list|fetch|verify`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +31,7 @@ def list_(
     notes: Annotated[bool, typer.Option("--notes", help="Add origin, licence and the facts that bite.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show all data sets and whether they are here."""
+    """List all data sets and whether their files are here."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -47,11 +47,11 @@ def list_(
         try:
             source = datasets.entry(name)
             sizes = (source.n_rows, _features(source), source.n_ood or "", source.n_splits)
-            cells = (source.title, _task(source), *sizes)
+            columns = [source.title, _task(source), *map(str, sizes)]
         except BrokenDataset:
-            cells = ("",) * 6
-        # Text, not str: a stranger's title may hold what rich takes for markup.
-        table.add_row(name, *(Text(str(cell)) for cell in cells), Text(state, STYLES[state]))
+            columns = [""] * 6
+        # Text, not str: rich would read markup in the title of another package's set.
+        table.add_row(name, *map(Text, columns), Text(state, STYLES[state]))
     Console().print(table)
     for name, weights in WEIGHTS.items():
         typer.echo(f"\n{name}: weights, {weights.title}: {_state(name, datasets.availability(name, data_dir))}")
@@ -73,51 +73,51 @@ def fetch(
     if every == bool(names):
         raise typer.BadParameter("say which data sets to fetch, or --all, but not both")
     failed = False
-    out_of_reach: set[str | None] = set()
-    for name in _downloadable() if every else _known(names):
+    unreachable: set[str | None] = set()
+    for name in _known(names) if names else _downloadable():
         try:
-            if (host := _host(name)) in out_of_reach:
-                typer.echo(f"{name}: {host} was out of reach a moment ago", err=True)
+            if (host := _host(name)) in unreachable:
+                typer.echo(f"{name}: {host} could not be reached a moment ago", err=True)
                 continue
-            arrived = datasets.fetch(name, data_dir, progress=True)
+            downloaded = datasets.fetch(name, data_dir, progress=True)
         except Unreachable as problem:
             typer.echo(str(problem), err=True)
-            # Other sets come from the same server: one wait for a timeout is enough.
-            out_of_reach.add(host)
+            # Other sets come from the same server, and one timeout is enough.
+            unreachable.add(host)
             failed = True
         except Unavailable as problem:
             typer.echo(str(problem), err=True)
             failed = True
         else:
-            typer.echo(f"{name}: {f'{len(arrived)} files downloaded' if arrived else 'already here'}")
+            typer.echo(f"{name}: {f'{len(downloaded)} files downloaded' if downloaded else 'already here'}")
     raise typer.Exit(failed)
 
 
 @app.command()
 def verify(names: Names = None, data_dir: DataDir = None) -> None:
-    """Compare every file with its pinned checksum; exit with 1 if one is damaged or missing."""
+    """Compare every file with its pinned checksum; exit with 1 if a file is damaged or missing."""
     failed = False
     for name in _known(names) if names else datasets.names():
-        found = datasets.availability(name, data_dir, deep=True)
-        failed |= found.state != "ready"
-        typer.echo(f"{name}: {_state(name, found)}" + (f": {found.reason}; {found.remedy}" if found.remedy else ""))
+        status = datasets.availability(name, data_dir, deep=True)
+        failed |= status.state != "ready"
+        typer.echo(f"{name}: {_state(name, status)}" + (f": {status.reason}; {status.remedy}" if status.remedy else ""))
     raise typer.Exit(failed)
 
 
 def _downloadable() -> tuple[str, ...]:
-    """Weights, and all sets but those that a person has to get; broken ones are kept, to be complained about."""
+    """Return the names of weights and of all sets that can be downloaded; broken sets stay, to be reported."""
     broken = {problem.name for problem in datasets.problems()}
     sets = (name for name in datasets.names() if name in broken or not datasets.entry(name).by_hand)
     return (*sets, *WEIGHTS)
 
 
 def _host(name: str) -> str | None:
-    """The server of a set's files; None for a set without."""
+    """Return the server of the files, or None for a set without files."""
     return urlsplit(datasets.published(name).base_url).hostname
 
 
 def _known(names: list[str]) -> tuple[str, ...]:
-    """The names, each once; leaves with 2 at one that nobody registered."""
+    """Return the names without repetitions; exits with 2 at an unknown name."""
     for name in names:
         if name not in (*datasets.names(), *WEIGHTS):
             typer.echo(str(UnknownDataset(name, datasets.names())), err=True)
@@ -125,13 +125,13 @@ def _known(names: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _state(name: str, found: datasets.Availability) -> str:
-    """The state in a person's words."""
-    if found.state == "missing":
+def _state(name: str, status: datasets.Availability) -> str:
+    """Return the state in words."""
+    if status.state == "missing":
         return "not here"
-    if found.state == "ready" and not datasets.published(name).needs_download:
+    if status.state == "ready" and not datasets.published(name).needs_download:
         return "built in"
-    return found.state
+    return status.state
 
 
 def _features(source: datasets.Source) -> str:

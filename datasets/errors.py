@@ -1,4 +1,4 @@
-"""What can go wrong with a data set, each error a sentence for the person at the keyboard."""
+"""Errors about data sets; each message says what happened and what to do."""
 
 import difflib
 from typing import TYPE_CHECKING, Literal
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class UnknownDataset(LookupError):
-    """A name nobody registered; the message suggests the nearest of the `known` names."""
+    """No data set is registered under this name; the message suggests the nearest of the `known` names."""
 
     def __init__(self, name: str, known: tuple[str, ...]):
         super().__init__(name, known)
@@ -21,7 +21,7 @@ class UnknownDataset(LookupError):
 
 
 class Unavailable(Exception):
-    """A registered set that cannot be used now: `reason` says why, `remedy` what to do about it."""
+    """A registered set cannot be used now: `reason` says why, `remedy` what to do about it."""
 
     def __init__(self, name: str, reason: str, remedy: str):
         super().__init__(name, reason, remedy)
@@ -32,15 +32,15 @@ class Unavailable(Exception):
 
 
 class Unreachable(Unavailable):
-    """The server that publishes the files does not answer, so other sets from it will fail as well."""
+    """The server that publishes the files does not answer; other sets from this server would fail as well."""
 
 
 class BrokenDataset(Unavailable):
-    """A set whose own code is at fault: it cannot be imported or read, or contradicts its description."""
+    """The code that provides a set cannot be imported or run, or contradicts the description of the set."""
 
 
 class Fault(Exception):
-    """A file of a set that is not there, or is not the published one."""
+    """A file of a set is missing, or differs from the published one."""
 
     def __init__(self, file: "File", state: Literal["missing", "damaged"], detail: str):
         super().__init__(file, state, detail)
@@ -48,8 +48,11 @@ class Fault(Exception):
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:
-    """The known name most likely meant: a typing error of it, else one that `name` spells out, else one like it."""
+    """Return the known name that was most likely meant, or None.
+
+    A name within a typing error of `name` comes first, then one that `name` extends by a hyphen, then any similar one.
+    """
     typing_errors = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    spelt_out = [short for short in known if name.startswith(f"{short}-")]
-    alike = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return next(iter([*typing_errors, *spelt_out, *alike]), None)
+    extended = [short for short in known if name.startswith(f"{short}-")]
+    similar = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return next(iter([*typing_errors, *extended, *similar]), None)

@@ -1,4 +1,4 @@
-"""From verified files to arrays."""
+"""Loading: verified files become read-only arrays."""
 
 import os
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ import numpy as np
 
 from datasets.errors import BrokenDataset, Fault
 from datasets.images import weights
+from datasets.images.weights import Weights
 from datasets.records import Dataset, Source
 from datasets.registry import entry, published
 from datasets.storage import places, store
@@ -15,20 +16,28 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def load(name: str, data_dir: str | os.PathLike | None = None) -> Dataset:
-    """The set called `name`, from the data folder; never touches the network.
+def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load a data set from the data folder, without network access.
 
     Every file is compared with its pinned digest before it is parsed.
 
-    Raises `UnknownDataset` for a name nobody registered, `Unavailable` when files are missing or are not the published
-    ones, and `BrokenDataset` when the set's own code fails or contradicts its description.
+    Args:
+        name: registered name.
+        data_dir: data folder; see `datasets.data_dir`.
+
+    Raises:
+        UnknownDataset: no set is registered under this name.
+        Unavailable: files are missing or differ from the published ones.
+        BrokenDataset: the reader of the set fails or contradicts the description of the set.
     """
     source, folder = entry(name), places.data_dir(data_dir)
-    # Looked at first, so that a set that was never fetched is reported whole and not by its first file.
-    if found := store.faults(source, folder, deep=False):
-        raise store.unavailable(source, folder, found)
+    # Checked first, so that the error about a set that was never fetched counts all files and not only the first.
+    if faults := store.faults(source, folder, deep=False):
+        raise store.unavailable(source, folder, faults)
     try:
-        dataset = Dataset(name, *source.read(store.OnDisk(source, folder)), image=source.image)
+        x, y, splits, *rest = source.read(store.OnDisk(source, folder))
+        ood = {"ood": rest[0]} if rest else {}
+        dataset = Dataset(name, x, y, splits, image=source.image, **ood)
         _check(dataset, source)
     except Fault as fault:
         raise store.unavailable(source, folder, [fault]) from None
@@ -38,19 +47,28 @@ def load(name: str, data_dir: str | os.PathLike | None = None) -> Dataset:
     return dataset
 
 
-def load_weights(name: str, data_dir: str | os.PathLike | None = None) -> dict[str, "Tensor"]:
-    """The `state_dict` of the trained weights called `name`, from the data folder; never touches the network.
+def load_weights(name: str, data_dir: str | os.PathLike[str] | None = None) -> dict[str, "Tensor"]:
+    """Load the `state_dict` of trained weights from the data folder, without network access.
 
-    Raises `Unavailable` when the file is missing or is not the published one.
+    Args:
+        name: key of `datasets.images.weights.WEIGHTS`.
+        data_dir: data folder; see `datasets.data_dir`.
+
+    Raises:
+        UnknownDataset: nothing is registered under this name.
+        ValueError: the name is that of a data set.
+        Unavailable: the file is missing or differs from the published one.
     """
     source, folder = published(name), places.data_dir(data_dir)
-    if found := store.faults(source, folder, deep=True):
-        raise store.unavailable(source, folder, found)
+    if not isinstance(source, Weights):
+        raise ValueError(f"{name!r} is a data set, not trained weights; use `datasets.load({name!r})`")
+    if faults := store.faults(source, folder, deep=True):
+        raise store.unavailable(source, folder, faults)
     return weights.read(store.path_of(source, source.file, folder))
 
 
 def _check(dataset: Dataset, source: Source) -> None:
-    """Raise ValueError where the data contradict the source's description."""
+    """Raise ValueError where the arrays contradict the description of the set."""
     if dataset.x.shape != (source.n_rows, source.n_features):
         raise ValueError(f"x should be {(source.n_rows, source.n_features)}, got {dataset.x.shape}")
     if dataset.y.shape != (source.n_rows,):
@@ -73,13 +91,13 @@ def _check(dataset: Dataset, source: Source) -> None:
 
 
 def _finite(values: np.ndarray) -> bool:
-    # Pixels are, and to look would take as much memory as they do.
+    # Pixels always are; np.isfinite would allocate as much memory again.
     return values.dtype == np.uint8 or bool(np.isfinite(values).all())
 
 
 def _check_classes(y: np.ndarray, n_classes: int) -> None:
-    found = np.unique(y)
-    if not np.array_equal(found, np.arange(n_classes)):
-        some = ", ".join(f"{value:g}" for value in found[: n_classes + 1])
-        more = ", ..." if len(found) > n_classes + 1 else ""
-        raise ValueError(f"y should hold the class numbers 0 to {n_classes - 1}, each of them, got {some}{more}")
+    values = np.unique(y)
+    if not np.array_equal(values, np.arange(n_classes)):
+        first = ", ".join(f"{value:g}" for value in values[: n_classes + 1])
+        more = ", ..." if len(values) > n_classes + 1 else ""
+        raise ValueError(f"y should hold the class numbers 0 to {n_classes - 1}, each of them, got {first}{more}")

@@ -1,4 +1,4 @@
-"""One set's images before a model that was fitted to another set: out of distribution, or shifted."""
+"""Images of one set, converted for a model that was fitted to another: out of distribution, or shifted."""
 
 import os
 
@@ -14,61 +14,80 @@ CLASSES = {"cifar10": CIFAR10, "cifar10-jpeg": CIFAR10, "stl10": STL10}  # by nu
 PARTNERS = {"cifar10": "stl10", "cifar10-jpeg": "stl10", "stl10": "cifar10"}
 
 
-def ood_images(name: str, like: tuple[int, int, int], data_dir: str | os.PathLike | None = None) -> np.ndarray:
-    """The test images of a set, in the shape of another's: uint8 (n, C * H * W).
+def ood_images(name: str, like: tuple[int, int, int], data_dir: str | os.PathLike[str] | None = None) -> np.ndarray:
+    """Load the test images of a set in the shape of another set, uint8 (n, C * H * W).
 
-    name: a set of images, as in `Source.ood_groups`; all of it where it has no splits.
-    like: the shape (C, H, W) to give them, by the rules of `as_images`.
-    data_dir: see `datasets.data_dir`.
+    Args:
+        name: set of images, as in `Source.ood_groups`; all its images are returned if the set has no splits.
+        like: shape (C, H, W) of the result, by the rules of `as_images`.
+        data_dir: data folder; see `datasets.data_dir`.
 
-    Raises what `load` raises, and ValueError for a set that is not of images.
+    Raises:
+        ValueError: the set does not consist of images. The errors of `load` may be raised as well.
     """
     image = entry(name).image
     if image is None:
-        raise ValueError(f"{name!r} is not a set of images")
+        raise ValueError(f"{name!r} is not a set of images; name one whose `image` is a shape (C, H, W)")
     return as_images(_tested(name, data_dir)[0], image, like)
 
 
 def partner(name: str) -> str | None:
-    """The set of other photographs of the classes of the set `name`, taken elsewhere; None where there is none."""
+    """Return the set of other photographs of the same classes, taken elsewhere, or None."""
     return PARTNERS.get(name)
 
 
-def partner_images(name: str, data_dir: str | os.PathLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The test images of the partner of the set `name` that show one of its classes, as it would show them.
+def partner_images(name: str, data_dir: str | os.PathLike[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Load the test images of the partner set that show a class of the set `name`.
 
-    Returns images uint8 (n, C * H * W), in the shape of the set `name`, and labels float64 (n,), numbered as there.
-    Raises what `load` raises, and ValueError for a set without a partner.
+    Args:
+        name: set of images that has a `partner`.
+        data_dir: data folder; see `datasets.data_dir`.
+
+    Returns:
+        Images uint8 (n, C * H * W) in the shape of the set `name`, and labels float64 (n,) in its class numbers.
+
+    Raises:
+        ValueError: the set has no partner. The errors of `load` may be raised as well.
     """
     other = partner(name)
     if other is None:
-        raise ValueError(f"{name!r} has no partner; those that have: {', '.join(PARTNERS)}")
+        raise ValueError(f"{name!r} has no partner; sets that have one: {', '.join(PARTNERS)}")
     x, y = _tested(other, data_dir)
     rows, labels = matched_labels(y, other, name)
-    return as_images(x[rows], entry(other).image, entry(name).image), labels
+    image, like = entry(other).image, entry(name).image
+    assert image
+    assert like
+    return as_images(x[rows], image, like), labels
 
 
 def matched_labels(y: np.ndarray, name: str, like: str) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows of the set `name` show a class that the set `like` has as well, and that class's number there.
+    """Return the rows of the set `name` that show a class of the set `like`, and that class's number in `like`.
 
-    y: class numbers (N,) of the set `name`.
-    name, like: "stl10" and one of "cifar10" and "cifar10-jpeg", either way round. What STL-10 calls a car is CIFAR-10's
-        automobile; STL-10's monkeys and CIFAR-10's frogs have no partner.
+    STL-10's class "car" is CIFAR-10's "automobile". STL-10's monkeys and CIFAR-10's frogs have no counterpart.
 
-    Returns rows (n,), int64, ascending, and labels (n,) of y's type. Raises ValueError for sets without known classes.
+    Args:
+        y: class numbers (N,) of the set `name`.
+        name: "stl10", "cifar10" or "cifar10-jpeg".
+        like: another of these names.
+
+    Returns:
+        Rows int64 (n,), ascending, and labels (n,) with the dtype of y.
+
+    Raises:
+        ValueError: the classes of a set are not known.
     """
-    for one in (name, like):
-        if one not in CLASSES:
-            raise ValueError(f"the classes of {one!r} are not known; allowed: {', '.join(CLASSES)}")
-    theirs = CLASSES[like]
-    number = np.array([theirs.index(title) if title in theirs else -1 for title in CLASSES[name]])
+    for dataset in (name, like):
+        if dataset not in CLASSES:
+            raise ValueError(f"the classes of {dataset!r} are not known; allowed: {', '.join(CLASSES)}")
+    wanted = CLASSES[like]
+    number = np.array([wanted.index(title) if title in wanted else -1 for title in CLASSES[name]])
     labels = number[np.asarray(y).astype(np.int64)]
     rows = np.flatnonzero(labels >= 0)
     return rows, labels[rows].astype(np.asarray(y).dtype)
 
 
-def _tested(name: str, data_dir: str | os.PathLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels and labels of a set's test rows, or of all where it has no splits."""
+def _tested(name: str, data_dir: str | os.PathLike[str] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return pixels and labels of the test rows, or of all rows of a set without splits."""
     dataset = load(name, data_dir)
     rows = dataset.splits[0].test if dataset.splits else slice(None)
     return dataset.x[rows], dataset.y[rows]

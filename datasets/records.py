@@ -1,4 +1,4 @@
-"""The records of this package: what a source promises (`Source`) and what loading it gives (`Dataset`)."""
+"""Records of this package: the description of a data set (`Source`) and the loaded arrays (`Dataset`)."""
 
 import hashlib
 import math
@@ -7,23 +7,33 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 
 class File(NamedTuple):
-    """One published file, pinned by its digest."""
+    """One published file, pinned by its digest.
 
-    path: str  # below the source's folder and, unless it is `within` another, below its base URL; forward slashes
-    bytes: int | None  # None where nobody has published it
-    sha256: str = ""  # hex
-    md5: str = ""  # hex, where the publisher gives no better digest
-    within: Self | None = None  # the .tar.gz it is published in, under the same path, or the .gz of it alone
+    Attributes:
+        path: relative path with forward slashes, below the source's folder. Unless the file is `within` another one,
+            its address is the source's base URL followed by this path.
+        bytes: size; None where nobody has published it.
+        sha256: hex digest; "" where only the MD5 is published.
+        md5: hex digest, for publishers that give no better one.
+        within: archive that the file is published in: a .tar.gz that holds it under the same path, or its own .gz.
+    """
+
+    path: str
+    bytes: int | None
+    sha256: str = ""
+    md5: str = ""
+    within: "File | None" = None
 
     @property
     def checksum(self) -> tuple[str, str] | None:
-        """Algorithm, as `hashlib` calls it, and hex digest; None for a file that is not pinned."""
+        """Name of the hash algorithm in `hashlib` and hex digest; None for a file that is not pinned."""
         if self.sha256:
             return "sha256", self.sha256
         return ("md5", self.md5) if self.md5 else None
@@ -31,59 +41,62 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to train, test and validate on; 0-based, disjoint, read-only.
+    """Rows for training, testing and validation: 0-based, disjoint, read-only.
 
-    train: int64 (N_train,).
-    test: int64 (N_test,).
-    validation: int64 (N_validation,); (0,) for a set whose validation rows are cut from its train rows by who tunes.
+    Attributes:
+        train: int64 (N_train,).
+        test: int64 (N_test,).
+        validation: int64 (N_validation,); (0,) for a set without fixed validation rows, whose tuner cuts folds from the
+            train rows.
     """
 
     train: np.ndarray
     test: np.ndarray
-    validation: np.ndarray = ()
+    validation: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for part in ("train", "test", "validation"):
             object.__setattr__(self, part, _frozen(getattr(self, part), np.int64))
 
     @cached_property
     def sha256(self) -> str:
-        """Hex digest of the index arrays, order included; of train and test alone where there are no others."""
+        """Hex digest of the index arrays, order included; an empty validation part does not count."""
         return digest(self.train, self.test, *([self.validation] if len(self.validation) else []))
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A loaded set: arrays in original units, read-only, with its fixed splits.
+    """A loaded data set: read-only arrays in original units, with the fixed splits.
 
-    name: its key in the registry.
-    x: features, float64 (N, P); the pixels of images, uint8 (N, C * H * W), channel by channel and row by row.
-    y: float64 (N,): targets of a regression, else class numbers 0 to C - 1.
-    splits: the fixed splits of the N rows.
-    ood: features of out-of-distribution rows, (n_ood, P) of x's type, never trained on; (0, P) where there are none,
-        which None becomes.
-    image: channels, height and width (C, H, W) of images, else None. Pixels are taken over and not copied, as they may
-        fill half the memory: who hands them in must not write to them again.
+    Pixels are not copied, because they may fill half of the memory; the caller must not write to that array again.
+
+    Attributes:
+        name: key in the registry.
+        x: features, float64 (N, P); for images the pixels, uint8 (N, C * H * W), channel by channel and row by row.
+        y: float64 (N,): targets of a regression, otherwise class numbers 0 to C - 1.
+        splits: fixed splits of the N rows.
+        ood: features of out-of-distribution rows, (n_ood, P), with the dtype of x; never trained on. (0, P) by default.
+        image: channels, height and width (C, H, W) of images, otherwise None.
     """
 
     name: str
     x: np.ndarray
     y: np.ndarray
     splits: tuple[Split, ...]
-    ood: np.ndarray | None = None
+    ood: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     image: tuple[int, int, int] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         features = _features if self.image is None else _pixels
         object.__setattr__(self, "x", features(self.x))
         object.__setattr__(self, "y", _frozen(self.y, np.float64))
         object.__setattr__(self, "splits", tuple(self.splits))
-        ood = np.empty((0, *self.x.shape[1:]), self.x.dtype) if self.ood is None else self.ood
+        ood = self.ood if len(self.ood) else np.empty((0, *self.x.shape[1:]), self.x.dtype)
         object.__setattr__(self, "ood", features(ood))
 
     @cached_property
     def data_sha256(self) -> str:
-        """Hex digest of the values of x, y and, where there are any, the OOD rows; the same on every machine."""
+        """Hex digest of the values of x, y and any out-of-distribution rows; equal on every machine."""
         return digest(self.x, self.y, self.ood) if len(self.ood) else digest(self.x, self.y)
 
     @property
@@ -92,8 +105,8 @@ class Dataset:
         return tuple(split.sha256 for split in self.splits)
 
 
-# Each kind of task, what its number of classes has to be, and whether one is that.
-TASKS = {
+# By task: the allowed n_classes in words, and whether a number is allowed.
+TASKS: dict[str, tuple[str, Callable[[int | None], bool]]] = {
     "regression": ("None", lambda n: n is None),
     "binary": ("2", lambda n: n == 2),
     "multiclass": ("3 or more", lambda n: isinstance(n, int) and n >= 3),
@@ -103,11 +116,18 @@ ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # 
 
 
 class Contents(Mapping[str, bytes]):
-    """What a reader is given: the verified contents of a set's files, by `File.path`."""
+    """Verified contents of the files of a data set, by `File.path`; the argument of `Source.read`."""
 
     @abstractmethod
     def folder(self) -> Path:
-        """The set's own folder, for libraries that open files themselves, after every file in it was verified."""
+        """Verify every file and return the folder of the set, for libraries that open files themselves.
+
+        Returns:
+            The folder that the paths of the files continue.
+
+        Raises:
+            Fault: a file is missing or differs from the published one.
+        """
 
 
 Reader = Callable[[Contents], Arrays | ArraysWithOOD]
@@ -116,13 +136,15 @@ OOD_GROUPS = ("near", "far")
 
 
 class Model(NamedTuple):
-    """A Bayesian model whose posterior is known, or can be sampled, and is what methods are compared with.
+    """A Bayesian model with a known or sampled reference posterior, which methods approximate.
 
-    prior_precision: alpha of the prior N(0, I / alpha) of every weight.
-    noise_precision: beta, in original target units; None for classes. Both None: those of maximal evidence.
-    hidden: units of each hidden layer of the network, which then has biases; () for a linear model without.
-    standardise: whether features are standardised, and targets centred, by the rows that a model is fitted to.
-    effort: how many times the protocol's epochs its fits take, as some papers train some sets longer.
+    Attributes:
+        prior_precision: alpha of the prior N(0, I / alpha) over the weights.
+        noise_precision: beta, in original target units; None for classification. If both precisions are None, they
+            maximise the evidence.
+        hidden: units of each hidden layer of a network with biases; () for a linear model without bias.
+        standardise: whether the training rows standardise the features and centre the targets.
+        effort: factor on the protocol's number of epochs, for sets that a paper trains longer.
     """
 
     prior_precision: float | None
@@ -134,36 +156,41 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """What is known about a set before it is loaded; ValueError where its task and its classes contradict each other.
+    """Description of a data set, available before the set is loaded.
 
-    name: key in the registry; lower-case.
-    title: name for people.
-    n_rows, n_features, n_splits: what loading must give; checked.
-    origin: who collected the data, and where it was published.
-    licence: as stated by the publisher.
-    read: the verified contents of the files, keyed by `File.path`, to (x (N, P), y (N,), splits), followed by
-        ood (n_ood, P) where there are such rows; a pure function. See `Dataset`, and `Contents` for the folder itself,
-        which libraries that open files themselves want.
-    notes: short sentences on facts that bite whoever reads the results.
-    task: "regression", "binary" or "multiclass".
-    n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass one, None for a regression.
-    n_ood: number of out-of-distribution rows; checked.
-    suites: the suites that run it.
-    noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
-        searches it log-uniformly.
-    model: whose posterior is the truth, for the suites that compare with one.
-    files: the pinned files, none for a set that comes with an installed package.
-    folder: where the files lie below the data folder.
-    base_url: https address that the files' paths continue.
-    image: channels, height and width (C, H, W) of a set of images, whose n_features is C * H * W.
-    mirrored: whether an image's mirror image, and one that is a little moved, shows the same class just as naturally:
-        then training images are.
-    ood_groups: other sets of images, none of whose classes are this set's, by how near they are: "near" for the same
-        kind of picture, "far" for another kind.
-    validation_ood: such sets to choose with; none of them is in a group, so that no choice has seen what tests it.
-    by_hand: what a person must do to get the files, where they cannot be downloaded.
-    listing: from the set's own folder to the files there should be, for files that nobody may publish a digest of or
-        hand on; then `files` is empty. It may raise `Fault`.
+    Attributes:
+        name: key in the registry, in lower case.
+        title: display name.
+        n_rows: N; checked at loading.
+        n_features: P; checked at loading.
+        n_splits: number of fixed splits; checked at loading.
+        origin: who collected the data, and where they were published.
+        licence: as stated by the publisher.
+        read: pure function from the verified `Contents` to (x (N, P), y (N,), splits), or to
+            (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
+        notes: short sentences on facts that a reader of the results must know.
+        task: "regression", "binary" or "multiclass".
+        n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass task, None for a regression.
+        n_ood: number of out-of-distribution rows; checked at loading.
+        suites: names of the suites that run the set.
+        noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
+            searches it log-uniformly.
+        model: model of the reference posterior, for suites that compare with one.
+        files: the pinned files; () for a set that comes with an installed package.
+        folder: folder of the files below the data folder.
+        base_url: https address that the paths of the files continue.
+        image: channels, height and width (C, H, W) of a set of images; n_features is then C * H * W.
+        mirrored: whether training images are mirrored and shifted at random. Set this where such images show the same
+            class just as naturally.
+        ood_groups: names of other image sets that share no class with this one: under "near" for the same kind of
+            picture, under "far" for another kind.
+        validation_ood: such sets for tuning. None of them is in `ood_groups`, so no choice is made on test data.
+        by_hand: what a person must do to get the files, where they cannot be downloaded.
+        listing: function from the folder of the set to the files expected there, for files without published digests;
+            `files` is then (). May raise `Fault`.
+
+    Raises:
+        ValueError: fields contradict each other, such as the task and the number of classes.
     """
 
     name: str
@@ -191,13 +218,13 @@ class Source:
     by_hand: str = ""
     listing: Callable[[Path], tuple[File, ...]] | None = field(default=None, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise ValueError(f"dataset {self.name!r}: task should be one of {', '.join(TASKS)}, got {self.task!r}")
-        wanted, fits = TASKS[self.task]
-        if not fits(self.n_classes):
+        allowed, is_allowed = TASKS[self.task]
+        if not is_allowed(self.n_classes):
             what = f"n_classes of a {self.task} task"
-            raise ValueError(f"dataset {self.name!r}: {what} should be {wanted}, got {self.n_classes!r}")
+            raise ValueError(f"dataset {self.name!r}: {what} should be {allowed}, got {self.n_classes!r}")
         if not isinstance(self.n_ood, int) or self.n_ood < 0:
             raise ValueError(f"dataset {self.name!r}: n_ood should be 0 or more, got {self.n_ood!r}")
         if unpinned := [file.path for file in self.files if not file.checksum]:
@@ -226,25 +253,25 @@ class Source:
 
     @property
     def needs_download(self) -> bool:
-        """Whether the set consists of files that have to be got."""
+        """Whether the set consists of files that are not installed with a package."""
         return bool(self.files or self.listing)
 
 
 def digest(*arrays: np.ndarray) -> str:
-    """SHA-256 (hex) of shapes and values, independent of memory layout and byte order."""
+    """Return the SHA-256 (hex) of dtypes, shapes and values, independent of memory layout and byte order."""
     state = hashlib.sha256()
     for array in arrays:
         little_endian = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         state.update(f"{little_endian.dtype.str}{little_endian.shape}".encode())
-        state.update(little_endian.reshape(-1))
+        state.update(little_endian.reshape(-1).data)
     return state.hexdigest()
 
 
-def _features(values) -> np.ndarray:
+def _features(values: ArrayLike) -> np.ndarray:
     return _frozen(values, np.float64)
 
 
-def _pixels(values) -> np.ndarray:
+def _pixels(values: ArrayLike) -> np.ndarray:
     array = np.ascontiguousarray(values)
     if array.dtype != np.uint8:
         raise ValueError(f"pixels should be uint8, got {array.dtype}")
@@ -253,7 +280,7 @@ def _pixels(values) -> np.ndarray:
     return view
 
 
-def _frozen(values, dtype) -> np.ndarray:
+def _frozen(values: ArrayLike, dtype: DTypeLike) -> np.ndarray:
     array = np.array(values, dtype=dtype, order="C")
     array.setflags(write=False)
     return array

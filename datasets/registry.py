@@ -1,4 +1,4 @@
-"""Which data sets there are: ours, and those of installed packages, imported only when asked for.
+"""Registry of data sets: built-in sets, and sets of installed packages, which are imported when first used.
 
 A package adds a set by an entry point of the group `lockstep_bench.datasets` whose target is a `datasets.Source`:
 
@@ -17,6 +17,7 @@ from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
 from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification
 
 GROUP = "lockstep_bench.datasets"
+Published = Source | Weights  # descriptions of files that can be downloaded
 
 
 @cache
@@ -24,29 +25,36 @@ def _built_in() -> dict[str, Source]:
     regression = (*uci.sources(), diabetes.SOURCE)
     classification = (*uci_classification.sources(), *sklearn_classification.SOURCES)
     streams = (*factor_models.SOURCES, *sgd_streams.SOURCES)
-    truths = (*posteriors.sources(), toy.SOURCE)
-    everything = (*regression, *classification, *streams, *truths, *images.sources())
+    reference = (*posteriors.sources(), toy.SOURCE)
+    everything = (*regression, *classification, *streams, *reference, *images.sources())
     return {source.name: source for source in everything}
 
 
 @cache
 def _foreign() -> dict[str, tuple[EntryPoint, ...]]:
-    """Entry points by name; more than one where packages claim the same name."""
-    # A package that is found twice on the path (an editable install, say) is still one claim.
-    found = sorted({(point.name, point.value) for point in entry_points(group=GROUP)})
-    points = [EntryPoint(name, value, GROUP) for name, value in found]
-    return {name: tuple(point for point in points if point.name == name) for name in dict.fromkeys(n for n, _ in found)}
+    """Return the entry points by name; several where packages claim one name."""
+    # A package that is on the path twice (an editable install, say) still makes one claim.
+    claims = sorted({(point.name, point.value) for point in entry_points(group=GROUP)})
+    points: dict[str, tuple[EntryPoint, ...]] = {}
+    for name, value in claims:
+        points[name] = (*points.get(name, ()), EntryPoint(name, value, GROUP))
+    return points
 
 
 def names() -> tuple[str, ...]:
-    """All registered names: the project's own first, then those of entry points, alphabetically."""
+    """Return all registered names: built-in sets first, then those of entry points, alphabetically."""
     return tuple(_built_in() | _foreign())
 
 
 def entry(name: str) -> Source:
-    """What is known about `name`, without loading it.
+    """Return the description of a data set, without loading the set.
 
-    Raises `UnknownDataset` for a name nobody registered and `BrokenDataset` when an entry point cannot be used.
+    Args:
+        name: registered name.
+
+    Raises:
+        UnknownDataset: no set is registered under this name.
+        BrokenDataset: the entry point of the set cannot be used.
     """
     if name in _built_in():
         return _built_in()[name]
@@ -55,20 +63,28 @@ def entry(name: str) -> Source:
     return _resolved(name, _foreign()[name])
 
 
-def published(name: str) -> Source | Weights:
-    """What is known about the files called `name`: those of a data set, or trained weights."""
+def published(name: str) -> Published:
+    """Return the description of a data set or of trained weights, without loading them.
+
+    Args:
+        name: registered name of a data set, or key of `datasets.images.weights.WEIGHTS`.
+
+    Raises:
+        UnknownDataset: nothing is registered under this name.
+        BrokenDataset: the entry point of the set cannot be used.
+    """
     return WEIGHTS[name] if name in WEIGHTS else entry(name)
 
 
 def problems() -> tuple[BrokenDataset, ...]:
-    """What is wrong with the entry points of installed packages; imports every one of them."""
-    found = []
+    """Import every entry point of installed packages and return the errors."""
+    errors = []
     for name, points in _foreign().items():
         try:
             _resolved(name, points)
-        except BrokenDataset as problem:
-            found.append(problem)
-    return tuple(found)
+        except BrokenDataset as error:
+            errors.append(error)
+    return tuple(errors)
 
 
 def _resolved(name: str, points: tuple[EntryPoint, ...]) -> Source:
@@ -81,7 +97,7 @@ def _resolved(name: str, points: tuple[EntryPoint, ...]) -> Source:
     try:
         source = points[0].load()
     except (Exception, SystemExit) as error:
-        # Whatever a stranger's module does on import, the other sets must stay usable.
+        # Whatever another package's module does on import, the other sets must stay usable.
         raise BrokenDataset(name, f"{targets} cannot be imported: {type(error).__name__}: {error}", remedy) from error
     if not isinstance(source, Source):
         raise BrokenDataset(name, f"{targets} is a {type(source).__name__}, not a datasets.Source", remedy)

@@ -1,4 +1,4 @@
-"""Standardisation by the statistics of the training rows, and of no others."""
+"""Standardisation by the statistics of the training rows alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -10,42 +10,56 @@ ROWS_AT_ONCE = 4096  # images whose pixels are counted together
 
 
 class Standardisation(NamedTuple):
-    """The affine map z = (v - mean) / scale, per column."""
+    """The affine map z = (v - mean) / scale, per column.
 
-    mean: np.ndarray  # (P,) for values (N, P), () for values (N,)
-    scale: np.ndarray  # like mean; positive; in units of the values
+    Attributes:
+        mean: (P,) for values (N, P), () for values (N,).
+        scale: positive, with the shape of mean, in units of the values.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
 
     @classmethod
     def of(cls, values: np.ndarray, rows: np.ndarray | Sequence[int]) -> Self:
-        """The map that gives the given rows of every column mean 0 and variance 1.
+        """Return the map under which the given rows of every column have mean 0 and variance 1.
 
             mean = 1/M sum_i v_i,    scale = sqrt(1/M sum_i (v_i - mean)^2),    i over the M rows
 
-        values: (N, P) or (N,), finite.
-        rows: (M,) indices of the training rows, M >= 1.
+        A column that is constant on these rows up to rounding (scale <= 1e-12 |mean|) becomes zeros: its mean is the
+        value of the first row, and its scale is 1.
 
-        A column that is constant on these rows, up to rounding (scale <= 1e-12 |mean|), gets scale 1 and its own value
-        for a mean: it becomes zeros instead of amplified rounding errors. Raises ValueError when there are no rows.
+        Args:
+            values: (N, P) or (N,), finite.
+            rows: (M,) indices of the training rows, M >= 1.
+
+        Raises:
+            ValueError: there are no rows.
         """
         chosen = np.asarray(values, dtype=np.float64)[rows]
         if len(chosen) == 0:
-            raise ValueError("cannot standardise by the statistics of 0 rows")
+            raise ValueError("cannot standardise by the statistics of 0 rows; give at least one training row")
         mean, scale = chosen.mean(axis=0), chosen.std(axis=0)
         constant = scale <= RELATIVE_TOLERANCE * np.abs(mean)
         return cls(np.where(constant, chosen[0], mean), np.where(constant, 1.0, scale))
 
     @classmethod
     def of_channels(cls, pixels: np.ndarray, rows: np.ndarray | Sequence[int], n_channels: int) -> Self:
-        """The map that gives each channel, over all its pixels of the given rows, mean 0 and variance 1.
+        """Return the map under which each channel has mean 0 and variance 1 over its pixels in the given rows.
 
-        pixels: uint8 (N, n_channels H W), channel first.
-        rows: (M,) indices of the training rows, M >= 1.
+        Args:
+            pixels: uint8 (N, P) with P = n_channels * H * W, channel by channel.
+            rows: (M,) indices of the training rows, M >= 1.
+            n_channels: number of channels.
 
-        Returns arrays (P,), equal within a channel; a constant channel gets scale 1. Raises ValueError when there are
-        no rows.
+        Returns:
+            Arrays (P,), equal within a channel; the scale of a constant channel is 1.
+
+        Raises:
+            ValueError: there are no rows.
         """
         if len(rows) == 0:
-            raise ValueError("cannot standardise by the statistics of 0 rows")
+            raise ValueError("cannot standardise by the statistics of 0 rows; give at least one training row")
         per_channel = pixels.shape[1] // n_channels
         counts = np.zeros((n_channels, 256))
         for part in np.array_split(rows, -(-len(rows) // ROWS_AT_ONCE)):

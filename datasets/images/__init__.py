@@ -1,4 +1,4 @@
-"""Sets of images: uint8 pixels, published test parts, other sets to be told apart from.
+"""Sets of images: uint8 pixels, published test parts, out-of-distribution partners.
 
 Imports `datasets.records` and `datasets.splits`.
 """
@@ -11,7 +11,7 @@ from datasets.records import Source
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """All of them, those that are smaller and older first."""
+    """Return the descriptions of all sets of images, smaller and older sets first."""
     return (
         *idx.sources(),
         *cifar.sources(),

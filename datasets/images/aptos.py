@@ -1,9 +1,9 @@
-"""APTOS 2019: retina photographs, is diabetic retinopathy in sight-threatening stage or not?
+"""APTOS 2019: retina photographs with or without sight-threatening diabetic retinopathy.
 
-The images may not be passed on, so their digests are not known and no download is possible: they come from Kaggle, by
-the person's own account, as `train.csv` and `train_images/`. Only what the table lists is used. Every image is brought
-to 224 x 224 pixels, which takes some minutes; the result is kept beside the images, under a name that follows from
-theirs, their sizes and times, and is read again from there as long as they stay the same.
+The images may not be redistributed, so they cannot be downloaded here and have no published digests. The user gets
+`train.csv` and `train_images/` from Kaggle; only images that the table lists are used. Every image is resized to
+224 x 224 pixels, which takes some minutes. The result is cached beside the images, under a name derived from their
+names, sizes and modification times.
 """
 
 import csv
@@ -28,12 +28,20 @@ N_SPLITS = 5
 SEED = 2019  # the year of the competition; any fixed number would do
 TEST_FRACTION, VALIDATION_FRACTION = 0.3, 0.2
 GRADES = ("0", "1", "2", "3", "4")  # none, mild, moderate, severe, proliferative
-SIGHT_THREATENING = 2  # the least grade that is
+SIGHT_THREATENING = 2  # the lowest such grade
 N_IMAGES = 3662
 
 
 def listing(n_images: int, folder: Path) -> tuple[File, ...]:
-    """The table and the images that it lists; `Fault` for another number of them than n_images."""
+    """Return the table and the images that it lists.
+
+    Args:
+        n_images: expected number of images.
+        folder: folder of the set.
+
+    Raises:
+        Fault: the table lists another number of images.
+    """
     table = File(TABLE, None)
     if not (folder / TABLE).exists():
         return (table,)
@@ -44,7 +52,7 @@ def listing(n_images: int, folder: Path) -> tuple[File, ...]:
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 150528), y (N,), 1 for a grade of 2 and more, and the splits, in the table's order."""
+    """Return x (N, 150528), y (N,), True for a grade of 2 and more, and the splits, in the order of the table."""
     folder = contents.folder()
     rows = _rows(folder)
     x = _pixels(folder, [_path(code) for code, _ in rows])
@@ -53,13 +61,13 @@ def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]
 
 
 def _rows(folder: Path) -> list[tuple[str, int]]:
-    """The identity and the grade of every image."""
+    """Return the identity and the grade of every image."""
     with (folder / TABLE).open(encoding="utf-8", errors="replace", newline="") as lines:
         rows = list(csv.DictReader(lines))
     for row in rows:
         if not row.get("id_code") or row.get("diagnosis") not in GRADES:
-            wanted = f"expected id_code and diagnosis, one of {', '.join(GRADES)}, in every row"
-            raise Fault(File(TABLE, None), "damaged", f"{wanted}, got {row}")
+            expected = f"expected id_code and diagnosis, one of {', '.join(GRADES)}, in every row"
+            raise Fault(File(TABLE, None), "damaged", f"{expected}, got {row}")
     return [(row["id_code"], int(row["diagnosis"])) for row in rows]
 
 
@@ -68,10 +76,11 @@ def _path(code: str) -> str:
 
 
 def _pixels(folder: Path, paths: list[str]) -> np.ndarray:
-    """The resized images (N, 150528), read from the kept ones where there are any, else kept where that is possible."""
-    kept = folder / f"resized-{'x'.join(map(str, IMAGE))}-{_fingerprint(folder, paths)}.npy"
-    if kept.exists():
-        return np.load(kept, mmap_mode="r")
+    """Return the resized images (N, 150528), from the cache if there is one, and cache them otherwise."""
+    cache = folder / f"resized-{'x'.join(map(str, IMAGE))}-{_fingerprint(folder, paths)}.npy"
+    if cache.exists():
+        cached: np.ndarray = np.load(cache, mmap_mode="r")
+        return cached
     pixels = np.empty((len(paths), *IMAGE), np.uint8)
 
     def fill(row: int) -> None:
@@ -83,21 +92,21 @@ def _pixels(folder: Path, paths: list[str]) -> np.ndarray:
     # Pillow lets other threads run while it unpacks.
     with ThreadPoolExecutor() as pool:
         list(pool.map(fill, range(len(paths))))
-    pixels = pixels.reshape(len(paths), -1)
-    _keep(pixels, kept)
-    return pixels
+    rows = pixels.reshape(len(paths), -1)
+    _save(rows, cache)
+    return rows
 
 
 def _fingerprint(folder: Path, paths: list[str]) -> str:
     state = hashlib.sha256()
     for path in paths:
-        found = (folder / path).stat()
-        state.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode())
+        status = (folder / path).stat()
+        state.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
     return state.hexdigest()[:16]
 
 
-def _keep(pixels: np.ndarray, path: Path) -> None:
-    # A folder that may only be read costs the minutes again and nothing else.
+def _save(pixels: np.ndarray, path: Path) -> None:
+    # In a read-only folder the images are resized again each time.
     with suppress(OSError), tempfile.TemporaryDirectory(prefix=".keeping-", dir=path.parent) as temporary:
         np.save(Path(temporary, path.name), pixels)
         os.replace(Path(temporary, path.name), path)
@@ -123,7 +132,7 @@ SOURCE = Source(
         "Its 5 splits, 50 % to train, 20 % to validate, 30 % to test, are this project's own.",
         "In training images are mirrored, as one eye is the other's mirror image, and moved a little.",
         "Images are squeezed to 224 x 224 pixels, whatever the ratio of their sides; nothing is cropped or recoloured.",
-        "Its files cannot be pinned; results are told apart by the digest of the pixels.",
+        "Its files cannot be pinned; results are distinguished by the digest of the pixels.",
     ),
     folder="aptos2019",
     by_hand="get it from Kaggle (competition aptos2019-blindness-detection) and put train.csv and train_images in",

@@ -32,7 +32,7 @@ CIFAR100_FILES = {
 
 
 def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 3072), y (N,) and the splits by torchvision's class `name`."""
+    """Return x (N, 3072), y (N,) and the splits, read by torchvision's class `name`."""
     load, root = getattr(torchvision().datasets, name), contents.folder()
     train, test = (load(root, train=train) for train in (True, False))
     return joined(*((part.data.transpose(0, 3, 1, 2), part.targets) for part in (train, test)))
@@ -40,9 +40,9 @@ def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[S
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """CIFAR-10 and CIFAR-100."""
+    """Return the descriptions of CIFAR-10 and CIFAR-100."""
 
-    def source(name: str, title: str, n_classes: int, load: str, files: tuple[File, ...], *notes: str):
+    def source(name: str, title: str, n_classes: int, load: str, files: tuple[File, ...], *notes: str) -> Source:
         return Source(
             name=name,
             title=title,

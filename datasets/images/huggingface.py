@@ -1,7 +1,7 @@
-"""Images in the form of Hugging Face's Parquet files: columns `image` {bytes, path} and `label`.
+"""Images in Hugging Face's Parquet files, with columns `image` {bytes, path} and `label`.
 
-The bytes are an image file, decoded by Pillow. CIFAR-10 in this form, compressed as JPEG, is a set of its own: its
-pixels are not CIFAR-10's, so its results carry its own name.
+The bytes are an image file, decoded by Pillow. CIFAR-10 compressed as JPEG has other pixels than CIFAR-10, so it is a
+set with a name of its own.
 """
 
 import io
@@ -21,13 +21,20 @@ BATCH_ROWS = 1000
 def read(
     image: tuple[int, int, int], train: str, test: str, contents: Contents
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, C * H * W), y (N,) and the splits from the Parquet files `train` and `test` of images of that shape."""
+    """Return x (N, C * H * W), y (N,) and the splits from two Parquet files.
+
+    Args:
+        image: shape (C, H, W) of the images.
+        train: path of the file with the train part.
+        test: path of the file with the test part.
+        contents: verified files of the set.
+    """
     folder = contents.folder()
     return joined(*(read_parquet(folder / path, image) for path in (train, test)))
 
 
 def read_parquet(path: Path, image: tuple[int, int, int]) -> Part:
-    """Images (n, C, H, W), uint8, and labels (n,) of a Parquet file; ValueError for images of another size."""
+    """Return images uint8 (n, C, H, W) and labels (n,) of a Parquet file; raises ValueError for another image size."""
     import pyarrow.parquet as pq
 
     table = pq.ParquetFile(path)

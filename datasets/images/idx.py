@@ -1,7 +1,7 @@
-"""MNIST and the sets that keep its form: idx files of 28 x 28 grey images, read by torchvision.
+"""MNIST and sets in its format: idx files of 28 x 28 grey images, read by torchvision.
 
-They lie where torchvision has them: unpacked, but for KMNIST, of which only the .gz files have known digests. Those are
-what torchvision leaves beside the unpacked ones; they are verified, and unpacked to a temporary folder to be read.
+The files lie unpacked in torchvision's layout. KMNIST is an exception, since only its .gz files have known digests:
+those are verified, then unpacked to a temporary folder and read from there.
 """
 
 import gzip
@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,12 +31,12 @@ NOTMNIST_URL = f"{RAW}/davidflanagan/notMNIST-to-MNIST/17823f4d4a3acd8317c078667
 
 
 def read(name: str, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 784), y (N,) and the splits by torchvision's class `name`, from a folder called `<name>/raw`."""
+    """Return x (N, 784), y (N,) and the splits, read by torchvision's class `name` from a folder `<name>/raw`."""
     return joined(*_parts(name, contents.folder().parents[1]))
 
 
 def read_packed(name: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """As `read`, from the contents of the .gz files."""
+    """Return what `read` returns, from the contents of the .gz files."""
     with tempfile.TemporaryDirectory() as root:
         raw = Path(root, name, "raw")
         raw.mkdir(parents=True)
@@ -44,8 +45,8 @@ def read_packed(name: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, n
         return joined(*_parts(name, Path(root)))
 
 
-def read_outsiders(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 784) and y (N,) of the test files alone, and no splits."""
+def read_test_part(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """Return x (N, 784) and y (N,) of the test files, and no splits."""
     idx, folder = torchvision().datasets.mnist, contents.folder()
     images = idx.read_image_file(folder / TEST_IMAGES).numpy()
     return images.reshape(len(images), -1), idx.read_label_file(folder / TEST_LABELS).numpy(), ()
@@ -53,14 +54,19 @@ def read_outsiders(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Sp
 
 def _parts(name: str, root: Path) -> tuple[Part, Part]:
     published = getattr(torchvision().datasets, name)
-    # Old versions of torchvision left copies of another form, which it prefers and which nobody has verified.
+    # torchvision prefers copies in an older format, if there are any; those are not verified.
     checked = type(name, (published,), {"_check_legacy_exist": lambda self: False})
     train, test = (checked(root, train=train) for train in (True, False))
-    return tuple((part.data.numpy()[:, None], part.targets.numpy()) for part in (train, test))
+    return (train.data.numpy()[:, None], train.targets.numpy()), (test.data.numpy()[:, None], test.targets.numpy())
 
 
 def _unpacked(sha256: Mapping[str, str], md5: Mapping[str, str]) -> tuple[File, ...]:
-    """Files that are published as a .gz each: SHA-256 of the file, MD5 of the .gz where its publisher gives one."""
+    """Return files that are published as one .gz each.
+
+    Args:
+        sha256: digests of the unpacked files, by path.
+        md5: digests of the .gz files, by path of the unpacked file, where the publisher gives them.
+    """
     return tuple(
         File(path, BYTES[path], digest, within=File(f"{path}.gz", None, md5=md5.get(path, "")))
         for path, digest in sha256.items()
@@ -69,9 +75,11 @@ def _unpacked(sha256: Mapping[str, str], md5: Mapping[str, str]) -> tuple[File, 
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """MNIST, Fashion-MNIST, KMNIST and notMNIST, which is only for the others to be told apart from."""
+    """Return the descriptions of MNIST, Fashion-MNIST, KMNIST and notMNIST; the last is for OOD detection only."""
 
-    def source(name: str, title: str, folder: str, read: Reader, files: tuple[File, ...], base_url: str, **about):
+    def source(
+        name: str, title: str, folder: str, read: Reader, files: tuple[File, ...], base_url: str, **fields: Any
+    ) -> Source:
         return Source(
             name=name,
             title=title,
@@ -86,7 +94,7 @@ def sources() -> tuple[Source, ...]:
             files=files,
             folder=folder,
             base_url=base_url,
-            **about,
+            **fields,
             **outside(name),
         )
 
@@ -165,7 +173,7 @@ def sources() -> tuple[Source, ...]:
             n_splits=0,
             origin="Bulatov 2011, notMNIST: glyphs of publicly available fonts; a sample of its small part",
             licence="posted with its author's permission; the repository of the files is MIT (David Flanagan)",
-            read=read_outsiders,
+            read=read_test_part,
             task="multiclass",
             n_classes=10,
             notes=("Only for other sets to be told apart from: it has no splits, and no suite runs it.",),

@@ -9,11 +9,11 @@ What OpenOOD validates with, held-out classes of TinyImageNet, is not here. Inst
 for that, and the sets of photographs have Fashion-MNIST.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 
 class Outside(NamedTuple):
-    """The sets that are out of distribution for one."""
+    """Names of the sets that are out of distribution for one set: near and far ones, and those for tuning."""
 
     near: tuple[str, ...]
     far: tuple[str, ...]
@@ -33,8 +33,15 @@ OUTSIDE = {
 }
 
 
-def outside(name: str) -> dict:
-    """The fields `ood_groups` and `validation_ood` of the source of that name."""
+class OutsideFields(TypedDict):
+    """Fields of a `Source` that name other sets."""
+
+    ood_groups: dict[str, tuple[str, ...]]
+    validation_ood: tuple[str, ...]
+
+
+def outside(name: str) -> OutsideFields:
+    """Return the fields `ood_groups` and `validation_ood` of the source of this name."""
     near, far, validation = OUTSIDE[name]
     groups = {group: names for group, names in (("near", near), ("far", far)) if names}
     return {"ood_groups": groups, "validation_ood": validation}

@@ -1,7 +1,7 @@
-"""From the published train and test part of a set of images to arrays and splits.
+"""Arrays and splits from the published train and test part of a set of images.
 
-The rows of the train part come first. All splits test on the published test part; each validates on another tenth of
-the train part, by the rule of `held_out_splits`.
+The rows of the train part come first. All splits test on the published test part. Each split validates on another tenth
+of the train part, by the rule of `held_out_splits`.
 """
 
 import numpy as np
@@ -19,11 +19,15 @@ Part = tuple[np.ndarray, np.ndarray]  # images (n, C, H, W), uint8, and labels (
 
 
 def joined(train: Part, test: Part) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, C * H * W), uint8, y (N,) and the splits."""
+    """Join the two parts and return x uint8 (N, C * H * W), y (N,) and the splits.
+
+    Raises:
+        ValueError: pixels are not uint8.
+    """
     (first, first_labels), (last, last_labels) = train, test
     if first.dtype != np.uint8 or last.dtype != np.uint8:
         raise ValueError(f"pixels should be uint8, got {first.dtype} to train on and {last.dtype} to test on")
-    # One copy and no more, whichever order of axes the images come in.
+    # Filling one array copies the pixels once, whichever order their axes have in memory.
     images = np.empty((len(first) + len(last), *first.shape[1:]), np.uint8)
     images[: len(first)] = first
     images[len(first) :] = last

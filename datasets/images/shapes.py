@@ -1,18 +1,27 @@
-"""One shape of image to another: decoding, size, colour."""
+"""Conversion of images: decoding, size, colour."""
 
 import math
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 MODES = {1: "L", 3: "RGB"}  # by channels, as Pillow calls them
 
 
 def decoded(file: BinaryIO | Path, image: tuple[int, int, int], resize: bool = False) -> np.ndarray:
-    """The pixels, uint8 (C, H, W), of an image file, its colours made those of C channels.
+    """Decode an image file into pixels, uint8 (C, H, W).
 
-    resize: bring it to H x W, as `as_images` does; otherwise an image of another size is refused with ValueError.
+    Args:
+        file: path or open file of the image.
+        image: shape (C, H, W) of the result; colours are converted to C channels.
+        resize: resize images of another size to H x W, as `as_images` does.
+
+    Raises:
+        ValueError: the image has another size, and `resize` is false.
     """
     from PIL import Image
 
@@ -24,16 +33,22 @@ def decoded(file: BinaryIO | Path, image: tuple[int, int, int], resize: bool = F
 
 
 def as_images(x: np.ndarray, image: tuple[int, int, int], like: tuple[int, int, int]) -> np.ndarray:
-    """Images of one shape as a model for another shape can take them.
+    """Convert images to the shape that a model expects.
 
-    x: uint8 (N, C * H * W), channel by channel.
-    image: their shape (C, H, W), of 1 or 3 channels.
-    like: the shape (C', H', W') to give them.
+    Colour becomes grey as 0.299 R + 0.587 G + 0.114 B, before resizing. Grey becomes three equal channels, after
+    resizing. Resizing ignores the ratio of the sides; it uses Pillow's bilinear filter, whose support grows with the
+    reduction (antialiasing).
 
-    Returns uint8 (N, C' * H' * W'); x itself where the shapes are equal. Grey comes of colour as 0.299 R + 0.587 G +
-    0.114 B, before the size is changed; colour of grey as three equal channels, after. The size is changed by Pillow's
-    bilinear filter, whose support grows with the reduction (antialiasing), without regard to the ratio of the sides.
-    Raises ValueError for shapes that do not fit x or have another number of channels.
+    Args:
+        x: uint8 (N, C * H * W), channel by channel.
+        image: shape (C, H, W) of these images, with 1 or 3 channels.
+        like: shape (C', H', W') of the result.
+
+    Returns:
+        uint8 (N, C' * H' * W'); x itself if the shapes are equal.
+
+    Raises:
+        ValueError: a shape does not fit x, or has neither 1 nor 3 channels.
     """
     from PIL import Image
 
@@ -54,13 +69,13 @@ def as_images(x: np.ndarray, image: tuple[int, int, int], like: tuple[int, int, 
     return converted.reshape(len(x), -1)
 
 
-def _resized(picture, height: int, width: int):
+def _resized(picture: "Picture", height: int, width: int) -> "Picture":
     from PIL import Image
 
     return picture if picture.size == (width, height) else picture.resize((width, height), Image.Resampling.BILINEAR)
 
 
-def _channels_first(picture) -> np.ndarray:
-    """(C, H, W) of a picture in colour, (1, H, W) of a grey one."""
+def _channels_first(picture: "Picture") -> np.ndarray:
+    """Return pixels (3, H, W) of a picture in colour, (1, H, W) of a grey one."""
     pixels = np.asarray(picture)
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)

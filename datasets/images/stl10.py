@@ -12,9 +12,9 @@ PIXEL_BYTES = 3 * 96 * 96
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 27648), y (N,) and the splits of the labelled parts."""
+    """Return x (N, 27648), y (N,) and the splits of the labelled parts."""
     published, root = torchvision().datasets.STL10, contents.folder()
-    # Without the 100,000 unlabelled images, whose digest torchvision would want as well.
+    # The subclass leaves out the 100,000 unlabelled images, whose file torchvision would check as well.
     labelled = type("Labelled", (published,), {"train_list": published.train_list[:2]})
     train, test = (labelled(root, split=split) for split in ("train", "test"))
     return joined(*((part.data, part.labels) for part in (train, test)))

@@ -9,7 +9,7 @@ from datasets.records import Contents, File, Source, Split
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 3072), y (N,), the digit itself, and the splits."""
+    """Return x (N, 3072), y (N,), the digits, and the splits."""
     load, root = torchvision().datasets.SVHN, contents.folder()
     train, test = (load(root, split=split) for split in ("train", "test"))
     return joined(*((part.data, part.labels) for part in (train, test)))

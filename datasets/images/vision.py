@@ -1,15 +1,19 @@
-"""The one place where torchvision is imported.
+"""The only place where torchvision is imported.
 
-A torchvision whose compiled operators do not fit the torch beside it (the usual wheel beside a CPU-only torch, say)
-cannot load them. It carries on without, until it describes the shapes that `nms` and `qnms` return: torch refuses to
-describe operators whose schemas it never saw, and the import ends with "operator torchvision::nms does not exist". The
-data sets, transforms and networks need neither operator, so declaring both is enough.
+A torchvision that was compiled for another build of torch (say, the usual wheel beside a CPU-only torch) cannot load
+its compiled operators. Its import then fails with "operator torchvision::nms does not exist", because it registers
+output shapes for `nms` and `qnms`, whose schemas torch does not know. The data sets, transforms and networks call
+neither operator, so declaring both schemas is enough.
 """
 
 import importlib
 import sys
 from functools import cache
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch.library import Library
 
 SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -20,9 +24,10 @@ SYMPTOM = "operator torchvision::nms does not exist"
 
 @cache
 def torchvision() -> ModuleType:
-    """The module torchvision; its compiled operators can only be called where they were compiled for this torch.
+    """Import torchvision, even if its compiled operators do not fit the installed torch.
 
-    Raises whatever else the import may raise, ImportError where torchvision is not installed.
+    Raises:
+        ImportError: torchvision is not installed. Other errors of the import are raised unchanged.
     """
     try:
         return _imported()
@@ -37,7 +42,7 @@ def _imported() -> ModuleType:
     try:
         return importlib.import_module("torchvision")
     except BaseException:
-        # The next import must not find half of this one's modules.
+        # A second import must not find the modules of this failed one.
         for name in [*sys.modules]:
             if name.startswith("torchvision."):
                 del sys.modules[name]
@@ -45,11 +50,11 @@ def _imported() -> ModuleType:
 
 
 @cache
-def _declare_operators():
-    """The library of both schemas, kept for as long as the process lives: torch forgets them with it."""
+def _declare_operators() -> "Library":
+    """Declare both schemas; the cache keeps the library alive, since torch forgets schemas with their library."""
     from torch.library import Library
 
-    library = Library("torchvision", "FRAGMENT")
+    library = Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
     for schema in SCHEMAS:
-        library.define(schema)
+        library.define(schema)  # type: ignore[no-untyped-call]
     return library

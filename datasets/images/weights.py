@@ -1,9 +1,9 @@
-"""Weights of networks that others trained and published, to start training from.
+"""Published weights of trained networks, as starting points of training.
 
-Networks that start from them get images standardised as all images here are, channel by channel by the training part's
-own statistics, and not by ImageNet's: that gives every set's channels the mean and the spread that the weights were
-trained at, where ImageNet's numbers would do so for ImageNet alone. Running statistics of batch normalisation in the
-file are not used (`methods.networks.normalisation`).
+Images for such networks are standardised like all images here: per channel, by the statistics of the training part.
+Every set thereby gets the channel means and variances that the weights were trained with; ImageNet's constants would do
+so for ImageNet alone. Running statistics of batch normalisation in the file are not used
+(`methods.networks.normalisation`).
 """
 
 import os
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Weights:
-    """One published file of weights; what `datasets.storage.store` and `datasets.storage.download` ask of a
-    `Source`, it has too.
+    """Description of one published file of weights, with the attributes of a `Source` that a download needs.
 
     Attributes:
-        name: key in `WEIGHTS`: the network's and the training data's.
-        title: for people.
-        origin: who trained them, and where they were published.
+        name: key in `WEIGHTS`: network and training data.
+        title: display name.
+        origin: who trained the network, and where the weights were published.
         licence: as stated by the publisher.
-        file: pinned, holding a `state_dict`.
-        base_url: https address that the file's path continues.
+        file: pinned file with a `state_dict`.
+        base_url: https address that the path of the file continues.
     """
 
     name: str
@@ -45,29 +44,36 @@ class Weights:
 
     @property
     def files(self) -> tuple[File, ...]:
+        """The pinned file, as a tuple."""
         return (self.file,)
 
 
-def read(path: str | os.PathLike) -> dict[str, "Tensor"]:
-    """The `state_dict` in a file that `torch.save` wrote, name -> tensor on the CPU.
+def read(path: str | os.PathLike[str]) -> dict[str, "Tensor"]:
+    """Read the `state_dict` in a file that `torch.save` wrote, as tensors on the CPU by name.
 
-    Only tensors are read: a file that would run code is refused. Raises OSError where there is no file, and ValueError
-    where it holds anything else.
+    Only tensors are unpickled, so the file cannot run code.
+
+    Args:
+        path: path of the file.
+
+    Raises:
+        OSError: the file cannot be opened.
+        ValueError: the file holds anything but a mapping of tensors.
     """
     import torch
 
-    wanted = "give a file of a network's state_dict, as torch.save(network.state_dict(), path) writes it"
+    remedy = "give a file of a network's state_dict, as torch.save(network.state_dict(), path) writes it"
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
         raise
     except Exception as error:  # each kind of damage has its own, and torch's advice is to load unsafely
-        raise ValueError(f"{path} is not a file of tensors alone ({type(error).__name__}); {wanted}") from error
+        raise ValueError(f"{path} is not a file of tensors alone ({type(error).__name__}); {remedy}") from error
     if not isinstance(state, Mapping):
-        raise ValueError(f"{path} holds a {type(state).__name__}; {wanted}")
+        raise ValueError(f"{path} holds a {type(state).__name__}; {remedy}")
     if others := [name for name, value in state.items() if not isinstance(value, torch.Tensor)]:
         kind = type(state[others[0]]).__name__
-        raise ValueError(f"{path} holds a {kind} under {others[0]!r}, not a tensor; {wanted}")
+        raise ValueError(f"{path} holds a {kind} under {others[0]!r}, not a tensor; {remedy}")
     return dict(state)
 
 

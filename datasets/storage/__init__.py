@@ -1,3 +1,4 @@
-"""Files on disk: where they are, how they are downloaded, unpacked and verified. Imports the records and errors of
-`datasets`.
+"""Files on disk: location, download, unpacking, verification.
+
+Imports the records, errors and registry of `datasets`.
 """

@@ -1,8 +1,8 @@
-"""Downloads: file by file, over https, from a pinned place, checked before they get their name.
+"""Downloads over https from a pinned address, verified before a file gets its final name.
 
-pooch writes to a temporary file, compares the digest and renames; so an interrupted download leaves no half file,
-and several processes may fetch the same set at once. An archive goes to a temporary folder beside the files that it
-brings, which are renamed once all of them are there and verified.
+pooch writes to a temporary file, compares the digest and renames. An interrupted download therefore leaves no partial
+file, and several processes may fetch one set at once. An archive is unpacked in a temporary folder beside its files,
+which are renamed once all of them are verified.
 """
 
 import os
@@ -10,13 +10,17 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from datasets.errors import Unavailable, Unreachable
-from datasets.records import File, Source
-from datasets.registry import published
+from datasets.records import File
+from datasets.registry import Published, published
 from datasets.storage import places, store
 from datasets.storage.unpack import Refused, limit, unpack
+
+if TYPE_CHECKING:
+    from requests import Response, Session
 
 CONNECT_TIMEOUT_SECONDS = 4  # per address of the host, so a dropped route costs a few times this
 READ_TIMEOUT_SECONDS = 30
@@ -26,22 +30,27 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 def fetch(
     name: str,
-    data_dir: str | os.PathLike | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
     progress: bool = False,
     base_url: str | None = None,
 ) -> tuple[Path, ...]:
-    """Download the files of `name` that are missing or damaged; valid ones are left alone.
+    """Download the files of a data set or of trained weights that are missing or damaged.
 
-    name: of a data set, or of trained weights (`datasets.images.weights`).
-    data_dir: see `datasets.data_dir`.
-    progress: show a bar on stderr.
-    base_url: a mirror to use instead of the source's own address; https, or http on this machine.
+    Files that arrive before an error stay, and the next call continues from there. A complete folder may be read-only.
 
-    Returns the files downloaded: none when all were in place, so a complete folder may be read-only.
+    Args:
+        name: registered name of a data set, or key of `datasets.images.weights.WEIGHTS`.
+        data_dir: data folder; see `datasets.data_dir`.
+        progress: show a progress bar on stderr.
+        base_url: address of a mirror that replaces the source's own; https, or http on this machine.
 
-    Raises `UnknownDataset`, `Unreachable` at the first failed connection, and `Unavailable` when the set cannot be
-    downloaded, the server's answer is refused or the folder cannot be written; files that arrived before stay, and the
-    next call goes on from there.
+    Returns:
+        The downloaded files; () if all were valid already.
+
+    Raises:
+        UnknownDataset: nothing is registered under this name.
+        Unreachable: the server cannot be connected to.
+        Unavailable: the set cannot be downloaded, the server's answer is refused, or the folder cannot be written.
     """
     source, folder = published(name), places.data_dir(data_dir)
     faults = store.faults(source, folder, deep=True)
@@ -54,13 +63,13 @@ def fetch(
         return _download(source, deliveries, folder, base_url or source.base_url, advance)
 
 
-def session(base_url: str):
-    """A requests session that does not follow a redirect from https to anything less."""
+def session(base_url: str) -> "Session":
+    """Return a session that refuses a redirect from https to anything else."""
     import requests
 
     secure = urlsplit(base_url).scheme == "https"
 
-    def check_redirect(response, **_):
+    def check_redirect(response: "Response", **_: Any) -> None:
         if response.is_redirect:
             target = urljoin(response.url, response.headers["location"])
             if urlsplit(target).scheme != "https" and (secure or not _loopback(target)):
@@ -74,7 +83,7 @@ def session(base_url: str):
 
 
 def _deliveries(wanted: Sequence[File]) -> dict[File, list[File]]:
-    """What has to be downloaded for the wanted files, and which of them each download brings."""
+    """Return the files to download, archives included, and the wanted files that each of them delivers."""
     deliveries: dict[File, list[File]] = {}
     for file in wanted:
         deliveries.setdefault(file.within or file, []).append(file)
@@ -82,20 +91,20 @@ def _deliveries(wanted: Sequence[File]) -> dict[File, list[File]]:
 
 
 def _download(
-    source: Source, deliveries: dict[File, list[File]], folder: Path, base_url: str, advance: Callable[[int], None]
+    source: Published, deliveries: dict[File, list[File]], folder: Path, base_url: str, advance: Callable[[int], None]
 ) -> tuple[Path, ...]:
     if urlsplit(base_url).scheme != "https" and not _loopback(base_url):
         raise Unavailable(source.name, f"its address {base_url!r} is not https", "use an https address")
     paths = []
     with session(base_url) as connection:
-        for delivery, brought in deliveries.items():
+        for delivery, files in deliveries.items():
             url = urljoin(base_url.rstrip("/") + "/", delivery.path)
-            targets = [store.path_of(source, file, folder) for file in brought]
+            targets = [store.path_of(source, file, folder) for file in files]
             with _explained(source, folder, url):
-                if brought == [delivery]:
+                if files == [delivery]:
                     _retrieve(connection, url, delivery, targets[0], advance)
                 else:
-                    _retrieve_packed(connection, url, delivery, dict(zip(targets, brought, strict=True)), advance)
+                    _retrieve_packed(connection, url, delivery, dict(zip(targets, files, strict=True)), advance)
             paths += targets
     return tuple(paths)
 
@@ -105,7 +114,7 @@ def _loopback(url: str) -> bool:
 
 
 def _retrieve_packed(
-    connection, url: str, archive: File, targets: dict[Path, File], advance: Callable[[int], None]
+    connection: "Session", url: str, archive: File, targets: dict[Path, File], advance: Callable[[int], None]
 ) -> None:
     beside = next(iter(targets)).parent
     beside.mkdir(parents=True, exist_ok=True)
@@ -119,7 +128,7 @@ def _retrieve_packed(
             os.replace(unpacked / file.path, target)
 
 
-def _retrieve(connection, url: str, file: File, path: Path, advance: Callable[[int], None]) -> None:
+def _retrieve(connection: "Session", url: str, file: File, path: Path, advance: Callable[[int], None]) -> None:
     import pooch
 
     def receive(url: str, temporary: str, _: object) -> None:
@@ -143,11 +152,11 @@ def _retrieve(connection, url: str, file: File, path: Path, advance: Callable[[i
 
 
 @contextmanager
-def _explained(source: Source, folder: Path, url: str) -> Iterator[None]:
-    """Turn what can go wrong with one file into `Unavailable`."""
+def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
+    """Turn the errors of one download into `Unavailable`."""
     import requests
 
-    again = "try again later; files that have arrived are kept"
+    retry = "try again later; files that have arrived are kept"
     try:
         yield
     except (requests.ConnectionError, requests.Timeout) as error:
@@ -155,9 +164,9 @@ def _explained(source: Source, folder: Path, url: str) -> Iterator[None]:
         reason = f"no connection to {urlsplit(url).hostname} ({cause})"
         raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
     except requests.RequestException as error:
-        raise Unavailable(source.name, f"{url} was not delivered ({error})", again) from error
+        raise Unavailable(source.name, f"{url} was not delivered ({error})", retry) from error
     except (Refused, ValueError) as error:
-        raise Unavailable(source.name, f"what was sent for {url} is refused: {error}", again) from error
+        raise Unavailable(source.name, f"what was sent for {url} is refused: {error}", retry) from error
     except OSError as error:
         reason = f"cannot write to {error.filename or folder}: {error.strerror or error}"
         writable = f"choose a folder you can write to with --data-dir or {places.VARIABLE}"
@@ -174,5 +183,6 @@ def _bar(label: str, sizes: Sequence[int | None], shown: bool) -> Iterator[Calla
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=None if None in sizes else sum(sizes))
+        known = [size for size in sizes if size is not None]
+        task = bar.add_task(label, total=sum(known) if len(known) == len(sizes) else None)
         yield lambda arrived: bar.advance(task, arrived)

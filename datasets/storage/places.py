@@ -1,4 +1,4 @@
-"""Where the data folder is."""
+"""Location of the data folder."""
 
 import os
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 VARIABLE = "BENCH_DATA_DIR"
 
 
-def data_dir(override: str | os.PathLike | None = None) -> Path:
-    """The data folder: `override`, else the environment variable BENCH_DATA_DIR, else the user's cache folder."""
+def data_dir(override: str | os.PathLike[str] | None = None) -> Path:
+    """Return the data folder: `override`, or else the variable BENCH_DATA_DIR, or else the user's cache folder."""
     chosen = override or os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()

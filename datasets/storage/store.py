@@ -1,4 +1,4 @@
-"""The files of a set on disk: are they there, and are they the published ones?"""
+"""Verification of the files on disk against the published ones."""
 
 import hashlib
 import os
@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 
 from datasets.errors import BrokenDataset, Fault, Unavailable
 from datasets.records import Contents, File, Source
-from datasets.registry import published
+from datasets.registry import Published, published
 from datasets.storage import places
 
 
 class OnDisk(Contents):
-    """The files of a set that lies in a data folder, by `File.path`; `Fault` where one is not the published one."""
+    """Contents of a set in the data folder, by `File.path`; raises `Fault` for a missing or damaged file."""
 
     def __init__(self, source: Source, data_folder: Path):
         self._source, self._data_folder = source, data_folder
@@ -30,94 +30,105 @@ class OnDisk(Contents):
         return len(self._files)
 
     def folder(self) -> Path:
+        """Verify every file and return the folder of the set."""
         for file in self._files.values():
             check(self._source, file, self._data_folder)
         return self._data_folder / self._source.folder
 
 
 class Availability(NamedTuple):
-    """Whether a set can be loaded; if not, why, and what to do about it."""
+    """Whether a set can be loaded.
+
+    Attributes:
+        state: "ready", "missing", "damaged", or "broken" for a set whose entry point cannot be used.
+        reason: why the set cannot be loaded, or what is there.
+        remedy: what to do about it; "" for a set that is ready.
+    """
 
     state: Literal["ready", "missing", "damaged", "broken"]
     reason: str
     remedy: str
 
 
-def availability(name: str, data_dir: str | os.PathLike | None = None, deep: bool = False) -> Availability:
-    """Whether `name` can be loaded from the data folder.
+def availability(name: str, data_dir: str | os.PathLike[str] | None = None, deep: bool = False) -> Availability:
+    """Return whether a data set or trained weights can be loaded from the data folder.
 
-    name: of a data set, or of trained weights (`datasets.images.weights`).
-    deep: compare the digest of every file; otherwise only existence and size, which takes milliseconds.
+    Args:
+        name: registered name of a data set, or key of `datasets.images.weights.WEIGHTS`.
+        data_dir: data folder; see `datasets.data_dir`.
+        deep: compare the digest of every file; otherwise only existence and size, which takes milliseconds.
 
-    Raises `UnknownDataset` for a name nobody registered.
+    Raises:
+        UnknownDataset: nothing is registered under this name.
     """
     folder = places.data_dir(data_dir)
     try:
         source = published(name)
-    except BrokenDataset as problem:
-        return Availability("broken", problem.reason, problem.remedy)
-    found = faults(source, folder, deep)
-    if found:
-        problem = unavailable(source, folder, found)
-        damaged = any(fault.state == "damaged" for fault in found)
-        return Availability("damaged" if damaged else "missing", problem.reason, problem.remedy)
+    except BrokenDataset as broken:
+        return Availability("broken", broken.reason, broken.remedy)
+    if problems := faults(source, folder, deep):
+        error = unavailable(source, folder, problems)
+        damaged = any(fault.state == "damaged" for fault in problems)
+        return Availability("damaged" if damaged else "missing", error.reason, error.remedy)
     n_files = len(files_of(source, folder))
     return Availability("ready", f"{n_files} files" if n_files else "needs no files", "")
 
 
-def files_of(source: Source, folder: Path) -> tuple[File, ...]:
-    """The files there should be; `Fault` where they have to be listed first and the list is damaged."""
+def files_of(source: Published, folder: Path) -> tuple[File, ...]:
+    """Return the expected files; raises `Fault` if their list is itself a file that is damaged."""
     return source.files if source.listing is None else source.listing(folder / source.folder)
 
 
-def path_of(source: Source, file: File, folder: Path) -> Path:
-    """Where a file of the source lies below the data folder."""
+def path_of(source: Published, file: File, folder: Path) -> Path:
+    """Return the path of a file of the source below the data folder."""
     return folder / source.folder / file.path
 
 
-def verified(source: Source, file: File, folder: Path) -> bytes:
-    """The contents of a file, or `Fault` when they are not the published ones."""
+def verified(source: Published, file: File, folder: Path) -> bytes:
+    """Return the contents of a file; raises `Fault` if they differ from the published ones."""
     try:
         content = path_of(source, file, folder).read_bytes()
     except OSError as error:
         raise _fault(file, error) from error
     if file.checksum:
-        _compare(file, hashlib.new(file.checksum[0], content, usedforsecurity=False).hexdigest())
+        algorithm, expected = file.checksum
+        _compare(file, algorithm, expected, hashlib.new(algorithm, content, usedforsecurity=False).hexdigest())
     return content
 
 
-def check(source: Source, file: File, folder: Path) -> None:
-    """As `verified`, without holding the file in memory."""
-    if not file.checksum:
+def check(source: Published, file: File, folder: Path) -> None:
+    """Raise `Fault` if a file differs from the published one, without holding the file in memory."""
+    if file.checksum is None:
         _check_size(source, file, folder)
         return
+    algorithm, expected = file.checksum
     try:
         with path_of(source, file, folder).open("rb") as stream:
-            got = hashlib.file_digest(stream, lambda: hashlib.new(file.checksum[0], usedforsecurity=False)).hexdigest()
+            got = hashlib.file_digest(stream, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
     except OSError as error:
         raise _fault(file, error) from error
-    _compare(file, got)
+    _compare(file, algorithm, expected, got)
 
 
-def faults(source: Source, folder: Path, deep: bool) -> list[Fault]:
-    """What is wrong with the files of the source; `deep` compares digests, else sizes."""
+def faults(source: Published, folder: Path, deep: bool) -> list[Fault]:
+    """Return a fault for each missing or damaged file; `deep` compares digests, otherwise only sizes."""
     try:
         files = files_of(source, folder)
     except Fault as fault:
         return [fault]
-    found = []
+    collected = []
     for file in files:
         try:
             (check if deep else _check_size)(source, file, folder)
         except Fault as fault:
-            found.append(fault)
-    return found
+            collected.append(fault)
+    return collected
 
 
-def unavailable(source: Source, folder: Path, found: list[Fault]) -> Unavailable:
-    """The error that tells a person about faults, the damaged files first."""
-    damaged = [fault for fault in found if fault.state == "damaged"]
-    missing = [fault for fault in found if fault.state == "missing"]
+def unavailable(source: Published, folder: Path, problems: list[Fault]) -> Unavailable:
+    """Return the error that reports these faults to the user, damaged files first."""
+    damaged = [fault for fault in problems if fault.state == "damaged"]
+    missing = [fault for fault in problems if fault.state == "missing"]
     parts = []
     if damaged:
         where = path_of(source, damaged[0].file, folder)
@@ -128,11 +139,11 @@ def unavailable(source: Source, folder: Path, found: list[Fault]) -> Unavailable
     return Unavailable(source.name, ", and ".join(parts), remedy(source, folder))
 
 
-def remedy(source: Source, folder: Path) -> str:
-    """How to get the files."""
+def remedy(source: Published, folder: Path) -> str:
+    """Return how to get the files, in words."""
     if source.by_hand:
-        own = folder / source.folder
-        return f"{source.by_hand} {own}, or point {places.VARIABLE} at a folder that holds {source.folder}"
+        target = folder / source.folder
+        return f"{source.by_hand} {target}, or point {places.VARIABLE} at a folder that holds {source.folder}"
     command = ["python", "-m", "datasets", "fetch", source.name]
     if folder != places.data_dir():
         command += ["--data-dir", str(folder)]
@@ -143,21 +154,20 @@ def remedy(source: Source, folder: Path) -> str:
     )
 
 
-def _count(source: Source, folder: Path, missing: list[Fault]) -> str:
-    """How many of the files are there, in words."""
+def _count(source: Published, folder: Path, missing: list[Fault]) -> str:
+    """Return in words how many of the files are there."""
     total = len(files_of(source, folder))
     present = total - len(missing)
     return f"{f'only {present}' if present else 'none'} of its {total} files"
 
 
-def _compare(file: File, got: str) -> None:
-    algorithm, wanted = file.checksum
-    if got != wanted:
+def _compare(file: File, algorithm: str, expected: str, got: str) -> None:
+    if got != expected:
         name = {"sha256": "SHA-256", "md5": "MD5"}[algorithm]
-        raise Fault(file, "damaged", f"{name} expected {wanted}, got {got}")
+        raise Fault(file, "damaged", f"{name} expected {expected}, got {got}")
 
 
-def _check_size(source: Source, file: File, folder: Path) -> None:
+def _check_size(source: Published, file: File, folder: Path) -> None:
     try:
         size = path_of(source, file, folder).stat().st_size
     except OSError as error:

@@ -1,7 +1,8 @@
-"""Taking pinned files out of a published archive.
+"""Extraction of pinned files from a published archive.
 
-Nothing is written under a name that the archive chooses: what is wanted is known by its path beforehand, and an
-archive that holds a path out of its folder is refused whole. Every file is compared with its size and digest.
+Files are written under their pinned paths and never under a name from the archive. An archive with a member that
+Python's `data` filter refuses, such as a path out of its folder, is refused as a whole. The size and the digest of
+every extracted file are checked.
 """
 
 import gzip
@@ -10,7 +11,7 @@ import tarfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO
 
 from datasets.records import File
 
@@ -19,14 +20,20 @@ MOST_BYTES = 1 << 26  # of a file whose size nobody has published
 
 
 class Refused(Exception):
-    """What was sent is not to be trusted."""
+    """The server sent something other than the published file."""
 
 
 def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
-    """Write the wanted `files` of a .tar.gz, or the one file of a .gz, below the folder `into` under their paths.
+    """Extract pinned files from a .tar.gz, or the single file of a .gz.
 
-    Raises `Refused` for an archive that cannot be read, that lacks a file, or whose files are not the pinned ones; what
-    was written until then stays, so `into` should be a temporary folder.
+    Args:
+        archive: path of the archive.
+        files: files to extract.
+        into: folder that the paths of the files continue. Files extracted before an error stay there, so pass a
+            temporary folder.
+
+    Raises:
+        Refused: the archive cannot be read, holds an unsafe member, or lacks a file with the pinned size and digest.
     """
     try:
         if archive.name.endswith(".tar.gz"):
@@ -40,7 +47,7 @@ def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
 
 
 def limit(file: File) -> int:
-    """The most bytes that a file may have."""
+    """Return the largest number of bytes that a file may have."""
     return MOST_BYTES if file.bytes is None else file.bytes
 
 
@@ -48,23 +55,27 @@ def _unpack_tar(archive: Path, wanted: dict[str, File], into: Path) -> None:
     missing = set(wanted)
     with tarfile.open(archive, "r|gz") as members:
         for member in members:
-            path = PurePosixPath(member.name)
-            if path.is_absolute() or ".." in path.parts:
-                raise Refused(f"it holds {member.name!r}, which leads out of its folder")
-            if str(path) not in missing:
+            # The filter raises for other members that lead out of the folder, and makes absolute paths relative.
+            if tarfile.data_filter(member, str(into)).name != member.name:
+                raise Refused(f"it holds {member.name!r}, which is an absolute path")
+            path = str(PurePosixPath(member.name))
+            if path not in missing:
                 continue
-            if not member.isreg():
+            stream = members.extractfile(member) if member.isreg() else None
+            if stream is None:
                 raise Refused(f"its {member.name!r} is not a plain file")
-            _write(members.extractfile(member), wanted[str(path)], into)
-            missing.remove(str(path))
+            _write(stream, wanted[path], into)
+            missing.remove(path)
     if missing:
         raise Refused(f"it does not hold {min(missing)!r}")
 
 
-def _write(stream: BinaryIO, file: File, into: Path) -> None:
+def _write(stream: IO[bytes] | gzip.GzipFile, file: File, into: Path) -> None:
+    if file.checksum is None:
+        raise ValueError(f"{file.path} has no digest to be checked by; give its File a sha256 or an md5")
+    algorithm, expected = file.checksum
     target = into / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    algorithm, wanted = file.checksum
     state, received = hashlib.new(algorithm, usedforsecurity=False), 0
     with target.open("wb") as out:
         while chunk := stream.read(CHUNK_BYTES):
@@ -73,5 +84,5 @@ def _write(stream: BinaryIO, file: File, into: Path) -> None:
                 raise Refused(f"its {file.path} is longer than {limit(file)} bytes")
             state.update(chunk)
             out.write(chunk)
-    if state.hexdigest() != wanted:
-        raise Refused(f"its {file.path} has the {algorithm} {state.hexdigest()}, expected {wanted}")
+    if state.hexdigest() != expected:
+        raise Refused(f"its {file.path} has the {algorithm} {state.hexdigest()}, expected {expected}")

@@ -1,3 +1,4 @@
-"""Data of known truth: factor models, streams, models with a known posterior, the toy task. Imports
-`datasets.tabular`.
+"""Data with a known answer: factor models, streams, models with a known posterior, the toy task.
+
+Imports `datasets.tabular`, `datasets.splits` and `datasets.records`.
 """

@@ -4,12 +4,13 @@ Algorithm 3 of the thesis, for dimension D, K factors and a spectrum [a, b]:
 
     c ~ N(0, I),    F = diag(s) V,    s_d^2 ~ U(a, b),    psi_d ~ U(0, max s^2),    d = 1 .. D,
 
-where V (D, K) holds the first K eigenvectors of A A^T, A a standard normal D x D matrix. As U A has the law of A for
-any rotation U, those eigenvectors are K orthonormal vectors of uniform direction; so are the columns of Q in the QR
-decomposition of a normal D x K matrix, up to signs, which F F^T does not feel. That takes a thousandth of the time.
+where V (D, K) holds the first K eigenvectors of A A^T, A a standard normal D x D matrix. U A has the distribution of A
+for any rotation U, so those eigenvectors are K orthonormal vectors of uniform direction. The columns of Q in the QR
+decomposition of a normal D x K matrix have the same distribution up to signs, which cancel in F F^T. The QR
+decomposition takes a thousandth of the time.
 
-There is one s for each of the D rows, as lines 6 and 8 of the algorithm say. The columns of F are then neither
-orthogonal nor of the lengths that the spectrum names.
+Each of the D rows has its own s, as lines 6 and 8 of the algorithm say. The columns of F are therefore not orthogonal,
+and the spectrum does not determine their lengths.
 """
 
 from collections.abc import Mapping
@@ -29,46 +30,60 @@ SEED = 2022  # the year of the thesis; any fixed number would do
 
 
 class FactorModel(NamedTuple):
-    """N(mean, F F^T + diag(variance))."""
+    """The Gaussian N(mean, F F^T + diag(variance)).
 
-    mean: np.ndarray  # (D,)
-    factors: np.ndarray  # (K, D), F transposed
-    variance: np.ndarray  # (D,), psi
+    Attributes:
+        mean: (D,).
+        factors: (K, D), F transposed.
+        variance: (D,), psi.
+    """
+
+    mean: np.ndarray
+    factors: np.ndarray
+    variance: np.ndarray
 
     def covariance(self) -> np.ndarray:
-        """The dense covariance (D, D)."""
-        return self.factors.T @ self.factors + np.diag(self.variance)
+        """Return the dense covariance (D, D)."""
+        covariance: np.ndarray = self.factors.T @ self.factors + np.diag(self.variance)
+        return covariance
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactorModels(StreamSource):
-    """Models of one kind, one per split: row by row its mean, the K columns of F, its variances psi; y is zero."""
+    """Models of one D, K and spectrum, one per split, with rows mean, K columns of F and psi; y is zero."""
 
     def truth(self, dataset: Dataset, split: Split) -> FactorModel:
-        """The model that is a split of the loaded set."""
+        """Return the model that a split of the loaded set stores."""
         mean, *factors = dataset.x[split.train]
         (variance,) = dataset.x[split.test]
         return FactorModel(mean, np.array(factors), variance)
 
 
 def draw(dim: int, n_factors: int, spectrum: tuple[float, float], seed: list[int]) -> FactorModel:
-    """A model by Algorithm 3."""
+    """Draw a model by Algorithm 3.
+
+    Args:
+        dim: D.
+        n_factors: K.
+        spectrum: bounds (a, b) of the squared scales.
+        seed: seed sequence of the draw.
+    """
     generator = np.random.default_rng(seed)
     mean = generator.standard_normal(dim)
     vectors = np.linalg.qr(generator.standard_normal((dim, n_factors))).Q
     square = generator.uniform(*spectrum, size=dim)
     variance = generator.uniform(0, square.max(), size=dim)
-    # An orthonormal vector's sign is its library's choice.
+    # The sign of an orthonormal vector depends on the linear algebra library.
     vectors *= np.sign(vectors[0])
     return FactorModel(*(part.round(DECIMALS) for part in (mean, vectors.T * np.sqrt(square), variance)))
 
 
 def read(dim: int, high: int, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N_MODELS (K + 2), D), y of zeros and a split for each model; `contents` is empty."""
+    """Return x (N_MODELS (K + 2), D), y of zeros and a split for each model; `contents` is empty."""
     models = [draw(dim, N_FACTORS, (1, high), [SEED, dim, high, number]) for number in range(N_MODELS)]
     x = np.concatenate([np.vstack(model) for model in models])
     rows = np.arange(len(x)).reshape(N_MODELS, N_FACTORS + 2)
-    return x, np.zeros(len(x)), tuple(Split(own[:-1], own[-1:]) for own in rows)
+    return x, np.zeros(len(x)), tuple(Split(model[:-1], model[-1:]) for model in rows)
 
 
 SOURCES = tuple(

@@ -1,16 +1,17 @@
-"""Sets of the suite `posterior`: each says which Bayesian model of it has a posterior that is known or can be sampled.
+"""Sets of the suite `posterior`, each with a Bayesian model whose posterior is known or can be sampled.
 
-A method's posterior of the train part of a split is what is compared with the truth; its hyper-parameters are tuned on
-the test part, against the posterior of that part.
+A method's posterior given the train part of a split is compared with the reference posterior. Its hyper-parameters are
+tuned on the test part, against the reference posterior given that part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from datasets.records import Model, Reader, Source, Split
+from datasets.records import Contents, Model, Reader, Source, Split
 from datasets.splits import fixed_splits
 from datasets.tabular import uci, uci_classification
 
@@ -19,9 +20,11 @@ N_DRAWS = 10  # seeds of the thesis and of the VIFA paper
 ALPHA, BETA = 0.01, 0.1
 N_LINEAR, N_LOGISTIC = 1000, 3000
 DECIMALS = 6  # of every number, so that the digests are the same on every machine
-SEED = 2023  # of the half/half splits of the UCI sets, whose own are the papers' secret
+SEED = 2023  # of the half/half splits of the UCI sets; the papers did not publish theirs
 THESIS = "Brownlie 2022, Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation"
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
+
+Draw: TypeAlias = Callable[[int], tuple[np.ndarray, np.ndarray]]  # from a seed to x and y
 
 # Thousands of epochs of the VIFA paper's Table 6; the synthetic sets have 5.
 LINEAR = {"energy": 25, "boston": 25, "concrete": 20, "yacht": 45}
@@ -31,13 +34,13 @@ SYNTHETIC_EPOCHS = 5
 
 
 def draw_linear(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarray]:
-    """x (N, 2) of unit variances and covariance 0.5, y = x theta + noise of precision beta, theta ~ N(0, I / alpha)."""
+    """Draw x (N, 2) of unit variances and covariance 0.5, theta ~ N(0, I / alpha) and y ~ N(x theta, 1 / beta)."""
     x, theta, generator = _inputs_and_weights(seed, n_rows)
     return x, (x @ theta + generator.standard_normal(n_rows) * BETA**-0.5).round(DECIMALS)
 
 
 def draw_logistic(seed: int, n_rows: int = N_LOGISTIC) -> tuple[np.ndarray, np.ndarray]:
-    """x and theta as in `draw_linear`, y = 1 with probability 1 / (1 + exp(-x theta))."""
+    """Draw x and theta as `draw_linear` does, and y = 1 with probability 1 / (1 + exp(-x theta))."""
     x, theta, generator = _inputs_and_weights(seed, n_rows)
     return x, (generator.uniform(size=n_rows) < 1 / (1 + np.exp(-x @ theta))).astype(float)
 
@@ -49,21 +52,21 @@ def _inputs_and_weights(seed: int, n_rows: int) -> tuple[np.ndarray, np.ndarray,
     return x, generator.standard_normal(2) * ALPHA**-0.5, generator
 
 
-def read_draws(draw, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """Split k: the draw of seed k to approximate, and that of seed N_DRAWS + k, with its own theta, to tune on."""
+def read_draws(draw: Draw, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """Return x, y and splits: split k trains on the draw of seed k and tests on that of seed N_DRAWS + k."""
     parts = [draw(seed) for seed in range(2 * N_DRAWS)]
     rows = np.arange(len(parts) * len(parts[0][1])).reshape(len(parts), -1)
     x, y = (np.concatenate(column) for column in zip(*parts, strict=True))
     return x, y, tuple(Split(rows[k], rows[N_DRAWS + k]) for k in range(N_DRAWS))
 
 
-def read_halves(read: Reader, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """The rows of another set, in this project's own half/half splits."""
-    x, y, _ = read(contents)
+def read_halves(read: Reader, contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """Return the rows of another set in half/half splits of this project."""
+    x, y, *_ = read(contents)
     return x, y, fixed_splits(len(y), N_DRAWS, SEED, 0.5)
 
 
-def _synthetic(name: str, title: str, draw, n_rows: int, **kind) -> Source:
+def _synthetic(name: str, title: str, draw: Draw, n_rows: int, **fields: Any) -> Source:
     return Source(
         name=name,
         title=title,
@@ -78,7 +81,7 @@ def _synthetic(name: str, title: str, draw, n_rows: int, **kind) -> Source:
             f"Each split is a draw of its own: a true weight vector and {n_rows} rows; hyper-parameters are tuned on "
             "another draw.",
         ),
-        **kind,
+        **fields,
     )
 
 
@@ -97,7 +100,7 @@ def _halves(source: Source, ending: str, kind: str, model: Model, *notes: str) -
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """In the order of the papers' tables."""
+    """Return the descriptions of the sets, in the order of the papers' tables."""
     regression = {source.name: source for source in uci.sources()}
     classification = {source.name: source for source in uci_classification.sources()}
     return (

@@ -1,7 +1,8 @@
-"""Linear regressions with an exact posterior, to compare the iterates of SGD with (Brownlie 2022, section 4.4.2).
+"""Linear regressions with an exact posterior, compared with the iterates of SGD (Brownlie 2022, section 4.4.2).
 
 Ten tasks y = theta^T x + noise of precision beta with prior N(0, I / alpha) on theta, two inputs of unit variance and
-covariance 1/2. The stream is what SGD visits at a constant learning rate, in the data sets' names as is lambda.
+covariance 1/2. The stream consists of the iterates of SGD at a constant learning rate. That rate and lambda are part of
+the name of a set.
 """
 
 from collections.abc import Mapping
@@ -23,14 +24,15 @@ SEED = 2022  # the year of the thesis; any fixed number would do
 
 @dataclass(frozen=True, kw_only=True)
 class SGDIterates(StreamSource):
-    """Tasks, one per split, of which the stream is what SGD visits while it minimises
+    """Regression tasks, one per split, whose streams are the iterates of SGD.
 
-        mean (y - theta^T x)^2 + (weight_decay / 2) |theta|^2,
+    SGD minimises a mean squared error with weight decay,
 
-    which is what a mean squared error and a weight decay of lambda are to an optimiser.
+        mean (y - theta^T x)^2 + (weight_decay / 2) |theta|^2.
 
-    lr: its constant learning rate.
-    weight_decay: lambda.
+    Attributes:
+        lr: constant learning rate.
+        weight_decay: lambda.
     """
 
     lr: float
@@ -38,11 +40,11 @@ class SGDIterates(StreamSource):
 
 
 def read(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N_TASKS (N_TRAIN + N_TEST), 2), y and a split for each task; `contents` is empty."""
+    """Return x (N_TASKS (N_TRAIN + N_TEST), 2), y and a split for each task; `contents` is empty."""
     tasks = [_task(np.random.default_rng([SEED, number])) for number in range(N_TASKS)]
     x, y = (np.concatenate(parts).round(DECIMALS) for parts in zip(*tasks, strict=True))
     rows = np.arange(len(x)).reshape(N_TASKS, N_TRAIN + N_TEST)
-    return x, y, tuple(Split(own[:N_TRAIN], own[N_TRAIN:]) for own in rows)
+    return x, y, tuple(Split(task[:N_TRAIN], task[N_TRAIN:]) for task in rows)
 
 
 def _task(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

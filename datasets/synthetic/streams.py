@@ -1,4 +1,4 @@
-"""Sets that stand for a true distribution, of which an estimator sees nothing but a stream of vectors."""
+"""Sets that define a known distribution, from which an estimator sees a stream of vectors."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,11 @@ from datasets.records import Source
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSource(Source):
-    """A `Source` whose splits are independent repetitions, each with a truth and a stream of its own.
+    """A `Source` whose splits are independent repetitions, each with its own distribution and stream.
 
-    n_factors: K, columns of the F that is fitted.
-    max_length: vectors in a stream where it ends by itself, else None.
+    Attributes:
+        n_factors: K, number of columns of the fitted F.
+        max_length: number of vectors in a finite stream, or None.
     """
 
     n_factors: int

@@ -1,4 +1,4 @@
-"""The one-dimensional task with a gap of Foong et al. (2019): does a method know what it does not know?"""
+"""The one-dimensional regression task of Foong et al. (2019), with a gap between two clusters of inputs."""
 
 from collections.abc import Mapping
 
@@ -18,17 +18,17 @@ PRIOR_PRECISION = 5.0
 
 
 def read(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]:
-    """x (N, 1), y (N,), the splits, each a draw of its own, and the grid (n, 1) at which bands are drawn."""
+    """Return x (N, 1), y (N,), the splits, each with its own draw, and the grid (n, 1) for predictive bands."""
     draws = [_draw(seed) for seed in range(N_DRAWS)]
     size = 2 * N_CLUSTER + N_TEST
     rows = np.arange(N_DRAWS * size).reshape(N_DRAWS, size)
-    splits = tuple(Split(own[: 2 * N_CLUSTER], own[2 * N_CLUSTER :]) for own in rows)
+    splits = tuple(Split(draw[: 2 * N_CLUSTER], draw[2 * N_CLUSTER :]) for draw in rows)
     x, y = (np.concatenate(column) for column in zip(*draws, strict=True))
     return x[:, None], y, splits, GRID[:, None]
 
 
 def _draw(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs uniform in the two clusters, as many in each, and y ~ N(cos(4 x + 0.8), 0.01)."""
+    """Draw inputs uniformly in the two clusters, equally many in each, and y ~ N(cos(4 x + 0.8), 0.01)."""
     generator = np.random.default_rng(seed)
     counts = N_CLUSTER, N_CLUSTER, N_TEST // 2, N_TEST - N_TEST // 2
     x = np.concatenate([generator.uniform(*CLUSTERS[k % 2], size=count) for k, count in enumerate(counts)])

@@ -1,3 +1,4 @@
-"""Tables for regression and classification: UCI sets and those that scikit-learn ships. Imports `datasets.records` and
-`datasets.splits`.
+"""Tables for regression and classification: UCI sets and those that scikit-learn ships.
+
+Imports `datasets.records` and `datasets.splits`.
 """

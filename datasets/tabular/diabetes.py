@@ -12,7 +12,7 @@ SEED = 2004  # the year of the paper; any fixed number would do
 
 
 def read(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (442, 10) in original units, y (442,) and the splits; `contents` is empty, there are no files."""
+    """Return x (442, 10) in original units, y (442,) and the splits; `contents` is empty, as the set has no files."""
     from sklearn.datasets import load_diabetes
 
     x, y = load_diabetes(return_X_y=True, scaled=False)

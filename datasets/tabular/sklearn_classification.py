@@ -21,7 +21,7 @@ N_TASK_DIGITS = 5
 
 
 def read(loader: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, P) in original units, y (N,) and the splits of `sklearn.datasets.<loader>`; `contents` is empty."""
+    """Return x (N, P) in original units, y (N,) and the splits of `sklearn.datasets.<loader>`; `contents` is empty."""
     from sklearn import datasets as bundled
 
     x, y = getattr(bundled, loader)(return_X_y=True)
@@ -31,10 +31,10 @@ def read(loader: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.nda
 def read_digits_ood(
     contents: Mapping[str, bytes],
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]:
-    """x (N, 64), y (N,) and the splits of the digits 0 to 4, and the images (n_ood, 64) of 5 to 9."""
+    """Return x (N, 64), y (N,) and the splits of the digits 0 to 4, and the images (n_ood, 64) of 5 to 9."""
     x, y, _ = read("load_digits", contents)
     known = y < N_TASK_DIGITS
-    return x[known], y[known], fixed_splits(known.sum(), N_SPLITS, SEED), x[~known]
+    return x[known], y[known], fixed_splits(int(known.sum()), N_SPLITS, SEED), x[~known]
 
 
 SOURCES = (

@@ -36,7 +36,7 @@ NOISE_PRECISIONS = {
 
 
 def read(collection: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, P), y (N,) and the splits of the set that lies in the folder `collection`."""
+    """Return x (N, P), y (N,) and the splits of the set in the folder `collection`."""
 
     def numbers(stem: str, dtype: type) -> np.ndarray:
         return np.loadtxt(io.BytesIO(contents[f"UCI_Datasets/{collection}/data/{stem}.txt"]), dtype=dtype)
@@ -53,7 +53,7 @@ def read(collection: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """The nine sources, in the order of the papers' tables."""
+    """Return the descriptions of the nine sets, in the order of the papers' tables."""
     files = _files()
 
     def source(name: str, title: str, collection: str, shape: tuple[int, int], origin: str, *notes: str) -> Source:
@@ -159,11 +159,11 @@ def sources() -> tuple[Source, ...]:
 
 
 def _files() -> dict[str, tuple[File, ...]]:
-    """The pinned files by the folder of their set."""
+    """Return the pinned files, by the folder of their set."""
     rows = Path(__file__).with_name("uci_regression.tsv").read_text(encoding="utf-8").splitlines()[1:]
     files = [File(path, int(size), sha256) for path, size, sha256 in (row.split("\t") for row in rows)]
     folders = [file.path.split("/")[1] for file in files]
     return {
-        wanted: tuple(file for file, folder in zip(files, folders, strict=True) if folder == wanted)
-        for wanted in dict.fromkeys(folders)
+        collection: tuple(file for file, folder in zip(files, folders, strict=True) if folder == collection)
+        for collection in dict.fromkeys(folders)
     }

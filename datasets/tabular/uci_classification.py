@@ -1,10 +1,10 @@
-"""The four binary classification sets of the SLANG and VIFA papers, with this project's own half/half splits.
+"""The four binary classification sets of the SLANG and VIFA papers, in half/half splits of this project.
 
 Three are the .mat files of github.com/aaronpmishkin/SLANG (Mishkin et al. 2018), which took them from the LIBSVM
 collection; the fourth is made of the USPS digits. `uci_classification.tsv` pins the files' sizes and digests.
 
-The papers' own splits are permutations of MATLAB's generator and cannot be made again. Here split k is that of
-`fixed_splits` with half of the rows in its test part.
+The papers' own splits are permutations of MATLAB's generator and cannot be reproduced. Split k here is that of
+`fixed_splits` with half of the rows in the test part.
 """
 
 import io
@@ -31,33 +31,35 @@ OWN_SPLITS = "Its 20 half/half splits are this project's own, so no published ta
 def read_mat(
     path: str, n_features: int, positive: int, contents: Mapping[str, bytes]
 ) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, P), y (N,) and the splits from the sparse X and the labels y of a .mat file.
+    """Return x (N, P), y (N,) and the splits from the sparse X and the labels y of a .mat file.
 
-    path: key of the file in `contents`.
-    n_features: P; the file may store fewer columns, because a sparse format loses those that are 0 at the end.
-    positive: the label that becomes class 1; every other one becomes class 0.
+    Args:
+        path: key of the file in `contents`.
+        n_features: P; the file may store fewer columns, because a sparse format drops trailing columns of zeros.
+        positive: label that becomes class 1; all other labels become class 0.
+        contents: verified contents of the files.
     """
     from scipy.io import loadmat
 
-    matrices = loadmat(io.BytesIO(contents[path]))
+    matrices = loadmat(io.BytesIO(contents[path]))  # type: ignore[arg-type]  # open files are allowed
     stored = matrices["X"].toarray()
     x = np.pad(stored, ((0, 0), (0, n_features - stored.shape[1])))
     return x, matrices["y"].ravel() == positive, _splits(len(x))
 
 
 def read_usps3v5(contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
-    """x (N, 256), y (N,) and the splits of the digits 3 (class 0) and 5 (class 1), the part `train` before `test`."""
+    """Return x (N, 256), y (N,) and the splits of the digits 3 (class 0) and 5 (class 1), train part first."""
     import h5py
 
     with h5py.File(io.BytesIO(contents["usps.h5"])) as parts:
         x, digits = (np.concatenate([parts[part][key][:] for part in ("train", "test")]) for key in ("data", "target"))
     chosen = np.isin(digits, (3, 5))
-    return x[chosen], digits[chosen] == 5, _splits(chosen.sum())
+    return x[chosen], digits[chosen] == 5, _splits(int(chosen.sum()))
 
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """The four sources, in the order of the SLANG paper's table."""
+    """Return the descriptions of the four sets, in the order of the SLANG paper's table."""
     files = _files()
 
     def source(
@@ -155,6 +157,6 @@ def _splits(n_rows: int) -> tuple[Split, ...]:
 
 
 def _files() -> dict[str, File]:
-    """The pinned files by their path."""
+    """Return the pinned files, by path."""
     rows = Path(__file__).with_name("uci_classification.tsv").read_text(encoding="utf-8").splitlines()[1:]
     return {path: File(path, int(size), sha256) for path, size, sha256 in (row.split("\t") for row in rows)}

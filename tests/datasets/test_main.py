@@ -108,7 +108,7 @@ def test_fetch_asks_no_server_twice_when_there_is_no_network(run, monkeypatch):
     code, _, err = run("fetch", "--all")
     assert (code, asked) == (1, ["boston", "mnist", "kmnist", "cifar10", "svhn", "stl10", "resnet18-imagenet"])
     assert err.startswith("dataset 'boston' is not available: no network; find some\n")
-    assert "cifar100: www.cs.toronto.edu was out of reach a moment ago\n" in err
+    assert "cifar100: www.cs.toronto.edu could not be reached a moment ago\n" in err
 
 
 def test_fetch_tells_what_only_a_person_can_get(run, tmp_path):

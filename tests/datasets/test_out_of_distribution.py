@@ -47,7 +47,7 @@ def test_a_partners_test_images_come_in_this_sets_shape_and_numbers(monkeypatch)
 
 def test_most_sets_have_no_partner():
     assert datasets.partner("mnist") is None
-    with pytest.raises(ValueError, match="'mnist' has no partner; those that have: cifar10, cifar10-jpeg, stl10"):
+    with pytest.raises(ValueError, match="'mnist' has no partner; sets that have one: cifar10, cifar10-jpeg, stl10"):
         datasets.partner_images("mnist")
 
 

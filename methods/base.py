@@ -2,7 +2,7 @@
 
 The engine runs thousands of such fits in lockstep under `torch.func.vmap`, so a method
 
-- never branches on a tensor's value, and branches on time only through `t.phase`;
+- never branches on a tensor's value, and branches on time only through `step.phase`;
 - takes randomness from `noise` alone, the same amount at every update of a phase;
 - returns from `update` a state of the same structure, shapes and types as it got.
 
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 
 
 class Method(ABC):
-    """Base of every method. Hyper-parameters arrive as attributes of `hparams`, each a tensor ().
+    """Base of every method. Hyper-parameters arrive as attributes of `problem.hparams`, each a tensor ().
 
     Attributes:
         name: the registry's key.
@@ -113,35 +113,39 @@ class Method(ABC):
         """
         return self
 
-    def rehearsal(self) -> "Method":
+    def proxy(self) -> "Method":
         """The method that tuning trains in this one's place: a cheaper one that ranks hyper-parameters alike."""
         return self
 
     def phase(self, update: int, plan: Plan) -> Any:
-        """A hashable that `update` may branch on as `t.phase`, for update number 1 to `plan.n_updates`."""
+        """A hashable that `update` may branch on as `step.phase`, for update number 1 to `plan.n_updates`."""
         return None
 
     @abstractmethod
-    def init(self, problem: Problem, hparams, noise: Noise) -> Any:
+    def init(self, problem: Problem, noise: Noise) -> Any:
         """The state before the first update: a pytree of tensors, best a NamedTuple."""
 
     @abstractmethod
-    def update(self, problem: Problem, state: Any, batch: Batch, hparams, noise: Noise, t: Step) -> Any:
-        """The state after one more update on `batch`, which holds `batches_per_update` minibatches."""
+    def update(self, problem: Problem, state: Any, batch: Batch, noise: Noise, step: Step) -> Any:
+        """Return the state after one more update on `batch`, which holds `batches_per_update` minibatches.
 
-    def sweep(self, problem: Problem, state: Any, rows: Sweep, hparams) -> Any:
+        It may return a pair instead: the state, and a dictionary of diagnostics to record along training, such as the
+        ELBO: name -> tensor ().
+        """
+
+    def sweep(self, problem: Problem, state: Any, rows: Sweep) -> Any:
         """The state after a part of the training rows of one exact pass; called for each part if `sweeps`."""
         raise NotImplementedError(f"{type(self).__name__} declares `sweeps` and must override `sweep`")
 
-    def finish(self, problem: Problem, state: Any, hparams) -> Any:
+    def finish(self, problem: Problem, state: Any) -> Any:
         """The posterior: what of the last state prediction needs, a pytree of tensors; by default all of it."""
         return state
 
-    def diagnostics(self, problem: Problem, posterior: Any, hparams) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: Any) -> dict[str, Tensor]:
         """What to record of the final fit besides its predictions, such as its ELBO: name -> tensor ()."""
         return {}
 
-    def moments(self, problem: Problem, posterior: Any, hparams) -> tuple[Tensor, Tensor] | None:
+    def moments(self, problem: Problem, posterior: Any) -> tuple[Tensor, Tensor] | None:
         """Mean (D,) and dense covariance (D, D) of the weights; None where only samples can tell."""
         if isinstance(posterior, LowRankNormal | LowRankPrecision):
             return posterior.mean, posterior.covariance()
@@ -151,6 +155,6 @@ class Method(ABC):
         """Weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""
         raise NotImplementedError(f"{type(self).__name__} must override `sample`, or `predict` itself")
 
-    def predict(self, problem: Problem, posterior: Any, x: Tensor, hparams, noise: Noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         """The predictive at standardised x (n, P), in original units; by default that of weight samples."""
-        return problem.predictive(self.sample(problem, posterior, noise, n_samples), x, hparams)
+        return problem.predictive(self.sample(problem, posterior, noise, n_samples), x)

@@ -91,30 +91,30 @@ class DirectUQ(Method):
     def network(self, task: Task) -> Network:
         return replace(task.network, n_outputs=2 * self.likelihood(task).n_outputs)
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         x, y = batch.x.flatten(0, 1), batch.y.flatten()
         unit = noise.normal(self.mc_samples, len(y), problem.likelihood.n_outputs)
 
         def objective(weights: Tensor) -> Tensor:
             mean, sd = distribution_of_outputs(problem, weights, x)
-            nll = problem.likelihood.nll(mean + sd * unit, y, hparams, problem.y_scale).mean()
-            return nll + hparams.penalty_weight * self.penalty(problem, weights, mean, sd)
+            nll = problem.nll_of_outputs(mean + sd * unit, y).mean()
+            return nll + problem.hparams.penalty_weight * self.penalty(problem, weights, mean, sd)
 
-        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), hparams.lr, t)
+        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), problem.hparams.lr, step)
         return State(weights, optim)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+    def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights
 
-    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise, n_samples: int) -> Predictive:
         mean, sd = distribution_of_outputs(problem, posterior, x)
         half = noise.normal(-(-n_samples // 2), 1, problem.likelihood.n_outputs)
         unit = torch.cat([half, -half])[:n_samples]
-        return problem.likelihood.predictive(mean + sd * unit, hparams, problem.y_mean, problem.y_scale)
+        return problem.predictive_of_outputs(mean + sd * unit)
 
 
 class DirectUQWithPrior(DirectUQ):

@@ -87,7 +87,7 @@ class HMC(Method):
         self.chains = chains
         self.max_tree_depth = max_tree_depth
 
-    def rehearsal(self) -> "HMC":
+    def proxy(self) -> "HMC":
         return HMC(1, REHEARSED_DEPTH)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -103,29 +103,29 @@ class HMC(Method):
             return f"chains of {network.dim} weights would take too long; {MAX_WEIGHTS} are the most"
         return super().excludes(task)
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         seed = noise.normal(2)
         none = seed.new_empty(0)
         return State(seed, torch.zeros_like(seed[0]), seed.new_empty(0, problem.network.n_inputs), none, none)
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
-        return state._replace(updates=t.count)
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+        return state._replace(updates=step.count)
 
-    def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
+    def sweep(self, problem: Problem, state: State, rows: Sweep) -> State:
         parts = zip((state.x, state.y, state.present), rows, strict=True)
         return State(state.seed, state.updates, *(torch.cat(pair) for pair in parts))
 
-    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
+    def finish(self, problem: Problem, state: State) -> Posterior:
         present = state.present.bool()
         x, y = state.x[present], state.y[present]
         half = min(max(int(state.updates), LEAST_TRANSITIONS), TRANSITIONS) // 2
-        noise_precision = getattr(hparams, "noise_precision", None)
+        noise_precision = getattr(problem.hparams, "noise_precision", None)
         draws = nuts.sample(
             problem.network,
             problem.likelihood,
             x.cpu().numpy(),
             y.cpu().numpy(),
-            float(hparams.prior_precision),
+            float(problem.hparams.prior_precision),
             None if noise_precision is None else float(noise_precision),
             float(problem.y_scale),
             chains=self.chains,
@@ -139,7 +139,7 @@ class HMC(Method):
         found = nuts.r_hat(outputs).max(), nuts.effective_sample_size(outputs).min(), draws.divergences, draws.saturated
         return Posterior(_thinned(flat, KEPT), *(x.new_tensor(float(one)) for one in found))
 
-    def diagnostics(self, problem: Problem, posterior: Posterior, hparams) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
         return {name: value for name, value in posterior._asdict().items() if name != "weights"}
 
     def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:

@@ -155,31 +155,31 @@ class Inducing(Method):
         """When the KL is felt."""
         return Annealing.over(plan)
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         leaves = [leaf for shapes in self._shapes(problem.network) for leaf in self._initial(shapes, noise)]
         others = [layer.initial(noise) for layer in problem.network.layers if not isinstance(layer, Matrix)]
         params = torch.cat([leaf.flatten() for leaf in leaves] + others)
         return State(params, Adam.init(params))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         def loss(params: Tensor, noise: Noise, points: slice = slice(None)) -> Tensor:
-            weights = self._weights(problem.network, params, hparams.prior_precision, noise, points=points)
+            weights = self._weights(problem.network, params, problem.hparams.prior_precision, noise, points=points)
             if len(weights) == 1:  # without the cost of convolutions under `vmap`
-                nll = problem.mean_nll(weights[0], batch, hparams)
+                nll = problem.nll(weights[0], batch)
             else:
-                nll = vmap(problem.mean_nll, in_dims=(0, None, None))(weights, batch, hparams).mean()
-            return problem.n_train * nll + annealing.weight(t) * self.kl(problem.network, params)
+                nll = vmap(problem.nll, in_dims=(0, None))(weights, batch).mean()
+            return problem.n_train * nll + annealing.weight(step) * self.kl(problem.network, params)
 
         if self.n_points == 1 or problem.dim <= AT_ONCE:
             gradient = grad(loss)(state.params, noise)
         else:  # the same, holding the activations of one point at a time
             each = (slice(point, point + 1) for point in range(self.n_points))
             gradient = sum(grad(loss)(state.params, noise, points) for points in each) / self.n_points
-        params, optim = state.optim.step(state.params, gradient, hparams.lr, t)
+        params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
         return State(params, optim)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
-        return Posterior(state.params, hparams.prior_precision)
+    def finish(self, problem: Problem, state: State) -> Posterior:
+        return Posterior(state.params, problem.hparams.prior_precision)
 
     def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
         return self._weights(problem.network, *posterior, noise, n_samples)

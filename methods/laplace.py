@@ -74,12 +74,12 @@ class Laplace(MAP):
             return f"a covariance of {count} weights, where {most} are the most"
         return super().excludes(task)
 
-    def init(self, problem: Problem, hparams, noise) -> State:
-        trained = super().init(problem, hparams, noise)
+    def init(self, problem: Problem, noise) -> State:
+        trained = super().init(problem, noise)
         return State(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
-        return state._replace(trained=super().update(problem, state.trained, batch, hparams, noise, t))
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+        return state._replace(trained=super().update(problem, state.trained, batch, noise, step))
 
     @abstractmethod
     def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
@@ -93,36 +93,36 @@ class Laplace(MAP):
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
         """sum_n J_n^T Lambda_n J_n, (T, T), float64, over inputs (M, H), given Lambda (M, O, O)."""
 
-    def sweep(self, problem: Problem, state: State, rows: Sweep, hparams) -> State:
+    def sweep(self, problem: Problem, state: State, rows: Sweep) -> State:
         network, weights, precision = problem.network, state.trained.weights, state.precision
         if not len(precision):
             identity = torch.eye(self.uncertain(network), dtype=torch.float64, device=weights.device)
-            precision = hparams.prior_precision * identity
+            precision = problem.hparams.prior_precision * identity
         # All rows go through the network together, because under batch normalisation reference rows may be among them.
         inputs = self.inputs(network, weights, rows.x)
         at_most = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES
         at_once = max(1, at_most // (len(precision) * network.n_outputs))
         for part, present in zip(inputs.split(at_once), rows.present.split(at_once), strict=True):
             outputs = self.outputs(network, weights, part)
-            fisher = problem.likelihood.fisher(outputs, hparams, problem.y_scale) * present[:, None, None]
+            fisher = problem.fisher(outputs) * present[:, None, None]
             precision = precision + self.curvature(network, weights, part, fisher)
         return state._replace(precision=precision)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
+    def finish(self, problem: Problem, state: State) -> Posterior:
         root, failed = torch.linalg.cholesky_ex(state.precision)
         weights = state.trained.weights
         return Posterior(weights, root.to(weights).where(failed == 0, torch.nan))
 
-    def moments(self, problem: Problem, posterior: Posterior, hparams) -> tuple[Tensor, Tensor]:
+    def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
         certain = problem.dim - len(posterior.root)
         uncertain = torch.cholesky_inverse(posterior.root)
         return posterior.mean, torch.nn.functional.pad(uncertain, (certain, 0, certain, 0))
 
-    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, noise, n_samples: int) -> Predictive:
         unit = noise.normal(len(posterior.root), n_samples)
         deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
         outputs = self.linearised(problem.network, posterior.mean, deviations, x)
-        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+        return problem.predictive_of_outputs(outputs)
 
     @abstractmethod
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:

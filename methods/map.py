@@ -40,20 +40,20 @@ class MAP(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         def negative_log_posterior(weights: Tensor) -> Tensor:
-            data = problem.n_train * problem.mean_nll(weights, batch, hparams)
-            return data + 0.5 * hparams.prior_precision * weights.square().sum()
+            data = problem.n_train * problem.nll(weights, batch)
+            return data + 0.5 * problem.hparams.prior_precision * weights.square().sum()
 
         gradient = grad(negative_log_posterior)(state.weights)
-        weights, optim = state.optim.step(state.weights, gradient, hparams.lr, t)
+        weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
         return State(weights, optim)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+    def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights
 
     def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:

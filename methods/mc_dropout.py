@@ -70,31 +70,33 @@ class MCDropout(Method):
             "dropout_rate": LogUniform(1e-3, 0.5),
         }
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         x, y = batch.x.flatten(0, 1)[:, None], batch.y.flatten()[:, None]  # every example has a sample to itself
 
         def objective(weights: Tensor) -> Tensor:
-            outputs = sampled_outputs(problem, weights, x, hparams.dropout_rate, noise)
-            nll = problem.likelihood.nll(outputs, y, hparams, problem.y_scale).mean()
-            penalty = expected_square(problem, weights, hparams.dropout_rate)
-            return problem.n_train * nll + 0.5 * hparams.prior_precision * penalty
+            outputs = sampled_outputs(problem, weights, x, problem.hparams.dropout_rate, noise)
+            nll = problem.nll_of_outputs(outputs, y).mean()
+            penalty = expected_square(problem, weights, problem.hparams.dropout_rate)
+            return problem.n_train * nll + 0.5 * problem.hparams.prior_precision * penalty
 
-        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), hparams.lr, t)
+        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), problem.hparams.lr, step)
         return State(weights, optim)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+    def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights
 
-    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, hparams, noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise, n_samples: int) -> Predictive:
         # Under batch normalisation samples that went through the network side by side would share their statistics.
         at_once = 1 if problem.network.couples_rows else n_samples
         parts = x.expand(n_samples, *x.shape).split(at_once)
-        outputs = torch.cat([sampled_outputs(problem, posterior, part, hparams.dropout_rate, noise) for part in parts])
-        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+        outputs = torch.cat(
+            [sampled_outputs(problem, posterior, part, problem.hparams.dropout_rate, noise) for part in parts]
+        )
+        return problem.predictive_of_outputs(outputs)
 
 
 def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, noise: Noise) -> Tensor:

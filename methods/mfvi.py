@@ -91,35 +91,35 @@ class MeanFieldVI(Method):
     def phase(self, update: int, plan: Plan) -> Annealing | None:
         return Annealing.over(plan) if self.annealed else None
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         mean = problem.initial_weights(noise)
         params = torch.stack([mean, torch.full_like(mean, self.initial_log_sd)])
         return State(params, Adam.init(params))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         def negative_elbo(params: Tensor) -> Tensor:
             mean, log_sd = params
-            nll = self.sampled_nll(problem, mean, log_sd, batch, hparams, noise)
-            divergence = self.divergence(problem, mean, log_sd, hparams)
-            return problem.n_train * nll + (annealing.weight(t) * divergence if self.annealed else divergence)
+            nll = self.sampled_nll(problem, mean, log_sd, batch, noise)
+            divergence = self.divergence(problem, mean, log_sd)
+            return problem.n_train * nll + (annealing.weight(step) * divergence if self.annealed else divergence)
 
-        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), hparams.lr, t)
+        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), problem.hparams.lr, step)
         if self.max_sd is not None:
             params = torch.stack([params[0], params[1].clamp(max=math.log(self.max_sd))])
         return State(params, optim)
 
-    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, hparams, noise) -> Tensor:
+    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise) -> Tensor:
         """An unbiased estimate of the mean NLL of the minibatch expected under q, ()."""
-        return problem.mean_nll(mean + log_sd.exp() * noise.normal(problem.dim), batch, hparams)
+        return problem.nll(mean + log_sd.exp() * noise.normal(problem.dim), batch)
 
-    def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor, hparams) -> Tensor:
+    def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         """What the ELBO charges for leaving the prior, (), nats."""
-        return kl_diagonal(mean, log_sd, hparams.prior_precision)
+        return kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+    def finish(self, problem: Problem, state: State) -> Tensor:
         return state.params
 
-    def moments(self, problem: Problem, posterior: Tensor, hparams) -> tuple[Tensor, Tensor]:
+    def moments(self, problem: Problem, posterior: Tensor) -> tuple[Tensor, Tensor]:
         mean, log_sd = posterior
         return mean, torch.diag(torch.exp(2 * log_sd))
 
@@ -135,7 +135,7 @@ class LocalMeanFieldVI(MeanFieldVI):
     title = "Mean-field VI, local reparameterisation"
     paper = Paper("Kingma et al. 2015", "Variational Dropout and the Local Reparameterization Trick")
 
-    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, hparams, noise) -> Tensor:
+    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise) -> Tensor:
         means, variances = problem.network.split(mean), problem.network.split(torch.exp(2 * log_sd))
 
         def sampled_outputs(number: int, layer: Layer, h: Tensor) -> Tensor:
@@ -147,7 +147,7 @@ class LocalMeanFieldVI(MeanFieldVI):
             return centre + (variance + LEAST_VARIANCE).sqrt() * noise.normal(*centre.shape)
 
         outputs = problem.network.forward(batch.x.flatten(0, 1), sampled_outputs)
-        return problem.likelihood.nll(outputs, batch.y.flatten(), hparams, problem.y_scale).mean()
+        return problem.nll_of_outputs(outputs, batch.y.flatten()).mean()
 
 
 class CollapsedMeanFieldVI(MeanFieldVI):
@@ -171,8 +171,8 @@ class CollapsedMeanFieldVI(MeanFieldVI):
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         return super().wide_space(task) | {"penalty_weight": LogUniform(1e-3, 10)}
 
-    def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor, hparams) -> Tensor:
-        return hparams.penalty_weight * self.prior.penalty(mean, log_sd.exp())
+    def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
+        return problem.hparams.penalty_weight * self.prior.penalty(mean, log_sd.exp())
 
 
 class MeanFieldVIMean(CollapsedMeanFieldVI):
@@ -201,7 +201,7 @@ class MeanFieldVIEmpiricalBayes(CollapsedMeanFieldVI):
     paper = Paper("Wu et al. 2019", "Deterministic Variational Inference for Robust Bayesian Neural Networks")
     prior = EmpiricalBayes()
 
-    def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor, hparams) -> Tensor:
+    def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         means, sds = problem.network.split(mean), problem.network.split(log_sd.exp())
         pairs = [pair for layer in zip(means, sds, strict=True) for pair in zip(*layer, strict=True)]
-        return hparams.penalty_weight * sum(self.prior.penalty(*pair) for pair in pairs)
+        return problem.hparams.penalty_weight * sum(self.prior.penalty(*pair) for pair in pairs)

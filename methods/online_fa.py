@@ -95,23 +95,23 @@ class OnlineEM(Method):
         """What becomes of the update's iterate. The first after the warm-up is seen with the start, then EM learns."""
         return _phase(update, plan, _warm_up(plan) + 1)
 
-    def init(self, problem: Problem, hparams, noise) -> EMState:
+    def init(self, problem: Problem, noise) -> EMState:
         trajectory = sgd.Trajectory.init(problem, noise)
         zeros = torch.zeros_like(trajectory.weights)
         averages = Averages.init(min(self.latent_dim, problem.dim), zeros)
         return EMState(trajectory, averages._replace(mean=trajectory.weights), zeros.sum())
 
-    def update(self, problem: Problem, state: EMState, batch, hparams, noise, t) -> EMState:
+    def update(self, problem: Problem, state: EMState, batch, noise, step) -> EMState:
         _, averages, variance = state
-        trajectory = state.trajectory.step(problem, batch, hparams, t)
-        if t.phase == "follow":
-            mean, change, rate = _follow(averages.mean, trajectory.weights, t)
+        trajectory = state.trajectory.step(problem, batch, step)
+        if step.phase == "follow":
+            mean, change, rate = _follow(averages.mean, trajectory.weights, step)
             variance = (1 - rate) * (variance + rate * change.square().mean())
             return EMState(trajectory, averages._replace(mean=mean), variance)
-        seen_with = averages.maximisers() if t.phase == "learn" else _start(averages.cross, variance)
+        seen_with = averages.maximisers() if step.phase == "learn" else _start(averages.cross, variance)
         return EMState(trajectory, averages.update(trajectory.weights, *seen_with), variance)
 
-    def finish(self, problem: Problem, state: EMState, hparams) -> LowRankNormal:
+    def finish(self, problem: Problem, state: EMState) -> LowRankNormal:
         return state.averages.expanded()
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
@@ -128,21 +128,21 @@ class OnlineSGA(OnlineEM):
         """What becomes of the update's iterate."""
         return _phase(update, plan, _warm_up(plan))
 
-    def init(self, problem: Problem, hparams, noise) -> SGAState:
+    def init(self, problem: Problem, noise) -> SGAState:
         trajectory = sgd.Trajectory.init(problem, noise)
         estimator = GradientAscent.init(problem.dim, min(self.latent_dim, problem.dim), noise)
         unmoved = torch.full_like(trajectory.weights, -torch.inf)
         return SGAState(trajectory, estimator._replace(mean=trajectory.weights, log_variance=unmoved))
 
-    def update(self, problem: Problem, state: SGAState, batch, hparams, noise, t) -> SGAState:
-        trajectory, estimator = state.trajectory.step(problem, batch, hparams, t), state.estimator
-        if t.phase == "follow":
-            mean, change, rate = _follow(estimator.mean, trajectory.weights, t)
+    def update(self, problem: Problem, state: SGAState, batch, noise, step) -> SGAState:
+        trajectory, estimator = state.trajectory.step(problem, batch, step), state.estimator
+        if step.phase == "follow":
+            mean, change, rate = _follow(estimator.mean, trajectory.weights, step)
             variance = (1 - rate) * (estimator.log_variance.exp() + rate * change.square())
             least = (MIN_SHARE * variance.mean()).clamp(min=torch.finfo(variance.dtype).tiny)
             log_variance = torch.maximum(variance, least).log()
             return SGAState(trajectory, estimator._replace(mean=mean, log_variance=log_variance))
-        if t.phase == "average":
+        if step.phase == "average":
             sd = torch.exp(0.5 * estimator.log_variance)
             factors = torch.where(estimator.n_seen == 0, sd * estimator.factors, estimator.factors)
             estimator = estimator._replace(factors=factors).update(trajectory.weights, learn=False)
@@ -151,7 +151,7 @@ class OnlineSGA(OnlineEM):
         square_unit = torch.minimum(variance + estimator.factors.square().sum(0), LARGEST_UNIT * variance)
         return SGAState(trajectory, estimator.update(trajectory.weights, square_unit=square_unit))
 
-    def finish(self, problem: Problem, state: SGAState, hparams) -> LowRankNormal:
+    def finish(self, problem: Problem, state: SGAState) -> LowRankNormal:
         return state.estimator.normal()
 
 
@@ -168,9 +168,9 @@ def _phase(update: int, plan: Plan, starting: int) -> str:
     return "average" if update <= burn_in + starting else "learn"
 
 
-def _follow(mean: Tensor, weights: Tensor, t: Step) -> tuple[Tensor, Tensor, Tensor]:
+def _follow(mean: Tensor, weights: Tensor, step: Step) -> tuple[Tensor, Tensor, Tensor]:
     """The running mean (D,) moved towards the weights (D,), those less the mean before, and how far it moved, ()."""
-    rate = RECENCY / (t.count + RECENCY)
+    rate = RECENCY / (step.count + RECENCY)
     change = weights - mean
     return mean + rate * change, change, rate
 

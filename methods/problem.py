@@ -1,6 +1,8 @@
-"""What one fit is about: the task in general, and one training set in particular."""
+"""What a method is given: a task in general, and one training set with its hyper-parameters in particular."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import torch
@@ -15,13 +17,13 @@ from methods.networks.mlp import Network
 
 @dataclass(frozen=True)
 class Task:
-    """A data set, a likelihood and a network: what a method is asked to do, before any data is seen.
+    """A data set, a likelihood and a network, before any data is seen.
 
     Attributes:
         name: of the data set.
-        likelihood: of the targets given the network's outputs; a method may use another (`Method.likelihood`).
-        network: the task's own; a method may train another (`Method.network`).
-        pretrained: whether training starts from weights that were trained on other data, all layers but the last.
+        likelihood: of the targets given the network's outputs. A method may use another (`Method.likelihood`).
+        network: the task's own. A method may train another (`Method.network`).
+        pretrained: whether all layers but the last start from weights that were trained on other data.
     """
 
     name: str
@@ -31,45 +33,74 @@ class Task:
 
 
 class Batch(NamedTuple):
-    """L minibatches of M training examples each; x standardised, y too where it is a real number."""
+    """L minibatches of M training examples each; x is standardised, and y too where it is a real number.
 
-    x: Tensor  # (L, M, P)
-    y: Tensor  # (L, M)
+    Attributes:
+        x: (L, M, P).
+        y: (L, M).
+    """
+
+    x: Tensor
+    y: Tensor
 
 
 class Sweep(NamedTuple):
-    """A part of the training rows, each of which is dealt exactly once; some places may be empty."""
+    """A part of the training rows in one exact pass over them.
 
-    x: Tensor  # (M, P)
-    y: Tensor  # (M,)
-    present: Tensor  # (M,), 1 for a row and 0 for an empty place, whose x and y mean nothing
+    Attributes:
+        x: (M, P), standardised.
+        y: (M,), standardised where it is a real number.
+        present: (M,), 1 for a training row and 0 for padding, whose x and y mean nothing.
+    """
+
+    x: Tensor
+    y: Tensor
+    present: Tensor
 
 
 class Step(NamedTuple):
-    """Where in training an update stands; all fits of a stack share it."""
+    """Where in training an update stands; all fits of a stack share it.
 
-    count: Tensor  # (), 1 for the first update: arithmetic only, never a branch
-    phase: object  # what `Method.phase` said of this update: branch freely
+    Attributes:
+        count: (), 1 for the first update. Use it in arithmetic only, never in a branch.
+        phase: what `Method.phase` returned for this update. Branch on it freely.
+    """
+
+    count: Tensor
+    phase: Hashable
+
+
+class HParams(SimpleNamespace):
+    """The hyper-parameters of one fit, each an attribute that holds a tensor ().
+
+    Raises:
+        AttributeError: for a name that the method's search space does not have.
+    """
+
+    def __getattr__(self, name: str) -> Tensor:
+        raise AttributeError(f"there is no hyper-parameter {name!r}; the search space has {', '.join(vars(self))}")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One network to be fitted to one training set.
+    """One network to be fitted to one training set, with hyper-parameters.
 
-    x, and real-valued y, are standardised with the mean and scale of this fit's own training rows, so weights live in
-    standardised units, while `noise_precision` and every `Predictive` are in original target units.
+    x, and y where it is a real number, are standardised with the mean and scale of this fit's own training rows.
+    Weights therefore live in standardised units. `noise_precision` and every `Predictive` are in original target units.
 
     Attributes:
         network: maps weights (D,) and x (M, P) to outputs (M, O).
         likelihood: of y given the outputs.
+        hparams: the hyper-parameters, as in `problem.hparams.lr`.
         n_train: (), N, the number of training rows.
-        y_mean: (), subtracted from targets; 0 where they are classes.
-        y_scale: (), divides targets; 1 where they are classes.
-        start: trained weights of all layers but the last, to start from; None to start at random.
+        y_mean: (), subtracted from targets; 0 for classes.
+        y_scale: (), divides targets; 1 for classes.
+        start: trained weights of all layers but the last to start from, or None for a random start.
     """
 
     network: Network
     likelihood: Likelihood
+    hparams: HParams
     n_train: Tensor
     y_mean: Tensor
     y_scale: Tensor
@@ -81,36 +112,55 @@ class Problem:
         return self.network.dim
 
     def initial_weights(self, noise: Noise) -> Tensor:
-        """Weights (D,) to start training from: as the network suggests, but for those that `start` gives.
+        """Return weights (D,) to start training from: those of `start` where given, and random ones elsewhere.
 
-        Raises ValueError where `start` is that of another network.
+        Raises:
+            ValueError: if `start` belongs to another network.
         """
-        own = self.network.initial_weights(noise)
+        weights = self.network.initial_weights(noise)
         if self.start is None:
-            return own
+            return weights
         given, wanted = len(self.start), self.dim - sum(self.network.layers[-1].sizes)
         if given != wanted:
             kind = type(self.network).__name__
             raise ValueError(f"trained weights are {given}; the {kind} has {wanted} before its last layer")
-        return torch.cat([self.start, own[given:]])
+        return torch.cat([self.start, weights[given:]])
 
-    def mean_nll(self, weights: Tensor, batch: Batch, hparams) -> Tensor:
-        """1/|B| sum over the batch of -log p(y | x, weights): (), nats per example, y in the units it is dealt in.
+    def nll(self, weights: Tensor, batch: Batch) -> Tensor:
+        """Return the mean of -log p(y | x, weights) over a batch: (), nats per example, of standardised targets.
 
-        `batch.x` may have any number of leading axes before (M, P): all examples count alike.
+        Args:
+            weights: (D,).
+            batch: its x may have any number of leading axes before (M, P); all examples count alike.
         """
         x = batch.x.flatten(0, batch.y.ndim - 1)
-        return self.likelihood.nll(self.network(weights, x), batch.y.flatten(), hparams, self.y_scale).mean()
+        return self.nll_of_outputs(self.network(weights, x), batch.y.flatten()).mean()
 
-    def scale(self, hparams) -> Tensor:
-        """(), the curvature of the NLL in the outputs where that is a constant of the fit, else 1.
+    def nll_of_outputs(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return -log p(y | outputs) per example (..., M), nats, for outputs (..., M, O) and targets y (M,)."""
+        return self.likelihood.nll(outputs, y, self.hparams, self.y_scale)
 
-        Dividing an objective by it gives it the units of a squared error of standardised targets, in which one range
-        of plain SGD's learning rate serves every data set and every noise precision.
+    def draw(self, outputs: Tensor, noise: Noise) -> Tensor:
+        """Return a target (M,) drawn from p(y | outputs) for each example, for outputs (M, O)."""
+        return self.likelihood.draw(outputs, self.hparams, self.y_scale, noise)
+
+    def fisher(self, outputs: Tensor) -> Tensor:
+        """Return the Fisher information of the likelihood in the outputs (M, O), per example (M, O, O)."""
+        return self.likelihood.fisher(outputs, self.hparams, self.y_scale)
+
+    @property
+    def scale(self) -> Tensor:
+        """(), the curvature of the NLL in the outputs where it is constant during a fit, else 1.
+
+        An objective divided by it has the units of a squared error of standardised targets. One range of SGD's
+        learning rate then serves every data set and every noise precision.
         """
-        return self.likelihood.scale(hparams, self.y_scale)
+        return self.likelihood.scale(self.hparams, self.y_scale)
 
-    def predictive(self, weights: Tensor, x: Tensor, hparams) -> Predictive:
-        """The predictive at standardised x (n, P) of S weight samples (S, D)."""
-        outputs = vmap(self.network, in_dims=(0, None))(weights, x)
-        return self.likelihood.predictive(outputs, hparams, self.y_mean, self.y_scale)
+    def predictive(self, samples: Tensor, x: Tensor) -> Predictive:
+        """Return the predictive at standardised x (n, P) of weight samples (S, D)."""
+        return self.predictive_of_outputs(vmap(self.network, in_dims=(0, None))(samples, x))
+
+    def predictive_of_outputs(self, outputs: Tensor) -> Predictive:
+        """Return the predictive, in original units, of sampled outputs (S, n, O)."""
+        return self.likelihood.predictive(outputs, self.hparams, self.y_mean, self.y_scale)

@@ -95,16 +95,16 @@ class SLANG(Method):
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         return super().image_space(task) | {"lr": self.search_space(task)["lr"]}
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         mean = problem.initial_weights(noise)
         zeros = torch.zeros_like(mean)
         factors = zeros.expand(self.latent_dim, -1).clone()
         return State(LowRankPrecision(mean, factors, torch.full_like(mean, INITIAL_DIAGONAL)), zeros)
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
-        before, lr, alpha = state.posterior, hparams.lr, hparams.prior_precision
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+        before, lr, alpha = state.posterior, problem.hparams.lr, problem.hparams.prior_precision
         weights = self._sampled(before).sample(noise, self.mc_samples)
-        gradients = example_gradients(problem, weights, batch, hparams).flatten(0, 1)  # (S M, D)
+        gradients = example_gradients(problem, weights, batch).flatten(0, 1)  # (S M, D)
 
         scale = lr * problem.n_train / gradients.shape[0]
         root = torch.cat([(1 - lr).sqrt() * before.factors, scale.sqrt() * gradients])
@@ -112,11 +112,11 @@ class SLANG(Method):
         diagonal = (1 - lr) * before.diagonal + lr * alpha + lost
 
         momentum = torch.lerp(state.momentum, problem.n_train * gradients.mean(0), 1 - MOMENTUM)
-        gradient = momentum / -torch.expm1(t.count * math.log(MOMENTUM)) + alpha * before.mean
+        gradient = momentum / -torch.expm1(step.count * math.log(MOMENTUM)) + alpha * before.mean
         after = LowRankPrecision(before.mean, factors, diagonal)
         return State(after._replace(mean=before.mean - lr * after.solve(gradient)), momentum)
 
-    def finish(self, problem: Problem, state: State, hparams) -> LowRankPrecision:
+    def finish(self, problem: Problem, state: State) -> LowRankPrecision:
         return self._sampled(state.posterior)
 
     def sample(self, problem: Problem, posterior: LowRankPrecision, noise, n_samples: int) -> Tensor:
@@ -141,11 +141,11 @@ class ReleasedSLANG(SLANG):
         return posterior._replace(mean=2 * posterior.mean)
 
 
-def example_gradients(problem: Problem, weights: Tensor, batch: Batch, hparams) -> Tensor:
+def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> Tensor:
     """Gradients (S, M, D) of the NLL of each example of one minibatch (1, M) at each of the weights (S, D)."""
 
     def nll(weights: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        return problem.mean_nll(weights, Batch(x[None], y[None]), hparams)
+        return problem.nll(weights, Batch(x[None], y[None]))
 
     of_examples = vmap(grad(nll), in_dims=(None, 0, 0))
     return vmap(of_examples, in_dims=(0, None, None))(weights, batch.x[0], batch.y[0])

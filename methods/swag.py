@@ -106,15 +106,15 @@ class SWA(Method):
         often_enough = (plan.n_updates - sgd.burn_in(plan)) // RANK
         return since > 0 and since % max(1, min(round(plan.updates_per_epoch), often_enough)) == 0
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         trajectory = sgd.Trajectory.init(problem, noise)
         return State(trajectory, Collected.init(trajectory.weights, self.rank))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
-        trajectory = state.trajectory.step(problem, batch, hparams, t)
-        return State(trajectory, state.collected.add(trajectory.weights) if t.phase else state.collected)
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+        trajectory = state.trajectory.step(problem, batch, step)
+        return State(trajectory, state.collected.add(trajectory.weights) if step.phase else state.collected)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Tensor:
+    def finish(self, problem: Problem, state: State) -> Tensor:
         return state.collected.mean
 
     def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
@@ -130,7 +130,7 @@ class DiagonalSWAG(SWA):
 
     scale = 1.0
 
-    def finish(self, problem: Problem, state: State, hparams) -> LowRankNormal:
+    def finish(self, problem: Problem, state: State) -> LowRankNormal:
         return state.collected.normal(self.scale)
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:

@@ -131,30 +131,30 @@ class VariationalLaplace(Method):
         """Whether the update belongs to the last epoch."""
         return update > plan.n_updates - plan.updates_per_epoch
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         mean = problem.initial_weights(noise)
-        log_sd = INITIAL_LOG_SD - 0.5 * hparams.prior_precision.log()
+        log_sd = INITIAL_LOG_SD - 0.5 * problem.hparams.prior_precision.log()
         params = torch.stack([mean, log_sd.expand_as(mean)])
         zero = torch.zeros_like(mean[0])
         return State(params, Adam.init(params), zero, zero)
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         by_difference = self.difference and not isinstance(problem.network, Mixed)
         slope = self._by_difference if by_difference else self._by_differentiation
-        gradient, value = slope(problem, state.params, batch, hparams, noise)
+        gradient, value = slope(problem, state.params, batch, noise)
         ratios = torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
-        params, optim = state.optim.step(state.params, gradient, hparams.lr * ratios, t)
-        last_epoch = float(t.phase)
+        params, optim = state.optim.step(state.params, gradient, problem.hparams.lr * ratios, step)
+        last_epoch = float(step.phase)
         return State(params, optim, state.objectives + last_epoch * value, state.updates + last_epoch)
 
-    def finish(self, problem: Problem, state: State, hparams) -> Posterior:
+    def finish(self, problem: Problem, state: State) -> Posterior:
         return Posterior(state.params, state.objectives / state.updates)
 
-    def diagnostics(self, problem: Problem, posterior: Posterior, hparams) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
         """`elbo`: its approximation, in nats, of all training targets in original units; tempered as the objective."""
         return {"elbo": -problem.n_train * (posterior.objective + problem.y_scale.log())}
 
-    def moments(self, problem: Problem, posterior: Posterior, hparams) -> tuple[Tensor, Tensor]:
+    def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
         mean, log_sd = posterior.params
         return mean, torch.diag(torch.exp(2 * log_sd))
 
@@ -164,60 +164,58 @@ class VariationalLaplace(Method):
             return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
-    def _by_differentiation(
-        self, problem: Problem, params: Tensor, batch: Batch, hparams, noise
-    ) -> tuple[Tensor, Tensor]:
+    def _by_differentiation(self, problem: Problem, params: Tensor, batch: Batch, noise) -> tuple[Tensor, Tensor]:
         """Gradient (2, D) of the objective, and its value ()."""
 
         def objective(params: Tensor) -> Tensor:
-            outputs, _, gradient = _of_drawn_labels(problem, params[0], batch, hparams, noise)
-            fit = _mean_nll(problem, outputs, batch.y.flatten(), hparams)
-            return fit + self._penalty(problem, params, gradient, batch, hparams)
+            outputs, _, gradient = _of_drawn_labels(problem, params[0], batch, noise)
+            fit = _mean_nll(problem, outputs, batch.y.flatten())
+            return fit + self._penalty(problem, params, gradient, batch)
 
         return grad_and_value(objective)(params)
 
-    def _by_difference(self, problem: Problem, params: Tensor, batch: Batch, hparams, noise) -> tuple[Tensor, Tensor]:
+    def _by_difference(self, problem: Problem, params: Tensor, batch: Batch, noise) -> tuple[Tensor, Tensor]:
         """The same; the penalty's part in the gradient by mu from two gradients of the likelihood."""
         (mean, log_sd), x, y = params, batch.x.flatten(0, 1), batch.y.flatten()
-        outputs, drawn, gradient = _of_drawn_labels(problem, mean, batch, hparams, noise)
-        fit = _mean_nll(problem, outputs, y, hparams)
-        direct, penalty = grad_and_value(lambda own: self._penalty(problem, own, gradient, batch, hparams))(params)
+        outputs, drawn, gradient = _of_drawn_labels(problem, mean, batch, noise)
+        fit = _mean_nll(problem, outputs, y)
+        direct, penalty = grad_and_value(lambda own: self._penalty(problem, own, gradient, batch))(params)
 
         direction = len(y) * torch.exp(2 * log_sd) * gradient
         numbers = torch.finfo(mean.dtype)
         length = STEP * numbers.eps**0.5 * (mean.square() + torch.exp(2 * log_sd)).sum().sqrt()
-        step = length / direction.norm().clamp(min=numbers.tiny**0.5)
+        h = length / direction.norm().clamp(min=numbers.tiny**0.5)
 
         def ahead(weights: Tensor) -> Tensor:
             outputs = problem.network(weights, x)
-            return _mean_nll(problem, outputs, drawn, hparams) + step * _mean_nll(problem, outputs, y, hparams)
+            return _mean_nll(problem, outputs, drawn) + h * _mean_nll(problem, outputs, y)
 
-        by_mean = (grad(ahead)(mean + step * direction) - gradient) / step
+        by_mean = (grad(ahead)(mean + h * direction) - gradient) / h
         return direct + torch.stack([by_mean, torch.zeros_like(by_mean)]), fit + penalty
 
-    def _penalty(self, problem: Problem, params: Tensor, gradient: Tensor, batch: Batch, hparams) -> Tensor:
+    def _penalty(self, problem: Problem, params: Tensor, gradient: Tensor, batch: Batch) -> Tensor:
         """Curvature and divergence, given the gradient (D,) of the drawn labels' mean log-likelihood."""
         mean, log_sd = params
         curvature = 0.5 * batch.y.numel() * (torch.exp(2 * log_sd) * gradient**2).sum()
-        divergence = kl_diagonal(mean, log_sd, hparams.prior_precision)
-        return curvature + self._tempering(hparams) / problem.n_train * divergence
+        divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
+        return curvature + self._tempering(problem) / problem.n_train * divergence
 
-    def _tempering(self, hparams) -> Tensor | float:
+    def _tempering(self, problem: Problem) -> Tensor | float:
         return self.tempering
 
 
-def _of_drawn_labels(problem: Problem, mean: Tensor, batch: Batch, hparams, noise) -> tuple[Tensor, Tensor, Tensor]:
+def _of_drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs (S, O) at mu, labels (S,) drawn of them, and the gradient (D,) of these labels' mean NLL."""
     x = batch.x.flatten(0, 1)
     outputs, pull_back = vjp(lambda weights: problem.network(weights, x), mean)
-    drawn = problem.likelihood.draw(outputs.detach(), hparams, problem.y_scale, noise)
-    by_outputs = grad(lambda outputs: _mean_nll(problem, outputs, drawn, hparams))(outputs)
+    drawn = problem.draw(outputs.detach(), noise)
+    by_outputs = grad(lambda outputs: _mean_nll(problem, outputs, drawn))(outputs)
     (gradient,) = pull_back(by_outputs, retain_graph=False)
     return outputs, drawn, gradient
 
 
-def _mean_nll(problem: Problem, outputs: Tensor, targets: Tensor, hparams) -> Tensor:
-    return problem.likelihood.nll(outputs, targets, hparams, problem.y_scale).mean()
+def _mean_nll(problem: Problem, outputs: Tensor, targets: Tensor) -> Tensor:
+    return problem.nll_of_outputs(outputs, targets).mean()
 
 
 class TemperedVariationalLaplace(VariationalLaplace):
@@ -232,5 +230,5 @@ class TemperedVariationalLaplace(VariationalLaplace):
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return super().search_space(task) | {"tempering": LogUniform(0.01, 1)}
 
-    def _tempering(self, hparams) -> Tensor:
-        return hparams.tempering
+    def _tempering(self, problem: Problem) -> Tensor:
+        return problem.hparams.tempering

@@ -136,7 +136,7 @@ class VIFA(Method):
         first = max(1, round(FIRST_STAGE * plan.n_updates))
         return Stage(update > first, first, plan.n_updates - first)
 
-    def init(self, problem: Problem, hparams, noise) -> State:
+    def init(self, problem: Problem, noise) -> State:
         normal = noise.normal(problem.dim, self.latent_dim)
         factors = torch.linalg.qr(normal).Q.T
         zeros = torch.zeros_like(normal[:, :1]).T
@@ -147,23 +147,23 @@ class VIFA(Method):
             params = torch.cat([zeros, factors, zeros])
         return State(params, self.optimizer.init(params))
 
-    def update(self, problem: Problem, state: State, batch, hparams, noise, t) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         q = posterior_of(state.params)
-        expected = self._expected(problem, q, batch, hparams, noise)
-        mean, *others = self._negative_elbo_gradient(q, expected, hparams.prior_precision)
-        if t.phase and not t.phase.second:
+        expected = self._expected(problem, q, batch, noise)
+        mean, *others = self._negative_elbo_gradient(q, expected, problem.hparams.prior_precision)
+        if step.phase and not step.phase.second:
             others = [torch.zeros_like(block) for block in others]
         clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in (mean, *others)])
-        params, optim = state.optim.step(state.params, clipped, *self._pace(hparams.lr, t))
+        params, optim = state.optim.step(state.params, clipped, *self._pace(problem.hparams.lr, step))
         return State(params, optim)
 
-    def finish(self, problem: Problem, state: State, hparams) -> LowRankNormal:
+    def finish(self, problem: Problem, state: State) -> LowRankNormal:
         return posterior_of(state.params)
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
 
-    def _expected(self, problem: Problem, q: LowRankNormal, batch: Batch, hparams, noise) -> Expected:
+    def _expected(self, problem: Problem, q: LowRankNormal, batch: Batch, noise) -> Expected:
         """Averages over L samples, each with a minibatch of its own."""
         n_samples = self.batches_per_update
         latent = noise.normal(n_samples, self.latent_dim)
@@ -171,7 +171,7 @@ class VIFA(Method):
             unit = noise.normal(n_samples, problem.dim)
 
             def total_nll(weights: Tensor) -> Tensor:
-                return vmap(problem.mean_nll, in_dims=(0, 0, None))(weights, batch, hparams).sum()
+                return vmap(problem.nll, in_dims=(0, 0))(weights, batch).sum()
 
             gradients = problem.n_train * grad(total_nll)(q.transform(latent, unit))  # (L, D)
             by_latent = latent.T @ gradients / n_samples
@@ -182,7 +182,7 @@ class VIFA(Method):
         for h, x, y in zip(latent, batch.x, batch.y, strict=True):
             z = noise.normal(problem.dim)
             weights = torch.addcmul(torch.addmv(q.mean, q.factors.T, h), sd, z)
-            g = grad(problem.mean_nll)(weights, Batch(x, y), hparams)
+            g = grad(problem.nll)(weights, Batch(x, y))
             sums = Expected(sums.gradient + g, torch.addr(sums.by_latent, h, g), torch.addcmul(sums.by_unit, z, g))
         scale = problem.n_train / n_samples
         return Expected(*(scale * total for total in sums))
@@ -199,17 +199,17 @@ class VIFA(Method):
         log_variance = 0.5 * (q.variance * (alpha - inverse_diagonal) + deviation)
         return mean[None], factors, log_variance[None]
 
-    def _pace(self, lr: Tensor, t: Step) -> tuple[Tensor, Step]:
+    def _pace(self, lr: Tensor, step: Step) -> tuple[Tensor, Step]:
         """Learning rates, and how many updates there have been, () or of each row of the parameters (K + 2, 1)."""
         if self.factor_lr_ratio != 1:
             ratios = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
             lr = lr * torch.tensor(ratios, dtype=lr.dtype, device=lr.device)[:, None]
-        if t.phase is None or not t.phase.second:
-            return lr, t
+        if step.phase is None or not step.phase.second:
+            return lr, step
         # F and psi start late: their own count corrects Adam's averages, which have been zero until now.
         late = torch.tensor([0.0, *[1.0] * (self.latent_dim + 1)], dtype=lr.dtype, device=lr.device)[:, None]
-        own = t.count - late * t.phase.first_updates
-        return lr * torch.lerp(torch.ones_like(own), own / t.phase.second_updates, late), t._replace(count=own)
+        own = step.count - late * step.phase.first_updates
+        return lr * torch.lerp(torch.ones_like(own), own / step.phase.second_updates, late), step._replace(count=own)
 
 
 class PosteriorVIFA(VIFA):

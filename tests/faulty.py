@@ -17,7 +17,7 @@ from methods.maths.predictive import Normals
 class Kill(MAP):
     name = "kill"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         print("about to die")
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -25,18 +25,18 @@ class Kill(MAP):
 class KillOnce(MAP):
     name = "kill-once"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         mark = Path(__file__).with_name("died")
         if not mark.exists():
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().init(problem, hparams, noise)
+        return super().init(problem, noise)
 
 
 class Exhaust(MAP):
     name = "exhaust"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (here + (1 << 26), here + (1 << 26)))
         return np.ones(1 << 24)
@@ -45,7 +45,7 @@ class Exhaust(MAP):
 class Hang(MAP):
     name = "hang"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         print("about to hang")
         time.sleep(600)
 
@@ -53,18 +53,18 @@ class Hang(MAP):
 class HangOnce(Hang):
     name = "hang-once"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         mark = Path(__file__).with_name("hung")
         if not mark.exists():
             mark.touch()
-            return super().init(problem, hparams, noise)
-        return MAP.init(self, problem, hparams, noise)
+            return super().init(problem, noise)
+        return MAP.init(self, problem, noise)
 
 
 class Raise(MAP):
     name = "raise"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         print("about to raise", file=sys.stderr)
         raise KeyError("nothing there")
 
@@ -72,20 +72,20 @@ class Raise(MAP):
 class NotANumber(MAP):
     name = "nan"
 
-    def init(self, problem, hparams, noise):
-        return super().init(problem, hparams, noise)._replace(weights=torch.full((problem.dim,), float("nan")))
+    def init(self, problem, noise):
+        return super().init(problem, noise)._replace(weights=torch.full((problem.dim,), float("nan")))
 
 
 class Misshapen(MAP):
     name = "misshapen"
 
-    def predict(self, problem, posterior, x, hparams, noise, n_samples):
-        found = super().predict(problem, posterior, x, hparams, noise, n_samples)
+    def predict(self, problem, posterior, x, noise, n_samples):
+        found = super().predict(problem, posterior, x, noise, n_samples)
         return Normals(found.mean.T, found.variance.T)
 
 
 class Leave(MAP):
     name = "leave"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         sys.exit("goodbye")

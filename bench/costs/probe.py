@@ -74,7 +74,7 @@ def survey(device: str, *, tell: Tell = lambda told: None) -> tuple[str, int]:
 
 def _of_fits(evaluation: TunedEvaluation) -> Cost:
     evaluation.prepare()
-    method, cell, device = evaluation.method.rehearsal(), evaluation.cells[0], evaluation.device
+    method, cell, device = evaluation.method.proxy(), evaluation.cells[0], evaluation.device
     protocol, members = cell.protocol, method.members
     hparams = Centred(dict(evaluation.space)).best().hparams
     stacked = method.stackable and rows_of(cell) > 0

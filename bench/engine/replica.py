@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from methods.base import Method
 from methods.maths.noise import Noise
 from methods.maths.predictive import Classes, Normals, Predictive
 from methods.networks.mixed_precision import Mixed
-from methods.problem import Batch, Problem, Step, Sweep, Task
+from methods.problem import Batch, HParams, Problem, Step, Sweep, Task
 
 
 @dataclass(frozen=True)
@@ -131,37 +130,45 @@ class Model:
 
     def init(self, replica: Replica, noise: Noise) -> Any:
         """The state before training."""
-        return self.method.init(self._problem(replica), SimpleNamespace(**replica.hparams), noise)
+        return self.method.init(self._problem(replica), noise)
 
-    def update(self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, t: Step) -> Any:
-        """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units."""
+    def update(
+        self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, step: Step
+    ) -> tuple[Any, dict[str, Tensor]]:
+        """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units.
+
+        With it come the diagnostics that the method returned beside the state, empty if none.
+        """
         batch = Batch(self._standardised(replica, x[index]), self._targets(replica, y[index]))
         problem = self._problem(replica)
         if self._short:
             problem = replace(problem, network=Mixed(problem.network, self._short))
-        return self.method.update(problem, state, batch, SimpleNamespace(**replica.hparams), noise, t)
+        result = self.method.update(problem, state, batch, noise, step)
+        # A state may be a tuple too, a NamedTuple, so only a plain pair with a dictionary carries diagnostics.
+        has_diagnostics = type(result) is tuple and len(result) == 2 and isinstance(result[1], dict)
+        return result if has_diagnostics else (result, {})
 
     def sweep(self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
         """The state after those of the rows `index` (M,) of x (N, P) and y (N,) that are `present` (M,)."""
         rows = Sweep(self._standardised(replica, x[index]), self._targets(replica, y[index]), present)
-        return self.method.sweep(self._problem(replica), state, rows, SimpleNamespace(**replica.hparams))
+        return self.method.sweep(self._problem(replica), state, rows)
 
     def finish(self, replica: Replica, state: Any) -> Any:
         """The posterior."""
-        return self.method.finish(self._problem(replica), state, SimpleNamespace(**replica.hparams))
+        return self.method.finish(self._problem(replica), state)
 
     def moments(self, replica: Replica, posterior: Any) -> tuple[Tensor, Tensor] | None:
         """Mean and covariance of the weights, where the method knows them in closed form."""
-        return self.method.moments(self._problem(replica), posterior, SimpleNamespace(**replica.hparams))
+        return self.method.moments(self._problem(replica), posterior)
 
     def diagnostics(self, replica: Replica, posterior: Any) -> dict[str, Tensor]:
         """What the method reports of a fit."""
-        return self.method.diagnostics(self._problem(replica), posterior, SimpleNamespace(**replica.hparams))
+        return self.method.diagnostics(self._problem(replica), posterior)
 
     def predict(self, replica: Replica, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         """The predictive at x (n, P) in original units. Raises TypeError where the method's is of another shape."""
-        x, hparams = self._standardised(replica, x), SimpleNamespace(**replica.hparams)
-        found = self.method.predict(self._problem(replica), posterior, x, hparams, noise, n_samples)
+        x = self._standardised(replica, x)
+        found = self.method.predict(self._problem(replica), posterior, x, noise, n_samples)
         if not _is_predictive(found, len(x)):
             got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(found) if isinstance(leaf, Tensor))
             raise TypeError(
@@ -181,7 +188,8 @@ class Model:
 
     def _problem(self, replica: Replica) -> Problem:
         y_mean, y_scale = replica.y_mean.to(self.dtype), replica.y_scale.to(self.dtype)
-        return Problem(self.network, self.likelihood, replica.n_train, y_mean, y_scale, self.start)
+        hparams = HParams(**replica.hparams)
+        return Problem(self.network, self.likelihood, hparams, replica.n_train, y_mean, y_scale, self.start)
 
 
 def _is_predictive(found: Any, n_points: int) -> bool:

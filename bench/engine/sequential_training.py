@@ -94,7 +94,7 @@ class _Training:
             count = torch.tensor(float(update), dtype=model.dtype, device=data.x.device)
             step = Step(count, model.method.phase(update, plan))
             annealed = self._annealed_replica(replica, (update - 1) / plan.n_updates)
-            state = model.update(annealed, x, y, places, state, noise, step)
+            state, _ = model.update(annealed, x, y, places, state, noise, step)
             on_update(update)
         return state
 

@@ -122,7 +122,7 @@ class _Training:
             def update_one(replica: Replica, index: Tensor, state: Any, numbers: Tensor) -> Any:
                 return stack.model.update(replica, x, y, index, state, Noise(numbers), Step(count, phase))
 
-            state = stack.vectorise(update_one)(replicas, index, tree_unflatten(before, structure), noise)
+            state, _ = stack.vectorise(update_one)(replicas, index, tree_unflatten(before, structure), noise)
             after, after_structure = tree_flatten(state)
             self._require_same(before, structure, after, after_structure)
             return after

@@ -272,7 +272,7 @@ class TunedEvaluation(Evaluation):
         """Return the score of each fit on what belongs to it."""
         scores: list[float] = []
         largest = max(len(fit.rows) for fit in fits)
-        proxy = self.method.rehearsal()
+        proxy = self.method.proxy()
         for first in range(0, len(fits), self.limit):
             part = slice(first, first + self.limit)
             scores += self.trial_scores(self._train(proxy, fits[part], largest), scored_on[part])

@@ -34,6 +34,6 @@ class Annealing(NamedTuple):
         )
 
 
-def weight(t: Step) -> Tensor:
+def weight(step: Step) -> Tensor:
     """(), of the divergence at an update whose phase is an `Annealing`."""
-    return ((t.count - t.phase[0]) / t.phase[1]).clamp(0, 1)
+    return ((step.count - step.phase[0]) / step.phase[1]).clamp(0, 1)

@@ -19,7 +19,7 @@ class SGD(NamedTuple):
     def init(cls, params: Tensor) -> "SGD":
         return cls()
 
-    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, t: Step) -> tuple[Tensor, "SGD"]:
+    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "SGD"]:
         """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         return params - lr * gradient, self
 
@@ -37,7 +37,7 @@ class Momentum(NamedTuple):
     def init(cls, params: Tensor) -> "Momentum":
         return cls(torch.zeros_like(params))
 
-    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, t: Step) -> tuple[Tensor, "Momentum"]:
+    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "Momentum"]:
         """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         velocity = MOMENTUM * self.velocity + gradient
         return params - lr * velocity, Momentum(velocity)
@@ -58,12 +58,12 @@ class Adam(NamedTuple):
     def init(cls, params: Tensor) -> "Adam":
         return cls(torch.zeros_like(params), torch.zeros_like(params))
 
-    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, t: Step) -> tuple[Tensor, "Adam"]:
+    def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "Adam"]:
         """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         mean = torch.lerp(self.mean, gradient, 1 - MEAN_DECAY)
         square = torch.lerp(self.square, gradient**2, 1 - SQUARE_DECAY)
-        mean_correction = -torch.expm1(t.count * math.log(MEAN_DECAY))
-        square_correction = -torch.expm1(t.count * math.log(SQUARE_DECAY))
+        mean_correction = -torch.expm1(step.count * math.log(MEAN_DECAY))
+        square_correction = -torch.expm1(step.count * math.log(SQUARE_DECAY))
         # Corrections are numbers, or one for each row: they go where they cost no pass over all parameters.
         root = square_correction.sqrt()
         direction = mean / (square.sqrt() + EPSILON * root)

@@ -41,15 +41,15 @@ class Trajectory(NamedTuple):
         weights = problem.initial_weights(noise)
         return cls(weights, Momentum.init(weights))
 
-    def step(self, problem: Problem, batch: Batch, hparams, t: Step) -> "Trajectory":
+    def step(self, problem: Problem, batch: Batch, step: Step) -> "Trajectory":
         """The trajectory after one more minibatch."""
 
         def objective(weights: Tensor) -> Tensor:
-            decay = 0.5 * hparams.prior_precision / problem.n_train * weights.square().sum()
-            return (problem.mean_nll(weights, batch, hparams) + decay) / problem.scale(hparams)
+            decay = 0.5 * problem.hparams.prior_precision / problem.n_train * weights.square().sum()
+            return (problem.nll(weights, batch) + decay) / problem.scale
 
         gradient = clip_norm(grad(objective)(self.weights), MAX_GRADIENT_NORM)
-        return Trajectory(*self.optim.step(self.weights, gradient, hparams.lr, t))
+        return Trajectory(*self.optim.step(self.weights, gradient, problem.hparams.lr, step))
 
 
 def burn_in(plan: Plan) -> int:

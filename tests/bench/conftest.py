@@ -25,15 +25,15 @@ class ForeignLibrary(Method):
     def search_space(self, task):
         return {"lr": LogUniform(1e-3, 1e-2), **task.likelihood.search_space()}
 
-    def init(self, problem, hparams, noise):
-        return SGDRegressor(learning_rate="constant", eta0=hparams.lr.item(), random_state=0)
+    def init(self, problem, noise):
+        return SGDRegressor(learning_rate="constant", eta0=problem.hparams.lr.item(), random_state=0)
 
-    def update(self, problem, state, batch, hparams, noise, t):
+    def update(self, problem, state, batch, noise, step):
         return state.partial_fit(batch.x[0].numpy(), batch.y[0].numpy())
 
-    def predict(self, problem, posterior, x, hparams, noise, n_samples):
+    def predict(self, problem, posterior, x, noise, n_samples):
         outputs = torch.tensor(posterior.predict(x.numpy()))[None, :, None]
-        return problem.likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+        return problem.predictive_of_outputs(outputs)
 
 
 @pytest.fixture

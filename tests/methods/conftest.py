@@ -1,6 +1,6 @@
 """Problems whose exact answer is known."""
 
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -9,20 +9,20 @@ import torch
 from datasets.images import vision
 from methods.maths.likelihoods import Gaussian
 from methods.networks.mlp import MLP
-from methods.problem import Batch, Problem
+from methods.problem import Batch, HParams, Problem
 
 
 @pytest.fixture
-def problem():
+def problem(hparams):
     """A small ReLU network on 12 standardised rows, in float64."""
     one = torch.tensor(1.0, dtype=torch.float64)
-    return Problem(MLP(3, hidden=(4,)), Gaussian((0.01, 1.0)), 12 * one, 2 * one, 3 * one)
+    return Problem(MLP(3, hidden=(4,)), Gaussian((0.01, 1.0)), hparams, 12 * one, 2 * one, 3 * one)
 
 
 @pytest.fixture
 def hparams():
     values = {"lr": 0.05, "prior_precision": 0.7, "noise_precision": 0.3}
-    return SimpleNamespace(**{name: torch.tensor(value, dtype=torch.float64) for name, value in values.items()})
+    return HParams(**{name: torch.tensor(value, dtype=torch.float64) for name, value in values.items()})
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """DirectUQ against autograd of the written objective and what can be said exactly of its predictive."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,7 +15,7 @@ from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, Heterosc
 from methods.maths.noise import Noise
 from methods.maths.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
 from methods.networks.mlp import MLP
-from methods.problem import Batch, Problem, Step, Task
+from methods.problem import Batch, HParams, Problem, Step, Task
 from methods.training.optim import SGD
 
 N_TRAIN, SIZE, MC_SAMPLES, ETA, LR = 12, 5, 3, 0.7, 0.05
@@ -32,11 +31,12 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def problem_of(method, likelihood) -> Problem:
+def problem_of(method, likelihood, **hparams: float) -> Problem:
     task = Task("any", likelihood, MLP(3, (4,), n_outputs=likelihood.n_outputs))
     one = torch.tensor(1.0, dtype=torch.float64)
     scales = (2 * one, 3 * one) if likelihood.standardises else (0 * one, one)
-    return Problem(method.network(task), method.likelihood(task), N_TRAIN * one, *scales)
+    values = HParams(**{name: value * one for name, value in hparams.items()})
+    return Problem(method.network(task), method.likelihood(task), values, N_TRAIN * one, *scales)
 
 
 def penalty_by_hand(method, weights, mean, sd):
@@ -65,11 +65,10 @@ def penalty_by_hand(method, weights, mean, sd):
 def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
     likelihood, k, model = LIKELIHOODS[kind]
     method = type(methods.get(name))(mc_samples=MC_SAMPLES)
-    problem = problem_of(method, likelihood)
+    problem = problem_of(method, likelihood, lr=LR, penalty_weight=ETA)
     assert problem.network.n_outputs == 2 * k
     x, unit = numbers(1, SIZE, 3, seed=1), numbers(MC_SAMPLES, SIZE, k, seed=2)
     y = numbers(1, SIZE) if likelihood.standardises else torch.tensor([[0.0, 1, k - 1, 0, 1]]).double()
-    hparams = SimpleNamespace(**{n: torch.tensor(v).double() for n, v in {"lr": LR, "penalty_weight": ETA}.items()})
     weights = numbers(problem.dim, seed=3).mul(0.5).requires_grad_()
 
     outputs = problem.network(weights, x[0])
@@ -84,7 +83,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
 
     step = Step(torch.tensor(1.0), None)
     state = State(weights.detach(), SGD())
-    after = method.update(problem, state, Batch(x, y), hparams, Noise(unit.flatten()), step)
+    after = method.update(problem, state, Batch(x, y), Noise(unit.flatten()), step)
     torch.testing.assert_close(after.weights, (weights - LR * gradient).detach())
 
 
@@ -93,13 +92,13 @@ def test_the_mean_of_the_samples_is_the_mean_output_and_points_share_their_noise
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x, n_samples = numbers(problem.dim, seed=3), numbers(6, 3, seed=1), 10
     outputs = problem.network(weights, x)
-    predictive = method.predict(problem, weights, x, None, Noise(numbers(n_samples)), n_samples)
+    predictive = method.predict(problem, weights, x, Noise(numbers(n_samples)), n_samples)
     torch.testing.assert_close(predictive.mean.mean(0), 2 + 3 * outputs[:, 0])
     units = (predictive.mean - 2 - 3 * outputs[:, 0]) / (3 * softplus(outputs[:, 2]))
     torch.testing.assert_close(units, units[:, :1].expand_as(units))
     log_variances = (predictive.variance / 9).log()
     torch.testing.assert_close(log_variances.mean(0), outputs[:, 1])
-    alone = method.predict(problem, weights, x[4:5], None, Noise(numbers(n_samples)), n_samples)
+    alone = method.predict(problem, weights, x[4:5], Noise(numbers(n_samples)), n_samples)
     torch.testing.assert_close(alone.mean, predictive.mean[:, 4:5])
 
 
@@ -108,7 +107,7 @@ def test_each_points_samples_have_the_variational_predictive_distribution():
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x = 0.5 * numbers(problem.dim, seed=3), numbers(4, 3, seed=1)
     outputs = problem.network(weights, x)
-    predictive = method.predict(problem, weights, x, None, Noise(numbers(n_samples + 1)), n_samples)
+    predictive = method.predict(problem, weights, x, Noise(numbers(n_samples + 1)), n_samples)
     assert predictive.mean.shape == (n_samples, 4)
     torch.testing.assert_close(predictive.mean.std(0), 3 * softplus(outputs[:, 2]), rtol=0.02, atol=0)
     log_variances = predictive.variance.log()

@@ -13,7 +13,7 @@ from methods.maths.noise import Noise
 from methods.mcmc import nuts
 from methods.networks.convnets import ConvNet
 from methods.networks.mlp import MLP
-from methods.problem import Problem, Sweep, Task
+from methods.problem import HParams, Problem, Sweep, Task
 
 ONE = torch.tensor(1.0, dtype=torch.float64)
 
@@ -50,26 +50,27 @@ class Sampler:
         return nuts.Draws(weights, flags, flags / 1.0, 7 * flags, max_tree_depth=3, seconds=0.0)
 
 
-def problem_of(likelihood) -> Problem:
-    return Problem(MLP(2, hidden=()), likelihood, 5 * ONE, 2 * ONE, 3 * ONE)
+def problem_of(likelihood, **hparams: float) -> Problem:
+    values = HParams(**{name: ONE * value for name, value in hparams.items()})
+    return Problem(MLP(2, hidden=()), likelihood, values, 5 * ONE, 2 * ONE, 3 * ONE)
 
 
-def posterior_of(problem: Problem, updates: int, tape: float = 0.5, method: HMC | None = None, **hparams):
+def posterior_of(problem: Problem, updates: int, tape: float = 0.5, method: HMC | None = None):
     """A fit of so many updates whose sweep deals five rows in two parts, with an empty place in each."""
-    method, hparams = method or HMC(), SimpleNamespace(**{name: ONE * value for name, value in hparams.items()})
-    state = method.init(problem, hparams, Noise(tape * torch.ones(2, dtype=torch.float64)))
+    method = method or HMC()
+    state = method.init(problem, Noise(tape * torch.ones(2, dtype=torch.float64)))
     for count in range(1, updates + 1):
-        state = method.update(problem, state, None, hparams, None, SimpleNamespace(count=ONE * count))
+        state = method.update(problem, state, None, None, SimpleNamespace(count=ONE * count))
     for numbers in ([0, 1, 2, 99], [3, 4, 99]):
         rows = torch.tensor(numbers, dtype=torch.float64)
         part = Sweep(rows[:, None] + torch.tensor([0.0, 0.5]), 10 * rows, (rows < 99).to(rows))
-        state = method.sweep(problem, state, part, hparams)
-    return method.finish(problem, state, hparams)
+        state = method.sweep(problem, state, part)
+    return method.finish(problem, state)
 
 
 def test_the_sampler_gets_every_training_row_once_and_the_hyper_parameters_as_they_are(monkeypatch):
     sampler = Sampler(monkeypatch)
-    posterior_of(problem_of(Gaussian((0.01, 1.0))), 40, prior_precision=0.7, noise_precision=0.3)
+    posterior_of(problem_of(Gaussian((0.01, 1.0)), prior_precision=0.7, noise_precision=0.3), 40)
     np.testing.assert_array_equal(sampler.asked.x, np.arange(5.0)[:, None] + [0.0, 0.5])
     np.testing.assert_array_equal(sampler.asked.y, 10 * np.arange(5.0))
     assert (sampler.asked.prior_precision, sampler.asked.noise_precision, sampler.asked.y_scale) == (0.7, 0.3, 3.0)
@@ -77,7 +78,7 @@ def test_the_sampler_gets_every_training_row_once_and_the_hyper_parameters_as_th
 
 def test_a_likelihood_without_noise_precision(monkeypatch):
     sampler = Sampler(monkeypatch)
-    posterior_of(problem_of(Bernoulli()), 40, prior_precision=0.7)
+    posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 40)
     assert sampler.asked.noise_precision is None
 
 
@@ -87,20 +88,20 @@ def test_a_likelihood_without_noise_precision(monkeypatch):
 )
 def test_an_update_stands_for_a_transition_of_every_chain(monkeypatch, updates, each):
     sampler = Sampler(monkeypatch)
-    posterior_of(problem_of(Bernoulli()), updates, prior_precision=0.7)
+    posterior_of(problem_of(Bernoulli(), prior_precision=0.7), updates)
     assert (sampler.asked.chains, sampler.asked.warmup, sampler.asked.draws) == (CHAINS, each, each)
 
 
 def test_tuning_has_one_chain_of_shorter_trajectories(monkeypatch):
     sampler = Sampler(monkeypatch)
-    posterior_of(problem_of(Bernoulli()), 20, prior_precision=0.7, method=HMC().rehearsal())
+    posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 20, method=HMC().proxy())
     assert (sampler.asked.chains, sampler.asked.max_tree_depth) == (1, REHEARSED_DEPTH)
 
 
 def test_the_seed_is_the_noises(monkeypatch):
     sampler, seeds = Sampler(monkeypatch), []
     for tape in (0.5, 0.5, -0.25):
-        posterior_of(problem_of(Bernoulli()), 20, tape, prior_precision=0.7)
+        posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 20, tape)
         seeds.append(sampler.asked.seed)
     assert seeds[0] == seeds[1] != seeds[2]
 
@@ -108,9 +109,9 @@ def test_the_seed_is_the_noises(monkeypatch):
 @pytest.mark.parametrize(("apart", "agree"), [(0.0, True), (5.0, False)])
 def test_diagnostics_say_whether_the_chains_agree_at_the_training_inputs(monkeypatch, apart, agree):
     Sampler(monkeypatch, chain=lambda number: apart * (number == 0))
-    problem = problem_of(Bernoulli())
-    posterior = posterior_of(problem, TRANSITIONS, prior_precision=0.7)
-    found = {name: one.item() for name, one in HMC().diagnostics(problem, posterior, None).items()}
+    problem = problem_of(Bernoulli(), prior_precision=0.7)
+    posterior = posterior_of(problem, TRANSITIONS)
+    found = {name: one.item() for name, one in HMC().diagnostics(problem, posterior).items()}
     draws = CHAINS * TRANSITIONS // 2
     assert (found["r_hat"] < 1.02) == agree
     assert (found["effective_draws"] > draws / 2) == agree
@@ -120,8 +121,8 @@ def test_diagnostics_say_whether_the_chains_agree_at_the_training_inputs(monkeyp
 
 def test_samples_are_draws_of_all_chains_evenly_spread(monkeypatch):
     Sampler(monkeypatch, chain=lambda number: 100.0 * number)
-    problem = problem_of(Bernoulli())
-    posterior = posterior_of(problem, TRANSITIONS, prior_precision=0.7)
+    problem = problem_of(Bernoulli(), prior_precision=0.7)
+    posterior = posterior_of(problem, TRANSITIONS)
     assert posterior.weights.shape == (min(KEPT, CHAINS * TRANSITIONS // 2), problem.dim)
     samples = HMC().sample(problem, posterior, None, 20)
     np.testing.assert_array_equal(np.round(samples[:, 0].numpy() / 100), np.arange(CHAINS).repeat(20 // CHAINS))

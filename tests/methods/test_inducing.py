@@ -29,7 +29,7 @@ from methods.networks.convnets import ConvNet
 from methods.networks.layers import Matrix
 from methods.networks.mlp import MLP
 from methods.networks.resnets import PreActResNet, ResNet, preresnet_20
-from methods.problem import Batch, Problem, Step, Task
+from methods.problem import Batch, HParams, Problem, Step, Task
 from methods.training.annealing import Annealing
 from methods.training.optim import SGD
 
@@ -157,13 +157,13 @@ def test_an_ensemble_shares_its_samples_among_its_points_and_has_no_kl_on_u():
     assert method.inducing_kl((points,)) == 0
 
 
-def problem_of(network) -> Problem:
+def problem_of(network, hparams: HParams | None = None) -> Problem:
     one = torch.tensor(1.0, dtype=torch.float64)
-    return Problem(network, Gaussian((0.01, 1.0)), 12 * one, 2 * one, 3 * one)
+    return Problem(network, Gaussian((0.01, 1.0)), hparams or HParams(), 12 * one, 2 * one, 3 * one)
 
 
 def started(method: Inducing, problem: Problem) -> torch.Tensor:
-    return method.init(problem, None, NoiseGauge(torch.float64)).params
+    return method.init(problem, NoiseGauge(torch.float64)).params
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -238,7 +238,7 @@ def test_flat_weights_have_the_conditional_moments_of_every_layer(network):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batches):
-    method, problem, batch = method(size=2), problem_of(MLP(3, (4,))), batches(1)
+    method, problem, batch = method(size=2), problem_of(MLP(3, (4,)), hparams), batches(1)
     params = started(method, problem)
     gauge = NoiseGauge(torch.float64)
     method._weights(problem.network, params, hparams.prior_precision, gauge)
@@ -246,7 +246,7 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
 
     def objective(params):
         weights = method._weights(problem.network, params, hparams.prior_precision, Noise(tape))
-        nll = sum(problem.mean_nll(one, batch, hparams) for one in weights) / len(weights)
+        nll = sum(problem.nll(one, batch) for one in weights) / len(weights)
         kl = 0.0
         for own in method.layers_of(problem.network, params):
             scale = method.max_scale * own.raw_scale.sigmoid()
@@ -255,7 +255,7 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
         return problem.n_train * nll + 0.25 * kl
 
     step = Step(torch.tensor(15.0, dtype=torch.float64), (10, 20))  # a quarter of the way up
-    after = method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), step).params
+    after = method.update(problem, State(params, SGD()), batch, Noise(tape), step).params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 
 
@@ -278,22 +278,22 @@ def test_a_resnet_18_takes_the_papers_number_of_parameters():
     task = Task("any", Categorical(10), ResNet())
     assert task.network.dim == 11_173_962
     method = InducingFFG().suited_to(task)
-    assert len(method.init(problem_of(task.network), None, NoiseGauge(torch.float32)).params) == 5_352_853
+    assert len(method.init(problem_of(task.network), NoiseGauge(torch.float32)).params) == 5_352_853
 
 
 @pytest.mark.parametrize("network", [MLP(200, (200,)), preresnet_20()], ids=["no images", "too small to save any"])
 def test_other_networks_have_the_default_size(network):
     method = InducingFFG()
     assert method.suited_to(Task("any", Categorical(10), network)) is method
-    assert len(method.init(problem_of(network), None, NoiseGauge(torch.float32)).params) <= network.dim
+    assert len(method.init(problem_of(network), NoiseGauge(torch.float32)).params) <= network.dim
     explicit = InducingFFG(size=2)
     assert explicit.suited_to(Task("any", Categorical(10), ResNet())) is explicit
 
 
-def residual_problem(norm: str = "group") -> Problem:
+def residual_problem(norm: str = "group", hparams: HParams | None = None) -> Problem:
     one = torch.tensor(1.0, dtype=torch.float64)
     network = PreActResNet((2, 4, 4), 3, widths=(3, 4), blocks=1, norm=norm)
-    return Problem(network, Categorical(3), 12 * one, 0 * one, one)
+    return Problem(network, Categorical(3), hparams or HParams(), 12 * one, 0 * one, one)
 
 
 IMAGES = Batch(normal(1, 5, 32, seed=8), torch.tensor([[0.0, 1, 2, 1, 0]]).double())
@@ -321,20 +321,20 @@ def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(metho
 
 
 def test_their_gradient_is_that_of_the_likelihood_alone(hparams):
-    method, problem = InducingFFG(size=2), residual_problem()
+    method, problem = InducingFFG(size=2), residual_problem(hparams=hparams)
     params = started(method, problem)
     gauge = NoiseGauge(torch.float64)
     method._weights(problem.network, params, hparams.prior_precision, gauge)
     tape = normal(gauge.used, seed=5)
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
-    after = method.update(problem, State(params, SGD()), IMAGES, hparams, Noise(tape), step).params
+    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step).params
     (weights,) = method._weights(problem.network, params, hparams.prior_precision, Noise(tape))
-    gradient = of_others(problem.network, grad(problem.mean_nll)(weights, IMAGES, hparams))
+    gradient = of_others(problem.network, grad(problem.nll)(weights, IMAGES))
     torch.testing.assert_close((params - after)[-len(gradient) :], hparams.lr * 12 * gradient)
 
 
 def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams, monkeypatch):
-    method, problem = InducingEnsemble(size=2), residual_problem("batch")
+    method, problem = InducingEnsemble(size=2), residual_problem("batch", hparams)
     params = started(method, problem)
     monkeypatch.setattr(inducing, "AT_ONCE", 0)
     gauge = NoiseGauge(torch.float64)
@@ -345,11 +345,11 @@ def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams,
         noise, nlls = Noise(tape), []
         for point in range(5):
             (one,) = method._weights(problem.network, params, hparams.prior_precision, noise, points=[point])
-            nlls.append(problem.mean_nll(one, IMAGES, hparams))
+            nlls.append(problem.nll(one, IMAGES))
         return 12 * sum(nlls) / 5 + 0.25 * method.kl(problem.network, params)
 
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
-    after = method.update(problem, State(params, SGD()), IMAGES, hparams, Noise(tape), step).params
+    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step).params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 
 

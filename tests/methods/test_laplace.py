@@ -1,7 +1,6 @@
 """Laplace against the conjugate posterior and against curvature computed densely, one training row at a time."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from methods.maths.noise import Noise
 from methods.networks.convnets import ConvNet
 from methods.networks.mlp import MLP
 from methods.networks.resnets import PreActResNet, ResNet
-from methods.problem import Problem, Sweep, Task
+from methods.problem import HParams, Problem, Sweep, Task
 
 METHODS = [LastLayerLaplace(), FullLaplace()]
 LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
@@ -28,9 +27,9 @@ every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: met
 every_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=lambda likelihood: likelihood.kind)
 
 
-def problem_of(likelihood, network=None) -> Problem:
+def problem_of(likelihood, hparams, network=None) -> Problem:
     one = torch.tensor(1.0, dtype=torch.float64)
-    return Problem(network or MLP(3, (4,), likelihood.n_outputs), likelihood, N_ROWS * one, 2 * one, 3 * one)
+    return Problem(network or MLP(3, (4,), likelihood.n_outputs), likelihood, hparams, N_ROWS * one, 2 * one, 3 * one)
 
 
 def rows_of(likelihood, present=None) -> Sweep:
@@ -40,16 +39,16 @@ def rows_of(likelihood, present=None) -> Sweep:
     return Sweep(x, y, torch.ones(N_ROWS, dtype=torch.float64) if present is None else present)
 
 
-def start(method, problem, hparams):
+def start(method, problem):
     """A state with random weights."""
     tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return method.init(problem, hparams, Noise(tape))
+    return method.init(problem, Noise(tape))
 
 
-def gained(method, problem, state, rows, hparams):
+def gained(method, problem, state, rows):
     """What a sweep adds to the prior's precision."""
-    precision = method.sweep(problem, state, rows, hparams).precision
-    return precision - hparams.prior_precision * torch.eye(len(precision), dtype=torch.float64)
+    precision = method.sweep(problem, state, rows).precision
+    return precision - problem.hparams.prior_precision * torch.eye(len(precision), dtype=torch.float64)
 
 
 def output_hessian(likelihood, outputs, hparams, y_scale):
@@ -68,118 +67,118 @@ def output_hessian(likelihood, outputs, hparams, y_scale):
     return hessian
 
 
-def dense_ggn(problem, weights, rows, hparams):
+def dense_ggn(problem, weights, rows):
     """sum_n J_n^T Lambda_n J_n over all weights, one row at a time."""
     total = torch.zeros(problem.dim, problem.dim, dtype=torch.float64)
     for x, present in zip(rows.x, rows.present, strict=True):
         j = jacrev(lambda w, x=x: problem.network(w, x[None])[0])(weights)
         outputs = problem.network(weights, x[None])[0]
-        total += present * j.T @ output_hessian(problem.likelihood, outputs, hparams, problem.y_scale) @ j
+        total += present * j.T @ output_hessian(problem.likelihood, outputs, problem.hparams, problem.y_scale) @ j
     return total
 
 
 @every_likelihood
 def test_a_sweep_adds_up_the_ggn_of_the_rows_that_are_there(hparams, likelihood):
-    problem = problem_of(likelihood)
+    problem = problem_of(likelihood, hparams)
     rows = rows_of(likelihood, present=torch.tensor([1, 1, 0, 1, 1, 1, 0, 1, 1], dtype=torch.float64))
     method = FullLaplace()
-    state = start(method, problem, hparams)
-    expected = dense_ggn(problem, state.trained.weights, rows, hparams)
-    torch.testing.assert_close(gained(method, problem, state, rows, hparams), expected)
+    state = start(method, problem)
+    expected = dense_ggn(problem, state.trained.weights, rows)
+    torch.testing.assert_close(gained(method, problem, state, rows), expected)
 
 
 @every_method
 @every_likelihood
 def test_a_sweep_in_parts_equals_a_sweep_at_once(monkeypatch, hparams, likelihood, method):
-    problem, rows = problem_of(likelihood), rows_of(likelihood)
-    state = start(method, problem, hparams)
-    at_once = method.sweep(problem, state, rows, hparams)
+    problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
+    state = start(method, problem)
+    at_once = method.sweep(problem, state, rows)
     monkeypatch.setattr("methods.laplace.JACOBIAN_NUMBERS", 1)
     in_parts = state
     for part in (slice(0, 4), slice(4, 9)):
-        in_parts = method.sweep(problem, in_parts, Sweep(*(of[part] for of in rows)), hparams)
+        in_parts = method.sweep(problem, in_parts, Sweep(*(of[part] for of in rows)))
     torch.testing.assert_close(in_parts, at_once)
 
 
 @every_likelihood
 def test_the_last_layer_has_its_block_of_the_full_matrix(hparams, likelihood):
-    problem, rows = problem_of(likelihood), rows_of(likelihood)
-    last, full = (gained(method, problem, start(method, problem, hparams), rows, hparams) for method in METHODS)
+    problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
+    last, full = (gained(method, problem, start(method, problem), rows) for method in METHODS)
     assert last.shape == (5 * likelihood.n_outputs,) * 2
     torch.testing.assert_close(last, full[-len(last) :, -len(last) :])
 
 
 def test_the_last_layer_of_a_convolutional_network(hparams):
     network = ConvNet((1, 4, 4), (2,), 3)
-    problem = problem_of(Categorical(3), network)
+    problem = problem_of(Categorical(3), hparams, network)
     x = torch.randn(N_ROWS, 16, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     rows = rows_of(Categorical(3))._replace(x=x)
     method = LastLayerLaplace()
-    state = start(method, problem, hparams)
-    found = gained(method, problem, state, rows, hparams)
+    state = start(method, problem)
+    found = gained(method, problem, state, rows)
     assert found.shape == (27, 27)
-    torch.testing.assert_close(found, dense_ggn(problem, state.trained.weights, rows, hparams)[-27:, -27:])
+    torch.testing.assert_close(found, dense_ggn(problem, state.trained.weights, rows)[-27:, -27:])
 
 
 def test_reference_rows_of_batch_normalisation_are_seen_by_every_row_and_not_counted(hparams):
     network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, n_reference=4)
-    problem = problem_of(Categorical(3), network)
+    problem = problem_of(Categorical(3), hparams, network)
     x = torch.randn(N_ROWS, 16, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     present = torch.tensor([0.0] * 4 + [1.0] * 5).double()
     rows = rows_of(Categorical(3), present)._replace(x=x)
     method = LastLayerLaplace()
-    state = start(method, problem, hparams)
+    state = start(method, problem)
     weights, dense = state.trained.weights, 0
     for one in x[4:]:
         outputs = lambda w, one=one: network(w, torch.cat([x[:4], one[None]]))[-1]  # noqa: E731
         j = jacrev(outputs)(weights)[:, -15:]
         dense = dense + j.T @ output_hessian(problem.likelihood, outputs(weights), hparams, problem.y_scale) @ j
-    torch.testing.assert_close(gained(method, problem, state, rows, hparams), dense)
-    posterior = method.finish(problem, method.sweep(problem, state, rows, hparams), hparams)
+    torch.testing.assert_close(gained(method, problem, state, rows), dense)
+    posterior = method.finish(problem, method.sweep(problem, state, rows))
     tape = torch.randn(30, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
-    found, fewer = (method.predict(problem, posterior, x[:n], hparams, Noise(tape), 2).log_probs for n in (9, 6))
+    found, fewer = (method.predict(problem, posterior, x[:n], Noise(tape), 2).log_probs for n in (9, 6))
     torch.testing.assert_close(found[:, :6], fewer)
 
 
 @every_method
 def test_the_precision_is_the_ggn_and_the_prior(hparams, method):
-    problem, rows = problem_of(LIKELIHOODS[0]), rows_of(LIKELIHOODS[0])
-    before = start(method, problem, hparams)
-    root = method.finish(problem, method.sweep(problem, before, rows, hparams), hparams).root
-    ggn = dense_ggn(problem, before.trained.weights, rows, hparams)[-len(root) :, -len(root) :]
+    problem, rows = problem_of(LIKELIHOODS[0], hparams), rows_of(LIKELIHOODS[0])
+    before = start(method, problem)
+    root = method.finish(problem, method.sweep(problem, before, rows)).root
+    ggn = dense_ggn(problem, before.trained.weights, rows)[-len(root) :, -len(root) :]
     torch.testing.assert_close(root @ root.T, ggn + 0.7 * torch.eye(len(root)))
 
 
 def test_a_fit_that_diverged_predicts_no_number_and_stops_nobody(hparams):
-    problem, rows = problem_of(LIKELIHOODS[0]), rows_of(LIKELIHOODS[0])
+    problem, rows = problem_of(LIKELIHOODS[0], hparams), rows_of(LIKELIHOODS[0])
     method = FullLaplace()
-    state = start(method, problem, hparams)
+    state = start(method, problem)
     state = state._replace(trained=state.trained._replace(weights=state.trained.weights * torch.nan))
-    posterior = method.finish(problem, method.sweep(problem, state, rows, hparams), hparams)
+    posterior = method.finish(problem, method.sweep(problem, state, rows))
     assert posterior.root.isnan().all()
 
 
 @every_method
 @every_likelihood
 def test_predictions_are_the_linearised_networks(hparams, likelihood, method):
-    problem, rows = problem_of(likelihood), rows_of(likelihood)
-    state = method.sweep(problem, start(method, problem, hparams), rows, hparams)
-    posterior = method.finish(problem, state, hparams)
+    problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
+    state = method.sweep(problem, start(method, problem), rows)
+    posterior = method.finish(problem, state)
     n_samples, count = 5, len(posterior.root)
     tape = torch.randn(n_samples * count, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
 
-    found = method.predict(problem, posterior, rows.x[:4], hparams, Noise(tape), n_samples)
+    found = method.predict(problem, posterior, rows.x[:4], Noise(tape), n_samples)
 
     centre = problem.network(posterior.mean, rows.x[:4])
     jacobian = jacrev(problem.network)(posterior.mean, rows.x[:4])[..., -count:]  # (4, O, T)
     deviations = torch.linalg.inv(posterior.root.T) @ tape.reshape(count, n_samples)
     outputs = centre + (jacobian @ deviations).permute(2, 0, 1)
-    expected = likelihood.predictive(outputs, hparams, problem.y_mean, problem.y_scale)
+    expected = problem.predictive_of_outputs(outputs)
     torch.testing.assert_close(found, expected)
     if method.name == "laplace":  # in the last layer's weights the network is linear
         weights = posterior.mean.repeat(n_samples, 1)
         weights[:, -count:] += deviations.T
-        torch.testing.assert_close(found, problem.predictive(weights, rows.x[:4], hparams))
+        torch.testing.assert_close(found, problem.predictive(weights, rows.x[:4]))
 
 
 @every_method
@@ -233,13 +232,14 @@ def test_networks_of_images_may_have_larger_last_layers_and_no_jacobians_under_b
 
 def test_the_floor_of_the_precision_survives_single_precision():
     """A null direction of a steep GGN keeps the prior's precision, which single precision would lose."""
-    problem = Problem(MLP(3, (), bias=False), Gaussian((0.01, 1.0)), *(torch.tensor(one) for one in (50.0, 0.0, 1.0)))
-    hparams = SimpleNamespace(prior_precision=torch.tensor(0.001), noise_precision=torch.tensor(1e4))
+    hparams = HParams(prior_precision=torch.tensor(0.001), noise_precision=torch.tensor(1e4))
+    scales = (torch.tensor(one) for one in (50.0, 0.0, 1.0))
+    problem = Problem(MLP(3, (), bias=False), Gaussian((0.01, 1.0)), hparams, *scales)
     x = torch.randn(50, 2, generator=torch.Generator().manual_seed(3))
     rows = Sweep(torch.cat([x, x[:, :1] + x[:, 1:]], dim=1), torch.zeros(50), torch.ones(50))
     method = FullLaplace()
-    state = method.init(problem, hparams, Noise(torch.zeros(3)))
-    root = method.finish(problem, method.sweep(problem, state, rows, hparams), hparams).root
+    state = method.init(problem, Noise(torch.zeros(3)))
+    root = method.finish(problem, method.sweep(problem, state, rows)).root
     null = torch.tensor([1.0, 1.0, -1.0]) / 3**0.5
     variance = torch.linalg.solve_triangular(root, null[:, None], upper=False).square().sum()
     assert root.dtype == torch.float32

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,19 +18,20 @@ from methods.networks.convnets import ConvNet
 from methods.networks.layers import Matrix
 from methods.networks.mlp import MLP
 from methods.networks.resnets import PreActResNet
-from methods.problem import Problem, Step, Task
+from methods.problem import HParams, Problem, Step, Task
 from methods.training.optim import SGD
 
 FIRST = Step(torch.tensor(1.0), None)
 ONE = torch.tensor(1.0, dtype=torch.float64)
+HALF = HParams(dropout_rate=0.5 * ONE)
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def with_rate(hparams, rate: float) -> SimpleNamespace:
-    return SimpleNamespace(**vars(hparams), dropout_rate=torch.tensor(rate, dtype=torch.float64))
+def with_rate(problem: Problem, rate: float) -> Problem:
+    return replace(problem, hparams=HParams(**vars(problem.hparams), dropout_rate=rate * ONE))
 
 
 def masked_network(weights, x, masks, rate):
@@ -54,7 +54,7 @@ def test_an_update_follows_the_gradient_with_each_examples_own_mask(problem, hpa
     penalty = (matrices**2).sum() / (1 - rate) + (biases**2).sum()
     (gradient,) = torch.autograd.grad(12 * nll.mean() + 0.5 * hparams.prior_precision * penalty, weights)
     state = State(weights.detach(), SGD())
-    after = MCDropout().update(problem, state, batch, with_rate(hparams, rate), Noise(tape), FIRST)
+    after = MCDropout().update(with_rate(problem, rate), state, batch, Noise(tape), FIRST)
     torch.testing.assert_close(after.weights, (weights - hparams.lr * gradient).detach())
 
 
@@ -65,9 +65,8 @@ def test_samples_are_the_masked_networks_with_their_probabilities(problem, hpara
     probabilities = (1 - rate) ** masks.sum(1) * rate ** (7 - masks.sum(1))
     every = torch.stack([torch.stack([masked_network(weights, point, mask, rate) for point in x]) for mask in masks])
     every = 2 + 3 * every  # (128, 2), in original units
-    predictive = MCDropout().predict(
-        problem, weights, x, with_rate(hparams, rate), Noise(numbers(n_samples * 7)), n_samples
-    )
+    noise = Noise(numbers(n_samples * 7))
+    predictive = MCDropout().predict(with_rate(problem, rate), weights, x, noise, n_samples)
     distances = torch.cdist(predictive.mean, every, p=float("inf"))
     assert distances.min(1).values.max() < 1e-12
     torch.testing.assert_close(predictive.variance, (1 / hparams.noise_precision).expand(n_samples, 2))
@@ -77,15 +76,15 @@ def test_samples_are_the_masked_networks_with_their_probabilities(problem, hpara
     torch.testing.assert_close(predictive.mean.var(0), variance, rtol=0.05, atol=0)
 
 
-def test_at_rate_zero_it_is_map(problem, hparams, batches):
+def test_at_rate_zero_it_is_map(problem, batches):
     batch, weights = batches(1), numbers(problem.dim, seed=3)
-    method, none = MCDropout(), with_rate(hparams, 0.0)
-    found = method.update(problem, State(weights, SGD()), batch, none, Noise(numbers(35)), FIRST).weights
-    expected = MAP().update(problem, MAPState(weights, SGD()), batch, hparams, Noise(numbers(0)), FIRST).weights
+    method, without = MCDropout(), with_rate(problem, 0.0)
+    found = method.update(without, State(weights, SGD()), batch, Noise(numbers(35)), FIRST).weights
+    expected = MAP().update(problem, MAPState(weights, SGD()), batch, Noise(numbers(0)), FIRST).weights
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     x = numbers(2, 3, seed=1)
-    predictive = method.predict(problem, weights, x, none, Noise(numbers(70)), 10)
-    torch.testing.assert_close(predictive.mean, problem.predictive(weights.expand(10, -1), x, hparams).mean)
+    predictive = method.predict(without, weights, x, Noise(numbers(70)), 10)
+    torch.testing.assert_close(predictive.mean, problem.predictive(weights.expand(10, -1), x).mean)
 
 
 def test_the_penalty_is_the_expected_square_of_the_sampled_weights(problem):
@@ -116,11 +115,11 @@ def test_on_a_linear_model_it_is_the_ridge_that_dropout_makes():
     assert np.abs(ridge - expected).max() > 0.1 * np.abs(expected).max()  # so that the bound above can tell
 
 
-def test_masks_of_an_image_are_shared_by_points_and_not_by_samples(hparams):
-    problem = Problem(ConvNet((1, 4, 4), (2,), n_outputs=3), Categorical(3), 12 * ONE, 0 * ONE, ONE)
+def test_masks_of_an_image_are_shared_by_points_and_not_by_samples():
+    problem = Problem(ConvNet((1, 4, 4), (2,), n_outputs=3), Categorical(3), HALF, 12 * ONE, 0 * ONE, ONE)
     weights, x = numbers(problem.dim, seed=3), numbers(1, 16, seed=1).expand(4, -1)
     length = 6 * (16 + 8)
-    found = MCDropout().predict(problem, weights, x, with_rate(hparams, 0.5), Noise(numbers(length)), 6).log_probs
+    found = MCDropout().predict(problem, weights, x, Noise(numbers(length)), 6).log_probs
     torch.testing.assert_close(found, found[:, :1].expand_as(found))
     assert len(torch.unique(found[:, 0, 0])) == 6
 
@@ -129,14 +128,14 @@ RESIDUAL = PreActResNet((2, 4, 4), 3, widths=(3, 4), blocks=1)
 
 
 def residual_problem(norm: str) -> Problem:
-    return Problem(replace(RESIDUAL, norm=norm), Categorical(3), 12 * ONE, 0 * ONE, ONE)
+    return Problem(replace(RESIDUAL, norm=norm), Categorical(3), HALF, 12 * ONE, 0 * ONE, ONE)
 
 
 @pytest.mark.parametrize("norm", ["batch", "filter-response"])
-def test_inputs_of_matrices_alone_are_dropped(hparams, norm):
+def test_inputs_of_matrices_alone_are_dropped(norm):
     problem = residual_problem(norm)
     weights, gauge = problem.initial_weights(NoiseGauge(torch.float64)), NoiseGauge(torch.float64)
-    MCDropout().predict(problem, weights, numbers(5, 32), with_rate(hparams, 0.5), gauge, 1)
+    MCDropout().predict(problem, weights, numbers(5, 32), gauge, 1)
     # The stem, two convolutions of 3 channels at 4 x 4, one to 4 at 2 x 2, one there and the shortcut, and the head.
     assert gauge.used == 2 * 16 + 2 * 3 * 16 + 3 * 16 + 4 * 4 + 3 * 16 + 4
     squares = [(layer, [(piece**2).sum() for piece in pieces]) for layer, pieces in pairs_of(problem, weights)]
@@ -148,15 +147,15 @@ def pairs_of(problem, weights):
     return zip(problem.network.layers, problem.network.split(weights), strict=True)
 
 
-def test_samples_do_not_share_the_statistics_of_batch_normalisation(hparams):
+def test_samples_do_not_share_the_statistics_of_batch_normalisation():
     problem = residual_problem("batch")
     gauge = NoiseGauge(torch.float64)
-    weights, x, some = problem.initial_weights(gauge), numbers(5, 32), with_rate(hparams, 0.5)
+    weights, x = problem.initial_weights(gauge), numbers(5, 32)
     gauge = NoiseGauge(torch.float64)
-    MCDropout().predict(problem, weights, x, some, gauge, 1)
+    MCDropout().predict(problem, weights, x, gauge, 1)
     tape = numbers(4 * gauge.used, seed=2)
-    together = MCDropout().predict(problem, weights, x, some, Noise(tape), 4).log_probs
-    alone = [MCDropout().predict(problem, weights, x, some, Noise(one), 1).log_probs for one in tape.chunk(4)]
+    together = MCDropout().predict(problem, weights, x, Noise(tape), 4).log_probs
+    alone = [MCDropout().predict(problem, weights, x, Noise(one), 1).log_probs for one in tape.chunk(4)]
     torch.testing.assert_close(together, torch.cat(alone))
     assert (together[0] - together[1]).abs().min() > 0
 

@@ -34,12 +34,12 @@ def start(dim: int) -> torch.Tensor:
     return params - torch.tensor([[0.0], [1.0]], dtype=torch.float64)
 
 
-def gradients(method, problem, params, batch, hparams, tapes):
+def gradients(method, problem, params, batch, tapes):
     """Of one SGD step for each tape (S, T): (S, 2, D)."""
 
     def one(tape):
-        after = method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), FIRST).params
-        return (params - after) / hparams.lr
+        after = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params
+        return (params - after) / problem.hparams.lr
 
     return vmap(one)(tapes)
 
@@ -52,9 +52,9 @@ def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, b
         mean, sd = params[0], params[1].exp()
         prior = Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)
         kl = kl_divergence(Normal(mean, sd), prior).sum()
-        return problem.n_train * problem.mean_nll(mean + sd * unit, batch, hparams) + kl
+        return problem.n_train * problem.nll(mean + sd * unit, batch) + kl
 
-    (found,) = gradients(MeanFieldVI(), problem, params, batch, hparams, unit[None])
+    (found,) = gradients(MeanFieldVI(), problem, params, batch, unit[None])
     torch.testing.assert_close(found, grad(negative_elbo)(params))
 
 
@@ -65,21 +65,21 @@ IMAGE_NETWORKS = {
 }
 
 
-def image_problem(network) -> tuple[Problem, Batch]:
+def image_problem(network, hparams) -> tuple[Problem, Batch]:
     """Five images."""
     one = torch.tensor(1.0, dtype=torch.float64)
-    problem = Problem(network, Categorical(3), 12 * one, 0 * one, one)
+    problem = Problem(network, Categorical(3), hparams, 12 * one, 0 * one, one)
     x = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     return problem, Batch(x, torch.tensor([[0.0, 1, 2, 1, 1]]).double())
 
 
 @pytest.mark.parametrize("kind", ["dense", *IMAGE_NETWORKS])
 def test_the_local_estimator_has_the_plain_ones_expectation_and_less_variance(problem, hparams, batches, kind):
-    problem, batch = (problem, batches(1)) if kind == "dense" else image_problem(IMAGE_NETWORKS[kind])
+    problem, batch = (problem, batches(1)) if kind == "dense" else image_problem(IMAGE_NETWORKS[kind], hparams)
     n_samples = 4000 if kind == "residual" else 20000
     generator = torch.Generator().manual_seed(3)
     tapes = torch.randn(n_samples, max(100, problem.dim), generator=generator, dtype=torch.float64)
-    arguments = problem, start(problem.dim), batch, hparams
+    arguments = problem, start(problem.dim), batch
     plain = gradients(MeanFieldVI(), *arguments, tapes)
     local = gradients(LocalMeanFieldVI(), *arguments, tapes)
     stderr = ((plain.var(0) + local.var(0)) / n_samples).sqrt()
@@ -92,9 +92,9 @@ def test_the_local_estimator_has_the_plain_ones_expectation_and_less_variance(pr
 
 def test_the_local_estimator_survives_an_output_without_variance(hparams):
     one = torch.tensor(1.0, dtype=torch.float64)
-    problem = Problem(MLP(2, hidden=(), bias=False), Gaussian((0.01, 1.0)), 4 * one, 0 * one, one)
+    problem = Problem(MLP(2, hidden=(), bias=False), Gaussian((0.01, 1.0)), hparams, 4 * one, 0 * one, one)
     batch = Batch(torch.zeros(1, 3, 2).double(), torch.ones(1, 3).double())
-    found = gradients(LocalMeanFieldVI(), problem, start(2), batch, hparams, torch.ones(1, 3).double())
+    found = gradients(LocalMeanFieldVI(), problem, start(2), batch, torch.ones(1, 3).double())
     assert found.isfinite().all()
 
 
@@ -143,16 +143,16 @@ def test_a_variant_descends_its_own_penalty(method, problem, hparams, batches):
                 penalty += kl_divergence(Normal(*here), Normal(0.0, prior_sd.sqrt())).sum()
         else:
             penalty = ((0.01 + 0.05 * mean**2 + 0.5 * sd**2).log() - sd.log()).sum()  # eq. 21 at its constants
-        return problem.n_train * problem.mean_nll(mean + sd * unit, batch, hparams) + 3 * penalty
+        return problem.n_train * problem.nll(mean + sd * unit, batch) + 3 * penalty
 
-    (found,) = gradients(method, problem, params, batch, hparams, unit[None])
+    (found,) = gradients(method, problem, params, batch, unit[None])
     torch.testing.assert_close(found, grad(objective)(params))
 
 
 def test_empirical_bayes_has_one_variance_for_each_matrix_and_each_bias(problem, hparams):
     hparams.penalty_weight = torch.tensor(1.0, dtype=torch.float64)
     mean, log_sd = start(problem.dim)
-    found = MeanFieldVIEmpiricalBayes().divergence(problem, mean, log_sd, hparams)
+    found = MeanFieldVIEmpiricalBayes().divergence(problem, mean, log_sd)
     pieces = zip(mean.split([12, 4, 4, 1]), log_sd.exp().split([12, 4, 4, 1]), strict=True)
     torch.testing.assert_close(found, sum(EmpiricalBayes().penalty(*pair) for pair in pieces))
 
@@ -168,10 +168,10 @@ def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(probl
     def objective(params):
         mean, sd = params[0], params[1].exp()
         kl = kl_divergence(Normal(mean, sd), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum()
-        return problem.n_train * problem.mean_nll(mean + sd * unit, batch, hparams) + 0.4 * kl
+        return problem.n_train * problem.nll(mean + sd * unit, batch) + 0.4 * kl
 
     method = MeanFieldVI(max_sd=cap, annealed=True)
-    after = method.update(problem, State(params, SGD()), batch, hparams, Noise(unit), step).params
+    after = method.update(problem, State(params, SGD()), batch, Noise(unit), step).params
     expected = params - lr * grad(objective)(params)
     torch.testing.assert_close(after[0], expected[0])
     torch.testing.assert_close(after[1].exp(), expected[1].exp().clamp(max=cap))
@@ -183,7 +183,7 @@ def test_on_networks_of_images_it_starts_narrow_is_capped_and_annealed(name, pro
     method = methods.get(name)
     suited = method.suited_to(Task("any", Categorical(10), preresnet_20()))
     assert (type(suited), suited.max_sd, suited.annealed) == (type(method), 0.1, True)
-    state = suited.init(problem, hparams, NoiseGauge(torch.float64))
+    state = suited.init(problem, NoiseGauge(torch.float64))
     torch.testing.assert_close(state.params[1].exp(), torch.full_like(state.params[1], 1e-3))
     assert method.suited_to(Task("any", Gaussian((0.01, 1.0)), MLP(5))) is method
 

@@ -16,20 +16,20 @@ def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def trained(method, problem, hparams, batches, plan: Plan):
+def trained(method, problem, batches, plan: Plan):
     """The posterior, and all iterates with their phases."""
-    state = method.init(problem, hparams, Noise(numbers(20 * problem.dim)))
+    state = method.init(problem, Noise(numbers(20 * problem.dim)))
     batch, iterates, phases = batches(plan.n_updates), [], []
     for number in range(plan.n_updates):
         phases.append(method.phase(number + 1, plan))
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), phases[-1])
-        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), hparams, Noise(None), step)
+        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
         iterates.append(state.trajectory.weights)
-    return method.finish(problem, state, hparams), torch.stack(iterates).numpy(), phases
+    return method.finish(problem, state), torch.stack(iterates).numpy(), phases
 
 
 def test_the_em_posterior_has_the_mean_and_covariance_of_every_iterate_since_burn_in(problem, hparams, batches):
-    posterior, iterates, _ = trained(OnlineEM(), problem, hparams, batches, Plan(1200, 3.0))
+    posterior, iterates, _ = trained(OnlineEM(), problem, batches, Plan(1200, 3.0))
     used = iterates[600:]
     covariance = np.cov(used.T, bias=True)
     np.testing.assert_allclose(posterior.mean.numpy(), used.mean(0), rtol=1e-8, atol=1e-12)
@@ -38,7 +38,7 @@ def test_the_em_posterior_has_the_mean_and_covariance_of_every_iterate_since_bur
 
 
 def test_the_sga_posterior_has_variances_of_the_right_size(problem, hparams, batches):
-    posterior, iterates, _ = trained(OnlineSGA(5), problem, hparams, batches, Plan(600, 3.0))
+    posterior, iterates, _ = trained(OnlineSGA(5), problem, batches, Plan(600, 3.0))
     used = iterates[300:]
     np.testing.assert_allclose(posterior.mean.numpy(), used.mean(0), rtol=1e-8, atol=1e-12)
     ratio = posterior.covariance().diag().numpy() / used.var(0)
@@ -57,13 +57,13 @@ def test_phases_are_burn_in_then_averages_alone_then_learning():
     assert (lengths(OnlineSGA(), 1), lengths(OnlineEM(), 1)) == ([0, 1, 0], [0, 1, 0])
 
 
-def followed(method, problem, hparams, batches, length: int, of: int | None = None):
+def followed(method, problem, batches, length: int, of: int | None = None):
     """The state after a burn-in alone, on the first minibatches of so many, and the weights before and after each."""
-    state = method.init(problem, hparams, Noise(numbers(20 * problem.dim)))
+    state = method.init(problem, Noise(numbers(20 * problem.dim)))
     batch, weights = batches(of or length), [state.trajectory.weights]
     for number in range(length):
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), "follow")
-        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), hparams, Noise(None), step)
+        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
         weights.append(state.trajectory.weights)
     return state, torch.stack(weights).numpy()
 
@@ -77,7 +77,7 @@ def late_moments(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_em_starts_at_the_variance_of_all_weights_about_a_running_mean(problem, hparams, batches):
-    state, weights = followed(OnlineEM(4), problem, hparams, batches, 40)
+    state, weights = followed(OnlineEM(4), problem, batches, 40)
     mean, variance = late_moments(weights)
     np.testing.assert_allclose(state.averages.mean.numpy(), mean)
     np.testing.assert_allclose(state.variance, variance.mean())
@@ -85,8 +85,8 @@ def test_em_starts_at_the_variance_of_all_weights_about_a_running_mean(problem, 
 
 def test_em_is_algorithm_2_without_a_copy_of_f_and_psi(problem, hparams, batches):
     method, plan = OnlineEM(3), Plan(60, 3.0)
-    posterior, iterates, _ = trained(method, problem, hparams, batches, plan)
-    state, weights = followed(method, problem, hparams, batches, 30, of=60)
+    posterior, iterates, _ = trained(method, problem, batches, plan)
+    state, weights = followed(method, problem, batches, 30, of=60)
     np.testing.assert_array_equal(weights[1:], iterates[:30])
     columns = np.eye(3)[np.arange(problem.dim) % 3] * (state.variance.item() * 3 / problem.dim) ** 0.5
     thesis = ExpectationMaximisation.init(problem.dim, 3, Noise(numbers(3 * problem.dim)))
@@ -97,7 +97,7 @@ def test_em_is_algorithm_2_without_a_copy_of_f_and_psi(problem, hparams, batches
 
 
 def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, batches):
-    state, weights = followed(OnlineSGA(4), problem, hparams, batches, 40)
+    state, weights = followed(OnlineSGA(4), problem, batches, 40)
     mean, variance = late_moments(weights)
     assert (variance > MIN_SHARE * variance.mean()).all()
     np.testing.assert_allclose(state.estimator.mean.numpy(), mean)
@@ -106,7 +106,7 @@ def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, b
     factors = state.estimator.factors
     for _ in range(2):  # the second time F stays as it is
         one = Step(torch.tensor(41.0, dtype=torch.float64), "average")
-        state = OnlineSGA(4).update(problem, state, batches(1), hparams, Noise(None), one)
+        state = OnlineSGA(4).update(problem, state, batches(1), Noise(None), one)
     torch.testing.assert_close(state.estimator.factors, factors * torch.tensor(variance) ** 0.5)
     assert state.estimator.n_seen == 2
 
@@ -117,7 +117,7 @@ def test_a_weight_that_has_not_moved_has_a_small_variance_but_some(problem, hpar
         return Batch(batch.x * torch.tensor([0.0, 1, 1], dtype=torch.float64), batch.y)
 
     hparams.prior_precision = torch.tensor(0.0, dtype=torch.float64)
-    state, weights = followed(OnlineSGA(4), problem, hparams, without_the_first_feature, 5)
+    state, weights = followed(OnlineSGA(4), problem, without_the_first_feature, 5)
     still = (weights == weights[0]).all(0)
     assert 0 < still.sum() < len(still)
     variance = state.estimator.log_variance.exp().numpy()
@@ -127,12 +127,12 @@ def test_a_weight_that_has_not_moved_has_a_small_variance_but_some(problem, hpar
 @pytest.mark.parametrize("method", [OnlineEM(), OnlineSGA()], ids=lambda method: method.name)
 @pytest.mark.parametrize("n_updates", [1, 2, 3, 5])
 def test_the_shortest_trainings_leave_finite_numbers(problem, hparams, batches, method, n_updates):
-    posterior, *_ = trained(method, problem, hparams, batches, Plan(n_updates, 1.0))
+    posterior, *_ = trained(method, problem, batches, Plan(n_updates, 1.0))
     assert all(part.isfinite().all() for part in posterior)
     assert (posterior.variance >= 0).all()
 
 
-def test_a_network_smaller_than_k_has_as_many_factors_as_weights(problem, hparams):
+def test_a_network_smaller_than_k_has_as_many_factors_as_weights(problem):
     noise = numbers(problem.dim * (problem.dim + 1))
-    assert OnlineEM(100).init(problem, hparams, Noise(noise)).averages.cross.shape == (problem.dim, problem.dim)
-    assert OnlineSGA(100).init(problem, hparams, Noise(noise)).estimator.factors.shape == (problem.dim, problem.dim)
+    assert OnlineEM(100).init(problem, Noise(noise)).averages.cross.shape == (problem.dim, problem.dim)
+    assert OnlineSGA(100).init(problem, Noise(noise)).estimator.factors.shape == (problem.dim, problem.dim)

@@ -1,7 +1,5 @@
 """SLANG against dense matrices, a loop of autograd and the exact posterior."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +14,7 @@ from methods.maths.noise import Noise
 from methods.networks.convnets import ConvNet
 from methods.networks.mlp import MLP
 from methods.networks.resnets import PreActResNet, ResNet, preresnet_20
-from methods.problem import Batch, Problem, Step, Task
+from methods.problem import Batch, HParams, Problem, Step, Task
 from methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
 
 
@@ -31,14 +29,14 @@ def some_state(problem, k: int) -> State:
     return State(LowRankPrecision(mean, factors, diagonal), momentum)
 
 
-def gradients_one_by_one(problem, weights, batch, hparams) -> torch.Tensor:
+def gradients_one_by_one(problem, weights, batch) -> torch.Tensor:
     """(S M, D)"""
     rows = []
     for theta in weights:
         for x, y in zip(batch.x[0], batch.y[0], strict=True):
             leaf = theta.clone().requires_grad_()
             output = problem.network(leaf, x[None])
-            nll = problem.likelihood.nll(output, y[None], hparams, problem.y_scale).sum()
+            nll = problem.nll_of_outputs(output, y[None]).sum()
             rows.append(torch.autograd.grad(nll, leaf)[0])
     return torch.stack(rows)
 
@@ -46,28 +44,28 @@ def gradients_one_by_one(problem, weights, batch, hparams) -> torch.Tensor:
 @pytest.mark.parametrize("network", [MLP(3, (4,)), ConvNet((1, 4, 4), (2, 3))], ids=["MLP", "ConvNet"])
 def test_gradients_of_examples_equal_a_loop_of_autograd(hparams, network):
     one = torch.tensor(1.0, dtype=torch.float64)
-    problem = Problem(network, Gaussian((0.01, 1.0)), 12 * one, 2 * one, 3 * one)
+    problem = Problem(network, Gaussian((0.01, 1.0)), hparams, 12 * one, 2 * one, 3 * one)
     n_inputs = 3 if isinstance(network, MLP) else 16
     batch = Batch(numbers(1, 5, n_inputs, seed=4), numbers(1, 5, seed=5))
     weights = numbers(2, problem.dim, seed=6)
-    found = example_gradients(problem, weights, batch, hparams)
+    found = example_gradients(problem, weights, batch)
     assert found.shape == (2, 5, problem.dim)
-    torch.testing.assert_close(found.flatten(0, 1), gradients_one_by_one(problem, weights, batch, hparams))
+    torch.testing.assert_close(found.flatten(0, 1), gradients_one_by_one(problem, weights, batch))
 
 
-def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, hparams):
+def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch):
     n_samples, size, count = 4, 5, 7
     before, momentum = some_state(problem, k)
     tape = numbers(n_samples * (k + problem.dim), seed=7)
     step = Step(torch.tensor(float(count), dtype=torch.float64), None)
 
     method = method_class(latent_dim=k, mc_samples=n_samples)
-    after = method.update(problem, State(before, momentum), batch, hparams, Noise(tape), step)
+    after = method.update(problem, State(before, momentum), batch, Noise(tape), step)
 
     centre = before.mean if method_class is SLANG else 2 * before.mean
     weights = before._replace(mean=centre).sample(Noise(tape), n_samples)
-    g = gradients_one_by_one(problem, weights, batch, hparams).numpy()
-    lr, alpha, n_train = (float(one) for one in (hparams.lr, hparams.prior_precision, problem.n_train))
+    g = gradients_one_by_one(problem, weights, batch).numpy()
+    lr, alpha, n_train = (float(one) for one in (problem.hparams.lr, problem.hparams.prior_precision, problem.n_train))
     mean, factors, diagonal = (one.numpy() for one in before)
     fisher = n_train / (n_samples * size) * sum(np.outer(one, one) for one in g)
     matrix = (1 - lr) * factors.T @ factors + lr * fisher
@@ -87,17 +85,17 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, 
 
 @pytest.mark.parametrize("method_class", [SLANG, ReleasedSLANG])
 @pytest.mark.parametrize("k", [1, 3])
-def test_an_update_equals_dense_algebra(problem, hparams, batches, k, method_class):
-    assert_an_update_equals_dense_algebra(method_class, k, problem, batches(1, 5), hparams)
+def test_an_update_equals_dense_algebra(problem, batches, k, method_class):
+    assert_an_update_equals_dense_algebra(method_class, k, problem, batches(1, 5))
 
 
 @pytest.mark.parametrize("norm", ["group", "filter-response"])
 def test_an_update_of_a_residual_network_equals_dense_algebra(hparams, norm):
     one = torch.tensor(1.0, dtype=torch.float64)
     network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, norm=norm)
-    problem = Problem(network, Categorical(3), 12 * one, 0 * one, one)
+    problem = Problem(network, Categorical(3), hparams, 12 * one, 0 * one, one)
     batch = Batch(numbers(1, 5, 16, seed=4), torch.tensor([[0.0, 1, 2, 1, 0]]).double())
-    assert_an_update_equals_dense_algebra(SLANG, 2, problem, batch, hparams)
+    assert_an_update_equals_dense_algebra(SLANG, 2, problem, batch)
 
 
 def test_batch_normalisation_and_large_networks_are_excluded_with_the_reason():
@@ -156,9 +154,9 @@ def test_gradients_of_all_orders_of_magnitude_do_not_stop_the_decomposition(scal
     assert factors.double().norm().item() == pytest.approx(scale * top, rel=1e-5)
 
 
-def test_starts_at_the_networks_weights_with_unit_precision(problem, hparams):
+def test_starts_at_the_networks_weights_with_unit_precision(problem):
     tape = numbers(problem.dim)
-    q = SLANG(latent_dim=2).init(problem, hparams, Noise(tape)).posterior
+    q = SLANG(latent_dim=2).init(problem, Noise(tape)).posterior
     torch.testing.assert_close(q.mean, problem.initial_weights(Noise(tape)))
     torch.testing.assert_close(q.precision(), torch.eye(problem.dim, dtype=torch.float64))
 
@@ -217,15 +215,15 @@ def test_a_convolutional_network_is_trained_in_a_stack_as_alone():
             torch.testing.assert_close(ours[number], its[0])
 
 
-def test_single_precision_stays_finite_where_gradients_are_huge(hparams):
+def test_single_precision_stays_finite_where_gradients_are_huge():
     """100 updates from the initial weights on targets of noise precision 1e6 times the usual."""
     one = torch.tensor(1.0)
-    problem = Problem(MLP(3, (50,)), Gaussian((0.01, 1.0)), 10_000 * one, 0 * one, one)
-    hparams = SimpleNamespace(lr=0.08 * one, prior_precision=0.01 * one, noise_precision=1e6 * one)
+    hparams = HParams(lr=0.08 * one, prior_precision=0.01 * one, noise_precision=1e6 * one)
+    problem = Problem(MLP(3, (50,)), Gaussian((0.01, 1.0)), hparams, 10_000 * one, 0 * one, one)
     method, generator = SLANG(), torch.Generator().manual_seed(0)
-    state = method.init(problem, hparams, Noise(torch.randn(problem.dim, generator=generator)))
+    state = method.init(problem, Noise(torch.randn(problem.dim, generator=generator)))
     x = torch.randn(1, 10, 3, generator=generator)
     for count in range(1, 101):
         tape = Noise(torch.randn(4 * (1 + problem.dim), generator=generator))
-        state = method.update(problem, state, Batch(x, x.sin().sum(-1)), hparams, tape, Step(count * one, None))
+        state = method.update(problem, state, Batch(x, x.sin().sum(-1)), tape, Step(count * one, None))
     assert all(part.isfinite().all() for part in state.posterior)

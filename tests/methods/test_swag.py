@@ -10,17 +10,17 @@ from methods.problem import Batch, Step
 from methods.swag import RANK, SWA, SWAG, Collected, DiagonalSWAG
 
 
-def trained(method, problem, hparams, batches, plan):
+def trained(method, problem, batches, plan):
     """The posterior, and the iterates that were due to be collected, (T, D)."""
     generator = torch.Generator().manual_seed(1)
-    state = method.init(problem, hparams, Noise(torch.randn(problem.dim, generator=generator, dtype=torch.float64)))
+    state = method.init(problem, Noise(torch.randn(problem.dim, generator=generator, dtype=torch.float64)))
     batch, iterates = batches(plan.n_updates), []
     for number in range(plan.n_updates):
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), method.phase(number + 1, plan))
-        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), hparams, Noise(None), step)
+        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
         if step.phase:
             iterates.append(state.trajectory.weights.numpy())
-    return method.finish(problem, state, hparams), np.stack(iterates)
+    return method.finish(problem, state), np.stack(iterates)
 
 
 def last_deviations(iterates: np.ndarray) -> np.ndarray:
@@ -39,8 +39,8 @@ def covariance_of_samples(posterior) -> np.ndarray:
 
 # 10 updates collect 5 iterates, fewer than K; 80 updates collect 40, of which the last 20 give deviations.
 @pytest.mark.parametrize(("n_updates", "collected"), [(10, 5), (80, 40)], ids=["fewer than K", "more than K"])
-def test_swag_samples_have_the_mean_and_covariance_of_the_paper(problem, hparams, batches, n_updates, collected):
-    posterior, iterates = trained(SWAG(), problem, hparams, batches, Plan(n_updates, 1.0))
+def test_swag_samples_have_the_mean_and_covariance_of_the_paper(problem, batches, n_updates, collected):
+    posterior, iterates = trained(SWAG(), problem, batches, Plan(n_updates, 1.0))
     deviations = last_deviations(iterates)
     assert len(iterates) == collected
     np.testing.assert_allclose(posterior.mean.numpy(), iterates.mean(0))
@@ -48,13 +48,13 @@ def test_swag_samples_have_the_mean_and_covariance_of_the_paper(problem, hparams
     np.testing.assert_allclose(covariance_of_samples(posterior), expected, rtol=1e-9, atol=1e-15)
 
 
-def test_the_diagonal_variant_has_all_of_the_variance(problem, hparams, batches):
-    posterior, iterates = trained(DiagonalSWAG(), problem, hparams, batches, Plan(40, 1.0))
+def test_the_diagonal_variant_has_all_of_the_variance(problem, batches):
+    posterior, iterates = trained(DiagonalSWAG(), problem, batches, Plan(40, 1.0))
     np.testing.assert_allclose(covariance_of_samples(posterior), np.diag(iterates.var(0)), rtol=1e-9, atol=1e-15)
 
 
-def test_swa_is_the_average(problem, hparams, batches):
-    posterior, iterates = trained(SWA(), problem, hparams, batches, Plan(40, 1.0))
+def test_swa_is_the_average(problem, batches):
+    posterior, iterates = trained(SWA(), problem, batches, Plan(40, 1.0))
     np.testing.assert_allclose(SWA().sample(problem, posterior, Noise(None), 30).numpy(), iterates.mean(0)[None])
 
 

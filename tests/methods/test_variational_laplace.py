@@ -1,6 +1,6 @@
 """Variational Laplace against its written objective in plain autograd, the exact Fisher information, and ridge."""
 
-from argparse import Namespace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,6 @@ from sklearn.linear_model import Ridge
 from torch.distributions import Normal, kl_divergence
 from torch.func import jacrev, vmap
 
-from bench.engine.private_torch import tree_map
 from bench.reference.conjugate import correlated
 from methods.base import Plan
 from methods.maths.likelihoods import Categorical, Gaussian
@@ -18,7 +17,7 @@ from methods.maths.noise import Noise
 from methods.networks.mixed_precision import Mixed
 from methods.networks.mlp import MLP
 from methods.networks.resnets import PreActResNet
-from methods.problem import Batch, Problem, Step, Task
+from methods.problem import Batch, HParams, Problem, Step, Task
 from methods.training.optim import SGD
 from methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
 
@@ -32,7 +31,7 @@ def step(phase: bool) -> Step:
 
 @pytest.fixture
 def smooth(problem):
-    return Problem(MLP(3, (4,), activation="softplus"), problem.likelihood, *list(vars(problem).values())[2:])
+    return replace(problem, network=MLP(3, (4,), activation="softplus"))
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params,
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     method = VariationalLaplace(tempering, sd_lr_ratio=7.0)
     state = State(params, SGD(), ZERO, ZERO)
-    after = method.update(smooth, state, batch, hparams, Noise(unit), step(False)).params
+    after = method.update(smooth, state, batch, Noise(unit), step(False)).params
     mean, log_sd = (one.clone().requires_grad_() for one in params)
     objective = written_objective(mean, log_sd, batch, hparams, tempering, unit)
     by_mean, by_log_sd = torch.autograd.grad(objective, (mean, log_sd))
@@ -84,7 +83,7 @@ class Residual:
         generator = torch.Generator().manual_seed(0)
         network = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1, activation="softplus")
         one = torch.tensor(1.0, dtype=dtype)
-        self.problem = Problem(network, Categorical(3), N_TRAIN * one, 0 * one, one)
+        self.problem = Problem(network, Categorical(3), HParams(), N_TRAIN * one, 0 * one, one)
         numbers = partial(torch.randn, generator=generator, dtype=torch.float64)
         x, self.unit = (numbers(*shape).to(dtype) for shape in ((1, 5, 16), (5,)))
         self.params = 0.3 * numbers(2, network.dim).to(dtype)
@@ -92,10 +91,11 @@ class Residual:
 
     def gradient(self, method: VariationalLaplace, hparams, network=None) -> torch.Tensor:
         """(2, D), which an update by SGD follows."""
-        problem = Problem(network or self.problem.network, *list(vars(self.problem).values())[1:])
-        state, hparams = State(self.params, SGD(), ZERO, ZERO), tree_map(lambda one: one.to(self.params), vars(hparams))
-        hparams["lr"] = torch.ones_like(self.params[0, 0])
-        after = method.update(problem, state, self.batch, Namespace(**hparams), Noise(self.unit), step(False))
+        values = {name: value.to(self.params) for name, value in vars(hparams).items()}
+        values["lr"] = torch.ones_like(self.params[0, 0])
+        problem = replace(self.problem, network=network or self.problem.network, hparams=HParams(**values))
+        state = State(self.params, SGD(), ZERO, ZERO)
+        after = method.update(problem, state, self.batch, Noise(self.unit), step(False))
         return self.params - after.params
 
     def gradient_of_the_written_objective(self, hparams) -> torch.Tensor:
@@ -152,8 +152,8 @@ def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(s
         batch, unit = batches(1), torch.randn(5, generator=generator, dtype=torch.float64)
         mean, log_sd = (one.clone().requires_grad_() for one in state.params)
         objectives.append(written_objective(mean, log_sd, batch, hparams, 1.0, unit).item())
-        state = method.update(smooth, state, batch, hparams, Noise(unit), step(method.phase(update, plan)))
-    found = method.diagnostics(smooth, method.finish(smooth, state, hparams), hparams)
+        state = method.update(smooth, state, batch, Noise(unit), step(method.phase(update, plan)))
+    found = method.diagnostics(smooth, method.finish(smooth, state))
     # 12 targets, each 3 times as far apart as the standardised one it stands for.
     assert found["elbo"].item() == pytest.approx(-12 * np.mean(objectives[2:]) - 12 * np.log(3.0))
 
@@ -161,7 +161,7 @@ def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(s
 def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels(params, hparams, batches):
     batch, network = batches(1), MLP(3, (4,), n_outputs=3, activation="softplus")
     one = torch.tensor(1.0, dtype=torch.float64)
-    problem = Problem(network, Categorical(3), N_TRAIN * one, 0 * one, one)
+    problem = Problem(network, Categorical(3), hparams, N_TRAIN * one, 0 * one, one)
     params = params[:, :1] * torch.ones(1, network.dim) + 0.3 * torch.randn(
         2, network.dim, generator=torch.Generator().manual_seed(4), dtype=torch.float64
     )
@@ -172,7 +172,7 @@ def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels
     def slopes_in_log_sd(labels):
         def of(tape):
             state = State(params, SGD(), ZERO, ZERO)
-            after = method.update(problem, state, batch._replace(y=labels), hparams, Noise(tape), step(False))
+            after = method.update(problem, state, batch._replace(y=labels), Noise(tape), step(False))
             return (log_sd - after.params[1]) / hparams.lr
 
         return vmap(of)(tapes)
@@ -182,7 +182,7 @@ def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels
     assert torch.equal(found, slopes_in_log_sd(2 - labels))
 
     jacobian = jacrev(network)(mean, batch.x[0])  # (M, O, D)
-    fisher = problem.likelihood.fisher(network(mean, batch.x[0]), hparams, one)
+    fisher = problem.fisher(network(mean, batch.x[0]))
     diagonal = torch.einsum("mod,mop,mpd->d", jacobian, fisher, jacobian)
     # d/d log sigma of S/2 sigma^2 g^2 is S sigma^2 g^2, and S^2 E[g^2] the minibatch's Fisher information.
     expected = torch.exp(2 * log_sd) * diagonal / 5
@@ -206,7 +206,7 @@ def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params,
     hparams.tempering = torch.tensor(0.2, dtype=torch.float64)
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     state = State(params, SGD(), ZERO, ZERO)
-    arguments = smooth, state, batches(1), hparams
+    arguments = smooth, state, batches(1)
     after, expected = (one.update(*arguments, Noise(unit), step(False)) for one in (method, fixed))
     torch.testing.assert_close(after.params, expected.params)
     assert "tempering" in method.search_space(Task("any", Gaussian((0.01, 1.0)), MLP(5)))
@@ -214,7 +214,7 @@ def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params,
 
 def test_starts_three_below_the_priors_log_sd(problem, hparams):
     tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    state = VariationalLaplace().init(problem, hparams, Noise(tape))
+    state = VariationalLaplace().init(problem, Noise(tape))
     expected = hparams.prior_precision.rsqrt().log() - 3
     torch.testing.assert_close(state.params[1], expected.expand(problem.dim))
 

@@ -22,15 +22,15 @@ from methods.vifa import MAX_GRADIENT_NORM, VIFA, LinearVIFA, State, posterior_o
 FIRST = Step(torch.tensor(1.0, dtype=torch.float64), None)
 
 
-def negative_elbo(params, problem, batch, hparams, latent, unit):
+def negative_elbo(params, problem, batch, latent, unit):
     """-H[q] - E_q[log p(theta)] - E_q[log p(D | theta)] with a dense covariance, the last term by the given samples."""
     mean, factors, variance = params[0], params[1:-1].T, params[-1].exp()
     covariance = factors @ factors.T + torch.diag(variance)
     entropy = 0.5 * torch.logdet(covariance)
-    prior = -0.5 * hparams.prior_precision * (covariance.trace() + mean @ mean)
+    prior = -0.5 * problem.hparams.prior_precision * (covariance.trace() + mean @ mean)
     samples = [factors @ h + mean + variance.sqrt() * z for h, z in zip(latent, unit, strict=True)]
     data = [
-        problem.n_train * problem.mean_nll(theta, Batch(batch.x[number], batch.y[number]), hparams)
+        problem.n_train * problem.nll(theta, Batch(batch.x[number], batch.y[number]))
         for number, theta in enumerate(samples)
     ]
     return -entropy - prior + sum(data) / len(data)
@@ -49,11 +49,11 @@ def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(
     tape = torch.randn(n_samples * (k + problem.dim), generator=generator, dtype=torch.float64)
     batch = batches(n_samples)
 
-    after = method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), FIRST).params
+    after = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params
 
     latent = tape[: n_samples * k].reshape(n_samples, k)
     unit = tape[n_samples * k :].reshape(n_samples, problem.dim)
-    gradient = grad(negative_elbo)(params, problem, batch, hparams, latent, unit)
+    gradient = grad(negative_elbo)(params, problem, batch, latent, unit)
     blocks = [gradient[:1], gradient[1:-1], gradient[-1:]]
     assert [bool(block.norm() > MAX_GRADIENT_NORM) for block in blocks] == clipped
     expected = [
@@ -66,7 +66,7 @@ def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(
 def test_starts_at_mean_zero_unit_variance_and_orthonormal_factors(problem, hparams):
     method = VIFA(latent_dim=3)
     tape = torch.randn(3 * problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    q = posterior_of(method.init(problem, hparams, Noise(tape)).params)
+    q = posterior_of(method.init(problem, Noise(tape)).params)
     assert q.mean.abs().max() == 0
     assert torch.equal(q.variance, torch.ones_like(q.variance))
     torch.testing.assert_close(q.factors @ q.factors.T, torch.eye(3, dtype=torch.float64))
@@ -95,15 +95,15 @@ def test_large_networks_are_trained_sample_by_sample_with_the_same_result(proble
     found = []
     for at_once in (0, problem.dim):
         monkeypatch.setattr(vifa, "AT_ONCE", at_once)
-        found.append(method.update(problem, State(params, SGD()), batch, hparams, Noise(tape), FIRST).params)
+        found.append(method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params)
     torch.testing.assert_close(*found, rtol=1e-12, atol=1e-12)
 
 
-def staged(problem, hparams, optimizer=SGD):
+def staged(problem, optimizer=SGD):
     """VIFA of two stages and its first state, of the `problem` fixture."""
     method = VIFA(mc_samples=2, optimizer=optimizer, two_stages=True)
     tape = torch.randn(2 * problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return method, tape, method.init(problem, hparams, Noise(tape))
+    return method, tape, method.init(problem, Noise(tape))
 
 
 def step(method, update: int, plan: Plan) -> Step:
@@ -111,7 +111,7 @@ def step(method, update: int, plan: Plan) -> Step:
 
 
 def test_two_stages_start_at_the_networks_weights_with_small_factors_and_variances(problem, hparams):
-    _, tape, state = staged(problem, hparams)
+    _, tape, state = staged(problem)
     q = posterior_of(state.params)
     torch.testing.assert_close(q.mean, problem.initial_weights(Noise(tape[problem.dim :])))
     assert q.factors.abs().max() < 1e-5
@@ -129,36 +129,36 @@ def test_the_first_stage_is_2_of_10_epochs():
 
 @pytest.mark.parametrize("optimizer", [SGD, Adam])
 def test_the_first_stage_moves_the_mean_alone(problem, hparams, batches, optimizer):
-    method, tape, state = staged(problem, hparams, optimizer)
+    method, tape, state = staged(problem, optimizer)
     plan, batch = Plan(10, 1.0), batches(2)
     noise = torch.cat([tape, tape[:2]])
     for update in (1, 2):
-        after = method.update(problem, state, batch, hparams, Noise(noise), step(method, update, plan))
+        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan))
         assert (after.params[0] != state.params[0]).all()
         assert torch.equal(after.params[1:], state.params[1:])
         state = after
     # With one stage and the same gradient of c the mean goes the same way.
     plain = VIFA(mc_samples=2, optimizer=optimizer)
-    start = staged(problem, hparams, optimizer)[2]
-    other = plain.update(problem, start, batch, hparams, Noise(noise), FIRST).params[0]
-    first = method.update(problem, start, batch, hparams, Noise(noise), step(method, 1, plan)).params[0]
+    start = staged(problem, optimizer)[2]
+    other = plain.update(problem, start, batch, Noise(noise), FIRST).params[0]
+    first = method.update(problem, start, batch, Noise(noise), step(method, 1, plan)).params[0]
     torch.testing.assert_close(first, other)
 
 
 def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_the_mean(problem, hparams, batches):
-    method, tape, state = staged(problem, hparams)
+    method, tape, state = staged(problem)
     plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
-    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, hparams, Noise(noise), FIRST).params
+    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, Noise(noise), FIRST).params
     for update, share in ((3, 1 / 8), (6, 4 / 8), (10, 1.0)):
-        after = method.update(problem, state, batch, hparams, Noise(noise), step(method, update, plan)).params
+        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan)).params
         torch.testing.assert_close(after[0], full[0])
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
 def test_late_comers_have_adams_first_step_to_themselves(problem, hparams, batches):
     # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
-    method, tape, state = staged(problem, hparams, Adam)
-    arguments = batches(2), hparams, Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))
+    method, tape, state = staged(problem, Adam)
+    arguments = batches(2), Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))
     after = method.update(problem, state, *arguments).params
     lr = hparams.lr / 400
     torch.testing.assert_close((after[1:] - state.params[1:]).abs(), lr.expand(2, problem.dim), rtol=1e-4, atol=0)

@@ -12,19 +12,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.base import Method, Paper
-from methods.maths.gaussian import kl_diagonal
-from methods.maths.gradients import grad
-from methods.maths.search_spaces import LogUniform
-from methods.training.optim import Adam
+from methods.api import Adam, LogUniform, Method, Paper, grad, kl_diagonal
 
 INITIAL_LOG_SD = -3.0
 
 
 class State(NamedTuple):
-    """Attributes:
-    params: (D + 1,): the posterior mean and the logarithm of its standard deviation.
-    optim: of both.
+    """State of a fit.
+
+    Attributes:
+        params: (D + 1,), the posterior mean and the logarithm of its standard deviation.
+        optim: Adam's moments of both.
     """
 
     params: Tensor
@@ -41,23 +39,23 @@ class MyMethod(Method):
     def search_space(self, task):
         return {"lr": LogUniform(1e-3, 3e-2), "prior_precision": LogUniform(0.01, 10), **task.likelihood.search_space()}
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         mean = problem.initial_weights(noise)
         params = torch.cat([mean, torch.full_like(mean[:1], INITIAL_LOG_SD)])
         return State(params, Adam.init(params))
 
-    def update(self, problem, state, batch, hparams, noise, t):
+    def update(self, problem, state, batch, noise, step):
         unit = noise.normal(problem.dim)
 
         def negative_elbo(params):
             mean, log_sd = params[:-1], params[-1]
-            data = problem.n_train * problem.mean_nll(mean + log_sd.exp() * unit, batch, hparams)
-            return data + kl_diagonal(mean, log_sd.expand_as(mean), hparams.prior_precision)
+            data = problem.n_train * problem.nll(mean + log_sd.exp() * unit, batch)
+            return data + kl_diagonal(mean, log_sd.expand_as(mean), problem.hparams.prior_precision)
 
-        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), hparams.lr, t)
+        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), problem.hparams.lr, step)
         return State(params, optim)
 
-    def finish(self, problem, state, hparams):
+    def finish(self, problem, state):
         return state.params
 
     def sample(self, problem, posterior, noise, n_samples):

@@ -96,8 +96,8 @@ class TwiceTheNoise(MeanFieldVI):
 class GlobalDraw(MeanFieldVI):
     """Starts from torch's global generator's numbers."""
 
-    def init(self, problem, hparams, noise):
-        state = super().init(problem, hparams, noise)
+    def init(self, problem, noise):
+        state = super().init(problem, noise)
         return state._replace(params=state.params + torch.randn(problem.dim, dtype=state.params.dtype))
 
 
@@ -107,8 +107,8 @@ class ForeignDraw(MAP):
     def __init__(self, draw):
         self.draw = draw
 
-    def init(self, problem, hparams, noise):
-        state = super().init(problem, hparams, noise)
+    def init(self, problem, noise):
+        state = super().init(problem, noise)
         return state._replace(weights=state.weights + self.draw())
 
 
@@ -135,9 +135,9 @@ class OverTheStack(torch.autograd.Function):
 class NormalisesOverTheStack(MAP):
     """A leak of the batch axis: a gradient is centred by those of its neighbours."""
 
-    def update(self, problem, state, batch, hparams, noise, t):
-        gradient = grad(lambda weights: problem.mean_nll(weights, batch, hparams))(state.weights)
-        weights, optim = state.optim.step(state.weights, OverTheStack.apply(gradient), hparams.lr, t)
+    def update(self, problem, state, batch, noise, step):
+        gradient = grad(lambda weights: problem.nll(weights, batch))(state.weights)
+        weights, optim = state.optim.step(state.weights, OverTheStack.apply(gradient), problem.hparams.lr, step)
         return State(weights, optim)
 
 
@@ -147,9 +147,9 @@ class CountsItsFits(MAP):
     def __init__(self):
         self.fits = 0
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         self.fits += 1
-        state = super().init(problem, hparams, noise)
+        state = super().init(problem, noise)
         return state._replace(weights=state.weights / self.fits)
 
 
@@ -161,11 +161,11 @@ class KeepsTheLastRow(MAP):
     def __init__(self):
         self.last = {}
 
-    def init(self, problem, hparams, noise):
-        state = super().init(problem, hparams, noise)
+    def init(self, problem, noise):
+        state = super().init(problem, noise)
         return state._replace(weights=self.last.get((problem.dim, state.weights.dtype), state.weights))
 
-    def finish(self, problem, state, hparams):
+    def finish(self, problem, state):
         self.last[problem.dim, state.weights.dtype] = state.weights
         return state.weights
 
@@ -173,9 +173,9 @@ class KeepsTheLastRow(MAP):
 class BranchesOnAValue(MAP):
     """Branches on a tensor's value, which has no meaning for a stack."""
 
-    def update(self, problem, state, batch, hparams, noise, t):
+    def update(self, problem, state, batch, noise, step):
         if state.weights.sum() > 0:
-            return super().update(problem, state, batch, hparams, noise, t)
+            return super().update(problem, state, batch, noise, step)
         return state
 
 
@@ -185,36 +185,36 @@ class AddsFromTheCPU(MAP):
 
 
 class StartsOnTheCPU(MAP):
-    def finish(self, problem, state, hparams):
+    def finish(self, problem, state):
         return torch.zeros(problem.dim, dtype=torch.float64)
 
 
 class NegativeVariance(MAP):
     likelihoods = ("gaussian",)
 
-    def predict(self, problem, posterior, x, hparams, noise, n_samples):
-        found = super().predict(problem, posterior, x, hparams, noise, n_samples)
+    def predict(self, problem, posterior, x, noise, n_samples):
+        found = super().predict(problem, posterior, x, noise, n_samples)
         return found._replace(variance=-found.variance)
 
 
 class Unnormalised(MAP):
     likelihoods = ("categorical",)
 
-    def predict(self, problem, posterior, x, hparams, noise, n_samples):
-        found = super().predict(problem, posterior, x, hparams, noise, n_samples)
+    def predict(self, problem, posterior, x, noise, n_samples):
+        found = super().predict(problem, posterior, x, noise, n_samples)
         return found._replace(log_probs=found.log_probs + 0.1)
 
 
 class Explodes(MAP):
-    def update(self, problem, state, batch, hparams, noise, t):
-        state = super().update(problem, state, batch, hparams, noise, t)
-        return state._replace(weights=state.weights / (hparams.lr < 0.02))
+    def update(self, problem, state, batch, noise, step):
+        state = super().update(problem, state, batch, noise, step)
+        return state._replace(weights=state.weights / (problem.hparams.lr < 0.02))
 
 
 class ExplodesBeyondItsUsualSpace(MAP):
-    def update(self, problem, state, batch, hparams, noise, t):
-        state = super().update(problem, state, batch, hparams, noise, t)
-        return state._replace(weights=state.weights / (hparams.lr < 0.05))
+    def update(self, problem, state, batch, noise, step):
+        state = super().update(problem, state, batch, noise, step)
+        return state._replace(weights=state.weights / (problem.hparams.lr < 0.05))
 
 
 @pytest.mark.parametrize(

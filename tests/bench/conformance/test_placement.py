@@ -32,18 +32,18 @@ class LateOnTheCPU(MAP):
     def phase(self, update, plan):
         return "late" if update == plan.n_updates else "early"
 
-    def update(self, problem, state, batch, hparams, noise, t):
-        state = super().update(problem, state, batch, hparams, noise, t)
-        return state._replace(weights=torch.zeros(problem.dim)) if t.phase == "late" else state
+    def update(self, problem, state, batch, noise, step):
+        state = super().update(problem, state, batch, noise, step)
+        return state._replace(weights=torch.zeros(problem.dim)) if step.phase == "late" else state
 
 
 class SweepsToTheCPU(LastLayerLaplace):
-    def sweep(self, problem, state, rows, hparams):
+    def sweep(self, problem, state, rows):
         return state._replace(precision=torch.eye(len(state.precision)))
 
 
 class DiagnosesOnTheCPU(MAP):
-    def diagnostics(self, problem, posterior, hparams):
+    def diagnostics(self, problem, posterior):
         return {"elbo": torch.zeros(())}
 
 

@@ -1,7 +1,5 @@
 """What is counted and what is divided by what; how fast anything is, is not tested."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -13,7 +11,7 @@ from methods.base import Method, Paper
 from methods.maths.likelihoods import Categorical
 from methods.maths.noise import NoiseGauge
 from methods.networks.resnets import PreActResNet
-from methods.problem import Problem, Task
+from methods.problem import HParams, Problem, Task
 from methods.training.optim import Adam, Momentum
 
 CPU = torch.device("cpu")
@@ -35,13 +33,13 @@ class Spy(Method):
     def phase(self, update, plan):
         return 8.0 if update <= plan.n_updates / 4 else 16.0
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         weights = torch.zeros(problem.dim)
         return weights, Momentum.init(weights)
 
-    def update(self, problem, state, batch, hparams, noise, t):
+    def update(self, problem, state, batch, noise, step):
         assert batch.x.shape == (2, 4, 3072)
-        self.clock.now += t.phase
+        self.clock.now += step.phase
         return state
 
 
@@ -92,10 +90,10 @@ def test_no_method_holds_more_than_its_rank_and_three_vectors_of_weights_beyond_
     if reason := method.excludes(SMALL):
         pytest.skip(reason)
     one = torch.tensor(1.0)
-    problem = Problem(method.network(SMALL), method.likelihood(SMALL), 100 * one, 0 * one, one)
     best = Centred(method.image_space(SMALL)).best()
-    hparams = SimpleNamespace(**{key: value * one for key, value in best.hparams.items()})
-    beyond, _ = held(method.init(problem, hparams, NoiseGauge(torch.float32)))
+    hparams = HParams(**{name: value * one for name, value in best.hparams.items()})
+    problem = Problem(method.network(SMALL), method.likelihood(SMALL), hparams, 100 * one, 0 * one, one)
+    beyond, _ = held(method.init(problem, NoiseGauge(torch.float32)))
     rank = getattr(method, "latent_dim", getattr(method, "rank", 0))  # VIFA, SLANG and online FA; SWAG
     vectors = beyond / problem.dim / 4
     scalars = 0.1  # counts, and the K x K moments of EM

@@ -65,17 +65,17 @@ class Spy(Method):
     def search_space(self, task):
         return {}
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         return Seen(*(torch.zeros(0) for _ in Seen._fields))
 
-    def update(self, problem, state, batch, hparams, noise, t):
-        given = Seen(batch.x, batch.y, hparams.lr[None], noise.normal(3), torch.zeros(0))
+    def update(self, problem, state, batch, noise, step):
+        given = Seen(batch.x, batch.y, problem.hparams.lr[None], noise.normal(3), torch.zeros(0))
         return Seen(*(torch.cat([before, now.flatten()]) for before, now in zip(state, given, strict=True)))
 
-    def sweep(self, problem, state, rows, hparams):
+    def sweep(self, problem, state, rows):
         return state._replace(swept=torch.cat([state.swept, rows.y * rows.present]))
 
-    def predict(self, problem, posterior, x, hparams, noise, n_samples):
+    def predict(self, problem, posterior, x, noise, n_samples):
         shift = noise.normal(n_samples, 1, 3)
         return Classes((x[None, :, :3] + shift).log_softmax(-1))
 
@@ -146,7 +146,7 @@ def test_a_sweep_looks_at_each_training_image_once_under_the_statistics_of_predi
     seen = []
 
     class Swept(Spy):
-        def sweep(self, problem, state, rows, hparams):
+        def sweep(self, problem, state, rows):
             seen.append((problem.network.n_reference, rows.y[rows.present == 1], len(rows.y)))
             return state
 

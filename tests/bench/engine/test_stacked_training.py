@@ -107,12 +107,12 @@ class Recorder(Method):
     def phase(self, update, plan):
         return "late" if update > plan.n_updates // 2 else "early"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         x = torch.zeros(2, 7, 3, dtype=torch.float64)
         return {"x": x, "y": x[..., 0], "late": problem.n_train * 0, "scale": problem.y_scale}
 
-    def update(self, problem, state, batch, hparams, noise, t):
-        return state | {"x": batch.x, "y": batch.y, "late": state["late"] + (1 if t.phase == "late" else 0)}
+    def update(self, problem, state, batch, noise, step):
+        return state | {"x": batch.x, "y": batch.y, "late": state["late"] + (1 if step.phase == "late" else 0)}
 
 
 def test_rows_see_their_own_training_rows_standardised_by_themselves(data):
@@ -150,12 +150,12 @@ class KeepsItsNoise(Method):
     def phase(self, update, plan):
         return "first" if update == 1 else "later"
 
-    def init(self, problem, hparams, noise):
+    def init(self, problem, noise):
         return noise.normal(3)
 
-    def update(self, problem, state, batch, hparams, noise, t):
+    def update(self, problem, state, batch, noise, step):
         new = noise.normal(3)
-        return new if t.phase == "first" else state
+        return new if step.phase == "first" else state
 
 
 @pytest.mark.parametrize("execution", ["captured", "eager"])
@@ -167,7 +167,7 @@ def test_noise_that_a_state_keeps_is_not_overwritten(data, execution):
 
 
 class ChangesItsState(MAP):
-    def update(self, problem, state, batch, hparams, noise, t):
+    def update(self, problem, state, batch, noise, step):
         return {"weights": state.weights}
 
 

@@ -181,7 +181,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
     assert len({fit.seed for fit, _ in seen}) == 9
 
 
-def test_tuning_trains_the_rehearsal_and_the_final_fit_the_method_itself(job, monkeypatch):
+def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
     trained = []
 
     def watched(method, *arguments, **others):
@@ -189,7 +189,7 @@ def test_tuning_trains_the_rehearsal_and_the_final_fit_the_method_itself(job, mo
         return train_stacked(method, *arguments, **others)
 
     monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
-    monkeypatch.setattr("methods.mfvi.MeanFieldVI.rehearsal", lambda method: methods.get("map"))
+    monkeypatch.setattr("methods.mfvi.MeanFieldVI.proxy", lambda method: methods.get("map"))
     assert outcome_of(job("mfvi")).row["status"] == "ok"
     assert trained == ["map", "mfvi"]
 

@@ -12,7 +12,7 @@ from methods.maths.noise import Noise, NoiseGauge
 from methods.networks.mlp import features
 from methods.networks.normalisation import KINDS
 from methods.networks.resnets import PreActResNet, ResNet, body_from_torchvision, from_torchvision, preresnet_20
-from methods.problem import Problem
+from methods.problem import HParams, Problem
 
 TINY = {"image": (2, 8, 8), "n_outputs": 3, "widths": (4, 6), "blocks": 2}
 
@@ -91,7 +91,7 @@ def test_published_weights_start_all_layers_but_last(torchvision, tmp_path):
     network, one = ResNet((3, 40, 36), 1, stem="imagenet"), torch.ones(())
     body = body_from_torchvision(network, weights.read(tmp_path / "weights.pth"))
     tape = numbers(network.dim).float()
-    start = Problem(network, Bernoulli(), 12 * one, 0 * one, one, body).initial_weights(Noise(tape))
+    start = Problem(network, Bernoulli(), HParams(), 12 * one, 0 * one, one, body).initial_weights(Noise(tape))
     assert torch.equal(start[-513:], network.initial_weights(Noise(tape))[-513:])
     theirs.fc = torch.nn.Identity()
     images = numbers(4, 3, 40, 36).float()

@@ -1,6 +1,7 @@
 """Is the adapter what the engine expects: declared, of constant shape, on one device, its posterior storable?"""
 
 import io
+from dataclasses import replace
 
 import torch
 from optuna.distributions import BaseDistribution
@@ -70,8 +71,7 @@ def posterior_can_be_saved(examined: Examined, task: Task) -> str:
     file = io.BytesIO()
     torch.save(stack.posterior, file)
     file.seek(0)
-    stack.posterior = torch.load(file, weights_only=False)
-    after = examined.predictives(stack)
+    after = examined.predictives(replace(stack, posterior=torch.load(file, weights_only=False)))
     same = all(
         torch.equal(*pair) for one, other in zip(before, after, strict=True) for pair in zip(one, other, strict=True)
     )

@@ -5,15 +5,15 @@ numbers), "failed" (an exception, told in `error`, or a process that died) or "t
 allowed to). Metrics of a cell that is not "ok" are null, and so are those that do not apply to its task or are
 undefined on its test part.
 
-Version 2 added classification, OOD points, `task` and `diagnostics`; version 3 what a failure leaves behind, the search
-space and whether times are those of a device that did nothing else. Its readers take version 2 for rows that know
-nothing of that.
+Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
+space and whether times are uncontended. Version 4 added the identity of the code. Columns that a file of an older
+version lacks are read as null.
 """
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
-READABLE_VERSIONS = (2, 3)
+SCHEMA_VERSION = 4
+READABLE_VERSIONS = (2, 3, 4)
 
 # What may be kept beside a cell's row.
 TABLES = (
@@ -196,6 +196,7 @@ CELLS = pa.schema(
         pa.field("n_ood", pa.int64()),
         pa.field("code_revision", pa.string(), nullable=False),
         pa.field("code_dirty", pa.bool_()),
+        pa.field("code_identity", pa.string()),  # "SHARED-METHOD", see `bench.experiment.code.identity_of`
         pa.field("data_sha256", pa.string()),
         pa.field("split_sha256", pa.string()),
         pa.field("versions", pa.string(), nullable=False),  # python, torch, ... as JSON

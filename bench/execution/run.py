@@ -10,6 +10,7 @@ import torch
 from bench.environment import memory
 from bench.environment.process import settle
 from bench.experiment.cells import Cell
+from bench.experiment.code import identity_of
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Tell
 from bench.experiment.suites import SUITES
@@ -59,7 +60,7 @@ def run(job: Job, device: str = "cpu", *, tell: Tell = lambda told: None) -> lis
         CellResult(
             cell=cell,
             outcome=outcome,
-            provenance=Provenance.now(_name_of(place)),
+            provenance=_provenance(cell, _name_of(place)),
             elapsed_seconds=seconds,
             peak_memory_mib=peak_mib,
         )
@@ -76,7 +77,11 @@ def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_se
         outcome: With the status and the reason.
         elapsed_seconds: Duration of the job.
     """
-    return CellResult(cell=cell, outcome=outcome, provenance=Provenance.now(device), elapsed_seconds=elapsed_seconds)
+    return CellResult(cell=cell, outcome=outcome, provenance=_provenance(cell, device), elapsed_seconds=elapsed_seconds)
+
+
+def _provenance(cell: Cell, device: str) -> Provenance:
+    return Provenance.now(device, identity_of(cell.suite, cell.dataset, cell.method))
 
 
 def _failed(outcome: Outcome, problem: Exception) -> Outcome:

@@ -1,6 +1,7 @@
 """What a results folder holds already, and whether new cells can stand beside it."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import datasets
 from bench.environment.provenance import Revision, code_revision
 from bench.experiment.cells import Cell
+from bench.experiment.code import identity_of
 from bench.experiment.plan import Refused
 
 LEAVE = "--fresh starts over and keeps the old aside; another --out keeps both"
@@ -41,14 +43,18 @@ def _refuse_other_data(rows: pd.DataFrame, data_dir: Path | None) -> None:
         raise Refused(f"the results folder holds {'; '.join(differing)}, of other data than are here. {LEAVE}")
 
 
-def _other_code(rows: pd.DataFrame, here: Revision) -> str:
-    stored = rows.groupby(["code_revision", "code_dirty"], dropna=False).size()
-    others = {
-        Revision(commit, None if pd.isna(dirty) else bool(dirty)): count for (commit, dirty), count in stored.items()
-    }
-    others.pop(here, None)
-    told = ", ".join(f"{count} of {_in_words(revision)}" for revision, count in others.items())
-    return f"Cells of another code revision stand beside these: {told}; this is {_in_words(here)}." if told else ""
+def _other_code(rows: pd.DataFrame, present: Revision) -> str:
+    """Compare the code of rows with the code of now: by its identity, or by its revision where a row has none."""
+    counts: Counter[Revision] = Counter()
+    columns = ["suite", "dataset", "method", "code_identity", "code_revision", "code_dirty"]
+    for (*cell, identity, commit, dirty), count in rows.groupby(columns, dropna=False).size().items():
+        revision = Revision(commit, None if pd.isna(dirty) else bool(dirty))
+        same = revision == present if pd.isna(identity) else identity == identity_of(*cell)
+        counts[revision] += 0 if same else count
+    stored = ", ".join(f"{count} of {_in_words(revision)}" for revision, count in counts.items() if count)
+    return (
+        f"Cells of another code revision stand beside these: {stored}; this is {_in_words(present)}." if stored else ""
+    )
 
 
 def _in_words(revision: Revision) -> str:

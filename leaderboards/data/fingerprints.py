@@ -6,8 +6,8 @@ by the numbers in it:
 1. A row that lies in several folders, every value the same, counts once.
 2. A board has one checksum of its data, and one of each split: that which most of its rows have, the latest if several
    have as many. Rows of others are left out; those of cells that failed before they saw the data stay.
-3. Of a cell (a board's method, split and seed) that was run several times, the row of the code revision that was used
-   last on the board is taken, and of the same revision the row that finished last.
+3. Of a cell (a board's method, split and seed) that was run several times, the row of the code that was used last on
+   the board is taken, and of the same code the row that finished last; `codes` says which rows are of the same code.
 
 What differs otherwise between rows of a board (code, seeds, devices) stands side by side; `mixtures` says all of it.
 """
@@ -77,7 +77,7 @@ def _one_row_each(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
     repeated = cells.duplicated(CELL, keep=False)
     if not repeated.any():
         return cells, []
-    revision = revisions(cells)
+    revision = codes(cells)
     last_use = cells.groupby([*(cells[name] for name in BOARD), revision])["finished_at"].transform("max")
     order = cells.assign(_last_use=last_use).sort_values(["_last_use", "finished_at"], kind="stable")
     out = order.duplicated(CELL, keep="last").reindex(cells.index)
@@ -97,7 +97,21 @@ def _choice(board: pd.DataFrame, kind: str, used: str, left_out: str, n_used: in
     return Choice(*board[BOARD].iloc[0], kind, used, left_out, n_used, n_left_out)
 
 
-def revisions(cells: pd.DataFrame) -> pd.Series:
-    """The code of each row, as it is printed."""
+def codes(cells: pd.DataFrame) -> pd.Series:
+    """Return the code of each row, as it is printed: equal for rows of a board whose code gives the same numbers.
+
+    Rows of one board, whatever their commits, are of the same code if their `code_identity` says so: all share the
+    evaluation, and those of one method share the method's code. Then the code is named after the commit that was used
+    last. Rows without an identity, and those of boards where identities differ, are told apart by their commits.
+    """
     changed = cells["code_dirty"].eq(True).map({True: " with uncommitted changes", False: ""})
-    return cells["code_revision"].str[:SHORT] + changed
+    commits = cells["code_revision"].str[:SHORT] + changed
+    known = cells[cells["code_identity"].notna()]
+    if known.empty:
+        return commits
+    board = [known[name] for name in BOARD[:3]]
+    shared = known["code_identity"].str.partition("-")[0].groupby(board).transform("nunique")
+    of_method = known["code_identity"].groupby([*board, known["method"]]).transform("nunique").groupby(board)
+    same = known[(shared == 1) & (of_method.transform("max") == 1)].sort_values("finished_at", kind="stable")
+    latest = commits[same.index].groupby([same[name] for name in BOARD[:3]]).transform("last")
+    return latest.reindex(cells.index).fillna(commits)

@@ -32,7 +32,8 @@ def write_compact(
     written = []
     for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS)):
         for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
-            path = folder / part / f"{quote(suite, safe='')}.parquet"
+            name = quote(suite, safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
+            path = folder / part / f"{name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
             # Without the metadata, in which pandas names its own version.

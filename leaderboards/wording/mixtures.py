@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data.fingerprints import BOARD, SHORT, Choice, revisions
+from leaderboards.data.fingerprints import BOARD, SHORT, Choice, codes
 from leaderboards.wording.formats import counted
 
 ALIKE = {"seed": "seeds", "device": "kinds of device"}
@@ -65,7 +65,7 @@ def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _codes(cells: pd.DataFrame) -> list[Mixture]:
-    counts = cells.assign(_revision=revisions(cells)).groupby([*BOARD[:3], "_revision"]).size()
+    counts = cells.assign(_code=codes(cells)).groupby([*BOARD[:3], "_code"]).size()
     together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     totals: dict[tuple[str, ...], pd.Series] = {}
     for (_, dataset, preset), part in counts.groupby(level=[0, 1, 2]):

@@ -9,6 +9,7 @@ import pytest
 import datasets
 from bench.environment.provenance import code_revision
 from bench.experiment.cells import Cell
+from bench.experiment.code import identity_of
 from bench.experiment.plan import Refused
 from bench.experiment.protocol import Protocol
 from bench.results import earlier
@@ -69,6 +70,14 @@ def test_other_code_is_told(stored):
     first, last = beside(rows, [CELL], None)
     assert "1 of aaaaaaaaaaaa, 1 of bbbbbbbbbbbb with uncommitted changes; this is " in first
     assert "--fresh" in last
+
+
+def test_equal_identity_outweighs_another_revision(stored):
+    same = identity_of(CELL.suite, CELL.dataset, CELL.method)
+    other = {"code_revision": "a" * 40, "code_dirty": True}
+    assert beside(stored(row(**other, code_identity=same)), [CELL], None) == []
+    first, _ = beside(stored(row(code_identity="another")), [CELL], None)
+    assert "Cells of another code revision stand beside these: 1 of " in first
 
 
 def test_another_protocol_of_the_preset_is_told(stored):

@@ -156,7 +156,7 @@ def odd(path: Path) -> None:
         (incomplete, "it lacks the columns suite, dataset, method"),
         (words_for_numbers, "its column nmll has the type string, and double was expected"),
         (nameless, "it has no value for dataset"),
-        (newer, "its schema version is 99; this program reads 2, 3"),
+        (newer, "its schema version is 99; this program reads 2, 3, 4"),
         (without_rows, "it holds nothing"),
         (twice, f"it holds {CELL.key}, {OTHER.key}"),
         (odd, "its status is splendid; allowed are ok, diverged, failed, timeout"),

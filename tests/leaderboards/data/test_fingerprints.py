@@ -83,6 +83,16 @@ def test_a_cell_that_one_revision_ran_twice_is_taken_from_the_later_run(cells):
     assert [choice[4:] for choice in choices] == [("repeat", "0123456789", "0123456789", 1, 1)]
 
 
+def test_repeats_of_equal_identity_are_the_same_code(cells):
+    rows = cells(
+        {"nmll": 1.0, "code_identity": "e-v", "code_revision": "old"},
+        {"nmll": 2.0, "code_identity": "e-v", "code_revision": "new", "finished_at": LATE},
+    )
+    kept, choices = decide(rows)
+    assert used(kept) == [(0, 2.0)]
+    assert [choice[4:] for choice in choices] == [("repeat", "new", "new", 1, 1)]
+
+
 def test_protocols_and_seeds_are_other_cells(cells):
     rows = cells({"nmll": 1.0}, {"nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"nmll": 3.0, "seed": 1})
     assert len(decide(rows)[0]) == 3

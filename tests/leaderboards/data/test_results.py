@@ -74,7 +74,7 @@ def words_for_numbers(path, row):
         (no_parquet, "cannot be read as Parquet"),
         (empty_file, "cannot be read as Parquet"),
         (newer, f"schema version is {SCHEMA_VERSION + 1}"),
-        (older, "schema version is 1; this program reads 2, 3"),
+        (older, "schema version is 1; this program reads 2, 3, 4"),
         (without_dataset, "lacks the columns dataset"),
         (null_dataset, "no value for dataset"),
         (words_for_numbers, "its column nmll has the type string"),

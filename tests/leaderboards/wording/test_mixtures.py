@@ -58,6 +58,25 @@ def test_code_that_stands_side_by_side_is_said_with_its_numbers(cells):
     ]
 
 
+OTHERS = [{"method": "map", "nmll": 1.0}, {"method": "map", "split": 1, "nmll": 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("identities", "alike"),
+    [
+        (("e-v", "e-v", "e-m", "e-m"), True),
+        (("e-v", "e-w", "e-m", "e-m"), False),  # the method changed
+        (("e-v", "e-v", "f-m", "f-m"), False),  # the evaluation changed between methods
+        (("e-v", None, "e-m", "e-m"), False),  # a row that does not know
+        ((None, None, None, None), False),
+    ],
+)
+def test_commits_of_equal_identity_need_no_note(cells, identities, alike):
+    rows = [{"nmll": 1.0}, {"split": 1, "nmll": 2.0, "code_revision": "fed", "finished_at": LATE}, *OTHERS]
+    sentences = said(cells(*(row | {"code_identity": code} for row, code in zip(rows, identities, strict=True))))
+    assert sentences == [] if alike else "stand side by side" in sentences[0]
+
+
 @pytest.mark.parametrize(("column", "value", "words"), [("seed", 1, "seeds"), ("device", "cuda", "kinds of device")])
 def test_other_mixtures_are_said(cells, column, value, words):
     (sentence,) = said(cells({"nmll": 1.0}, {"split": 1, "nmll": 2.0, column: value}))

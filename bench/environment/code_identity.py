@@ -1,0 +1,144 @@
+"""A hash of the source code that a number depends on.
+
+Every commit to a page or a test changes the revision of the code, and no number. This hash changes with the code of
+some modules and of all that they import, so that results of equal hashes may be mixed.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("bench", "methods", "datasets")
+# Modules that change no number of a cell: catalogues, which name many other modules, and the record of a result.
+PASSED_OVER = frozenset(
+    {"bench.experiment.suites", "bench.results.record", "datasets.registry", "methods.catalogue.registry"}
+)
+DIGITS = 16  # hexadecimal
+
+
+@cache
+def code_identity(modules: Iterable[str], facts: str = "") -> str:
+    """Return a hash of `facts` and of the source of `modules` and of every module that they import.
+
+    The imports are followed through the packages `bench`, `methods` and `datasets`, also those inside functions, except
+    those for type checking alone. An import from a package's `__init__.py` leads to the module that defines the name.
+    Modules in `PASSED_OVER` do not count, nor does what only they import. Of other packages only those modules count
+    that are in `modules`. The sources are parsed, not imported.
+
+    Docstrings, comments, layout and the annotations of functions do not count. Versions of Python may write the same
+    code differently, so a hash may change with Python's minor version.
+
+    Args:
+        modules: A tuple of names, such as ("methods.vifa", "datasets.tabular.uci").
+        facts: Anything else that identifies the code, such as a version.
+
+    Raises:
+        ImportError, OSError, SyntaxError: If the source of a module cannot be read.
+    """
+    digest = sha256(facts.encode())
+    for name in sorted(_with_imports(modules)):
+        digest.update(f"\n{name} {_hash_of(name)}".encode())
+    return digest.hexdigest()[:DIGITS]
+
+
+def _with_imports(modules: Iterable[str]) -> set[str]:
+    reached: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached and name not in PASSED_OVER:
+            reached.add(name)
+            waiting += _imports(name)
+    return reached
+
+
+@cache
+def _hash_of(name: str) -> str:
+    return sha256(ast.unparse(_code(name)).encode()).hexdigest()
+
+
+@cache
+def _imports(name: str) -> frozenset[str]:
+    nodes = list(_run(_code(name)))
+    imported: set[str] = set()
+    bound: dict[str, str] = {}  # modules by the names that the code has for them
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and not node.level and _is_ours(node.module):
+            for alias in node.names:
+                module = _definer(node.module, alias.name)
+                imported.add(module)
+                if module == f"{node.module}.{alias.name}":
+                    bound[alias.asname or alias.name] = module
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if "." in alias.name and _is_ours(alias.name):
+                    imported.add(alias.name)
+                elif _is_ours(alias.name):
+                    bound[alias.asname or alias.name] = alias.name
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in bound:
+            imported.add(_definer(bound[node.value.id], node.attr))
+    return frozenset(imported)
+
+
+def _definer(module: str, name: str) -> str:
+    """Return the module that `module.name` is, or else the one that defines it."""
+    if _file(f"{module}.{name}"):
+        return f"{module}.{name}"
+    file = _file(module)
+    if file and file.name == "__init__.py":
+        for node in _run(_code(module)):
+            if isinstance(node, ast.ImportFrom) and _is_ours(node.module):
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        return _definer(node.module, alias.name)
+    return module
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in PACKAGES
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below `node`, except those of blocks that only a type checker reads."""
+    yield node
+    children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in (getattr(node.test, "id", ""), getattr(node.test, "attr", "")):
+        children = node.orelse
+    for child in children:
+        yield from _run(child)
+
+
+@cache
+def _code(name: str) -> ast.Module:
+    """Return the syntax tree of a module without docstrings and the annotations of functions."""
+    file = _file(name)
+    if file is None:
+        raise ImportError(f"the source of the module {name!r} is not found")
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [statement for statement in node.body if not _is_text(statement)]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    return tree
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    value = getattr(statement, "value", None)
+    return isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+@cache
+def _file(name: str) -> Path | None:
+    if not _is_ours(name):
+        spec = find_spec(name)
+        return Path(spec.origin) if spec and spec.origin and spec.has_location else None
+    path = ROOT.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)

@@ -1,0 +1,56 @@
+"""The code that the numbers of a cell depend on."""
+
+from functools import cache, partial
+
+import datasets
+from bench.environment.code_identity import code_identity
+from bench.experiment.estimators import ESTIMATORS
+from bench.experiment.kinds import Streams
+from bench.experiment.suites import SUITES
+from methods.catalogue.registry import ENSEMBLE, target
+
+ENVIRONMENT = "bench.environment.process"  # how many threads a worker has
+
+
+@cache
+def identity_of(suite: str, dataset: str, method: str) -> str | None:
+    """Return "SHARED-METHOD", two hashes of the code that the numbers of a cell depend on; None if it cannot be read.
+
+    SHARED is equal for all methods on a data set of a suite, and METHOD is the method's. Rows of two methods stand on
+    the same code if their SHARED are equal, and rows of one method if both are.
+
+    SHARED covers the evaluation of the suite, the readers of the data set and of those sets that a model of it is
+    shown besides, and all that these import: engine, tuner, metrics, networks. It also covers the suite's network and
+    what is declared of the data set's task. METHOD covers the method's class and its module and all that this imports,
+    and the package's version if the method comes from another package. `bench.environment.code_identity` says which
+    imports are followed and what in a module counts.
+    """
+    try:
+        source = datasets.entry(dataset)
+        others = [*source.validation_ood, *(name for group in source.ood_groups.values() for name in group)]
+        others += [partner] if (partner := datasets.partner(dataset)) else []
+        modules = [_reader(datasets.entry(name)) for name in (dataset, *others)]
+        modules += [type(source).__module__, SUITES[suite].kind.runner.partition(":")[0], ENVIRONMENT]
+        declared = (source.task, source.n_classes, source.noise_precisions, source.model, source.image, source.mirrored)
+        shared = code_identity(tuple(sorted(set(modules))), repr((SUITES[suite].hidden, declared, others)))
+        return f"{shared}-{code_identity(*_of_method(suite, method))}"
+    except (LookupError, ImportError, OSError, SyntaxError, datasets.BrokenDataset):
+        return None
+
+
+def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
+    """Return the modules of a method, and its class with the version of its package."""
+    if isinstance(SUITES[suite].kind, Streams):
+        estimator = ESTIMATORS[method].target
+        return (estimator.partition(":")[0],), estimator
+    entry = target(method.removeprefix(ENSEMBLE))
+    pooled = ("methods.ensemble",) if method.startswith(ENSEMBLE) else ()
+    return (entry.module, *pooled), f"{entry.value} {entry.dist.version if entry.dist else ''}"
+
+
+def _reader(source: datasets.Source) -> str:
+    """Return the module of the function that reads a data set."""
+    read = source.read
+    while isinstance(read, partial):
+        read = read.func
+    return read.__module__

@@ -1,0 +1,129 @@
+"""The identity of a cell's code: shared by the methods of a data set, and the method's own."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from bench.environment import code_identity as module
+from bench.environment.code_identity import PACKAGES, ROOT
+from bench.experiment import code
+from bench.experiment.code import identity_of
+from bench.experiment.suites import SUITES
+
+CACHES = (identity_of, module.code_identity, module._hash_of, module._imports, module._code, module._file)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy of the project's packages."""
+    copy = tmp_path_factory.mktemp("sources")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+@pytest.fixture
+def parts(sources, monkeypatch):
+    """The two parts of a cell's identity, by the copied sources as they are when it is called."""
+    monkeypatch.setattr(module, "ROOT", sources)
+
+    def parts_now(suite: str = "uci", dataset: str = "yacht", method: str = "vifa") -> tuple[str, ...]:
+        for cached in CACHES:
+            cached.cache_clear()
+        return tuple(identity_of(suite, dataset, method).split("-"))
+
+    yield parts_now
+    for cached in CACHES:
+        cached.cache_clear()
+
+
+def changed_by(file, parts, *cell: str) -> tuple[bool, ...]:
+    """Whether a statement more in a file changes the shared part, and whether it changes the method's."""
+    before, source = parts(*cell), file.read_text()
+    file.write_text(f"{source}\nADDED = 1\n")
+    try:
+        return tuple(new != old for new, old in zip(parts(*cell), before, strict=True))
+    finally:
+        file.write_text(source)
+
+
+@pytest.mark.parametrize(
+    ("file", "shared", "of_method"),
+    [
+        ("methods/vifa.py", False, True),
+        ("methods/maths/gaussian.py", True, True),
+        ("bench/engine/stack.py", True, False),
+        ("bench/tuning/tuner.py", True, False),
+        ("bench/evaluation/prediction.py", True, False),
+        ("bench/metrics/regression.py", True, False),
+        ("datasets/tabular/uci.py", True, False),
+        ("datasets/standardise.py", True, False),
+        ("bench/environment/process.py", True, False),
+        ("methods/swag.py", False, False),
+        ("methods/catalogue/registry.py", False, False),
+        ("datasets/tabular/diabetes.py", False, False),
+        ("bench/evaluation/images.py", False, False),
+        ("bench/console/display.py", False, False),
+        ("bench/execution/scheduler.py", False, False),
+        ("bench/costs/packing.py", False, False),
+        ("bench/results/reader.py", False, False),
+    ],
+)
+def test_identity_changes_with_code_of_numbers_only(sources, parts, file, shared, of_method):
+    assert changed_by(sources / file, parts) == (shared, of_method)
+
+
+@pytest.mark.parametrize(
+    ("file", "cell"),
+    [
+        ("bench/evaluation/images.py", ("images", "mnist", "map")),
+        ("datasets/images/svhn.py", ("images", "cifar10", "map")),  # shown to models of cifar10
+        ("datasets/images/stl10.py", ("images", "cifar10", "map")),  # its partner
+        ("bench/reference/distances.py", ("posterior", "yacht-linear", "map")),
+        ("bench/streams/batch.py", ("factor-analysis", "fa-D100-K10-spectrum1-10", "batch-svd")),
+        ("methods/ensemble.py", ("uci", "yacht", "ensemble:map")),
+    ],
+)
+def test_identity_covers_every_kind_of_cell(sources, parts, file, cell):
+    assert any(changed_by(sources / file, parts, *cell))
+
+
+def test_methods_share_one_part_on_a_data_set(parts):
+    vifa, swag, elsewhere = parts(), parts(method="swag"), parts(dataset="diabetes")
+    assert vifa[0] == swag[0] != elsewhere[0]
+    assert vifa[1] == elsewhere[1] != swag[1]
+
+
+def test_variants_of_one_module_differ(parts):
+    assert parts(method="vifa")[1] != parts(method="vifa-k1")[1]
+
+
+def test_network_of_the_suite_counts(parts, monkeypatch):
+    before = parts()
+    monkeypatch.setitem(vars(SUITES["uci"]), "hidden", (7,))
+    assert parts()[0] != before[0]
+
+
+def test_every_method_has_an_identity_everywhere():
+    for suite in SUITES.values():
+        for dataset in suite.datasets():
+            assert all(identity_of(suite.name, dataset, method) for method in suite.kind.names())
+
+
+def test_unreadable_source_has_no_identity(monkeypatch):
+    def unreadable(*_):
+        raise OSError
+
+    identity_of.cache_clear()
+    monkeypatch.setattr(code, "code_identity", unreadable)
+    assert identity_of("uci", "yacht", "map") is None
+    identity_of.cache_clear()
+
+
+def test_identity_is_computed_without_torch():
+    command = "import sys; from bench.experiment.code import identity_of; identity_of('uci', 'yacht', 'vifa'); "
+    command += "print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -40,7 +40,7 @@ from methods.maths.priors import (
     LearnedMeanAndVariance,
     Prior,
     averaged,
-    own,
+    unshared,
 )
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.mlp import Network
@@ -124,7 +124,7 @@ class DirectUQWithPrior(DirectUQ):
     one_prior_for_all_data = False
 
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
-        share = averaged if self.one_prior_for_all_data else own
+        share = averaged if self.one_prior_for_all_data else unshared
         return self.prior.penalty(mean, sd, share).mean()
 
 

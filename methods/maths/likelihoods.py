@@ -7,6 +7,7 @@ target units.
 
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar, Protocol
 
 import torch
@@ -25,7 +26,8 @@ MAX_LOG_VARIANCE = 12.0  # bounds |log variance| of a standardised target: stand
 class Likelihood(Protocol):
     """Interface of a likelihood.
 
-    Shapes: M examples of a minibatch, S weight samples, n test points, O network outputs per example.
+    Shapes: M examples of a minibatch, S weight samples, n test points, O network outputs per example. `hparams` holds
+    the fit's hyper-parameters, each a tensor ().
 
     Attributes:
         kind: name of the likelihood, one of `KINDS`.
@@ -43,22 +45,22 @@ class Likelihood(Protocol):
     def search_space(self) -> dict[str, BaseDistribution]:
         """Return the likelihood's hyper-parameters with the ranges of the papers."""
 
-    def scale(self, hparams, y_scale: Tensor) -> Tensor:
+    def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         """Return the curvature of the NLL in the outputs, (), if it is the same at all outputs; else 1."""
 
-    def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         """Return -log p(y | outputs) per example, (M,), nats, for outputs (M, O) and standardised y (M,)."""
 
-    def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
+    def draw(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor, noise: Noise) -> Tensor:
         """Draw one standardised target per example, (M,), from p(y | outputs) for outputs (M, O)."""
 
-    def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def fisher(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         """Return the Fisher information of the outputs per example, (M, O, O): E[g g^T] for g = d NLL / d outputs.
 
         The expectation is over targets y ~ p(y | outputs) of the model.
         """
 
-    def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Predictive:
+    def predictive(self, outputs: Tensor, hparams: SimpleNamespace, y_mean: Tensor, y_scale: Tensor) -> Predictive:
         """Return the predictive distribution in original target units, given outputs (S, n, O) of S weight samples."""
 
 
@@ -82,20 +84,21 @@ class Gaussian:
     def search_space(self) -> dict[str, BaseDistribution]:
         return {"noise_precision": LogUniform(*self.noise_precisions)}
 
-    def scale(self, hparams, y_scale: Tensor) -> Tensor:
-        return hparams.noise_precision * y_scale**2
+    def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
+        precision: Tensor = hparams.noise_precision * y_scale**2
+        return precision
 
-    def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         precision = self.scale(hparams, y_scale)
         return 0.5 * (precision * (outputs[..., 0] - y) ** 2 - precision.log() + LOG_2PI)
 
-    def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
+    def draw(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor, noise: Noise) -> Tensor:
         return outputs[..., 0] + noise.normal(outputs.shape[0]) * self.scale(hparams, y_scale) ** -0.5
 
-    def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def fisher(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         return self.scale(hparams, y_scale) * torch.ones_like(outputs)[..., None]
 
-    def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Normals:
+    def predictive(self, outputs: Tensor, hparams: SimpleNamespace, y_mean: Tensor, y_scale: Tensor) -> Normals:
         mean = y_mean + y_scale * outputs[..., 0]
         return Normals(mean, (1 / hparams.noise_precision).expand_as(mean))
 
@@ -115,24 +118,24 @@ class HeteroscedasticGaussian:
     def search_space(self) -> dict[str, BaseDistribution]:
         return {}
 
-    def scale(self, hparams, y_scale: Tensor) -> Tensor:
+    def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         return torch.ones_like(y_scale)
 
-    def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         mean, log_variance = self._mean_and_log_variance(outputs)
         return 0.5 * ((mean - y) ** 2 * (-log_variance).exp() + log_variance + LOG_2PI)
 
-    def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
+    def draw(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor, noise: Noise) -> Tensor:
         mean, log_variance = self._mean_and_log_variance(outputs)
         return mean + noise.normal(outputs.shape[0]) * (0.5 * log_variance).exp()
 
-    def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def fisher(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         # The Fisher information of a Gaussian is 1 / variance for its mean and 1/2 for its log variance.
         _, log_variance = self._mean_and_log_variance(outputs)
         inside = (outputs[..., 1].abs() < MAX_LOG_VARIANCE).to(outputs)
         return torch.diag_embed(torch.stack([(-log_variance).exp(), 0.5 * inside], dim=-1))
 
-    def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Normals:
+    def predictive(self, outputs: Tensor, hparams: SimpleNamespace, y_mean: Tensor, y_scale: Tensor) -> Normals:
         mean, log_variance = self._mean_and_log_variance(outputs)
         return Normals(y_mean + y_scale * mean, y_scale**2 * log_variance.exp())
 
@@ -151,20 +154,20 @@ class Bernoulli:
     def search_space(self) -> dict[str, BaseDistribution]:
         return {}
 
-    def scale(self, hparams, y_scale: Tensor) -> Tensor:
+    def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         return torch.ones_like(y_scale)
 
-    def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         return softplus(outputs[..., 0]) - y * outputs[..., 0]
 
-    def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
+    def draw(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor, noise: Noise) -> Tensor:
         return (noise.uniform(outputs.shape[0]) < outputs[..., 0].sigmoid()).to(outputs)
 
-    def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def fisher(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         probability = outputs.sigmoid()
         return (probability * (1 - probability))[..., None]
 
-    def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Classes:
+    def predictive(self, outputs: Tensor, hparams: SimpleNamespace, y_mean: Tensor, y_scale: Tensor) -> Classes:
         return Classes(torch.cat([logsigmoid(-outputs), logsigmoid(outputs)], dim=-1))
 
 
@@ -188,22 +191,22 @@ class Categorical:
     def search_space(self) -> dict[str, BaseDistribution]:
         return {}
 
-    def scale(self, hparams, y_scale: Tensor) -> Tensor:
+    def scale(self, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         return torch.ones_like(y_scale)
 
-    def nll(self, outputs: Tensor, y: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         return outputs.logsumexp(-1) - (outputs * self._one_hot(y)).sum(-1)
 
-    def draw(self, outputs: Tensor, hparams, y_scale: Tensor, noise: Noise) -> Tensor:
+    def draw(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor, noise: Noise) -> Tensor:
         # Inverse-CDF sampling needs one random number per example; the Gumbel-max trick would need C.
         below = outputs.softmax(-1).cumsum(-1) < noise.uniform(outputs.shape[0])[..., None]
         return below[..., :-1].sum(-1).to(outputs)
 
-    def fisher(self, outputs: Tensor, hparams, y_scale: Tensor) -> Tensor:
+    def fisher(self, outputs: Tensor, hparams: SimpleNamespace, y_scale: Tensor) -> Tensor:
         probabilities = outputs.softmax(-1)
         return torch.diag_embed(probabilities) - probabilities[..., :, None] * probabilities[..., None, :]
 
-    def predictive(self, outputs: Tensor, hparams, y_mean: Tensor, y_scale: Tensor) -> Classes:
+    def predictive(self, outputs: Tensor, hparams: SimpleNamespace, y_mean: Tensor, y_scale: Tensor) -> Classes:
         return Classes(log_softmax(outputs, dim=-1))
 
     def _one_hot(self, y: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ PENALTY_WEIGHTS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 3.0, 5.0, 7.5, 10.0)
 Share = Callable[[Tensor], Tensor]
 
 
-def own(statistic: Tensor) -> Tensor:
+def unshared(statistic: Tensor) -> Tensor:
     """Return the statistic unchanged: phi is inferred for each z separately."""
     return statistic
 
@@ -41,13 +41,13 @@ def averaged(statistic: Tensor) -> Tensor:
 class Prior(Protocol):
     """Interface of a prior whose parameters phi are collapsed."""
 
-    def penalty(self, mean: Tensor, sd: Tensor, share: Share = own) -> Tensor:
+    def penalty(self, mean: Tensor, sd: Tensor, share: Share = unshared) -> Tensor:
         """Return the collapsed divergence, (...), nats.
 
         Args:
             mean: (..., K), mu.
             sd: (..., K), sigma.
-            share: `own` to infer phi for each z, `averaged` to share it by the examples along the first axis.
+            share: `unshared` to infer phi for each z, `averaged` to share it by the examples along the first axis.
         """
 
 
@@ -57,7 +57,7 @@ class Fixed:
 
     variance: float = 0.1
 
-    def penalty(self, mean: Tensor, sd: Tensor, share: Share = own) -> Tensor:
+    def penalty(self, mean: Tensor, sd: Tensor, share: Share = unshared) -> Tensor:
         ratio = (mean**2 + sd**2) / self.variance
         return (0.5 * (ratio - 1 + math.log(self.variance)) - sd.log()).sum(-1)
 
@@ -78,7 +78,7 @@ class LearnedMean:
     gamma: float = 0.3
     shrinkage: float = 0.05
 
-    def penalty(self, mean: Tensor, sd: Tensor, share: Share = own) -> Tensor:
+    def penalty(self, mean: Tensor, sd: Tensor, share: Share = unshared) -> Tensor:
         explained = (1 - self.shrinkage) * share(mean) ** 2
         log_scale = math.log(self.gamma / self.shrinkage)
         return (0.5 * ((mean**2 + sd**2 - explained) / self.gamma - 1 + log_scale) - sd.log()).sum(-1)
@@ -102,7 +102,7 @@ class LearnedMeanAndVariance:
     beta: float = 0.01
     delta: float = 0.1
 
-    def penalty(self, mean: Tensor, sd: Tensor, share: Share = own) -> Tensor:
+    def penalty(self, mean: Tensor, sd: Tensor, share: Share = unshared) -> Tensor:
         scale = self.beta + 0.5 * share(self.delta * mean**2 + sd**2)
         normaliser = math.lgamma(self.alpha) - math.lgamma(self.alpha + 0.5) - self.alpha * math.log(self.beta)
         constant = normaliser - 0.5 * math.log(self.delta) - 0.5
@@ -128,7 +128,7 @@ class EmpiricalBayes:
     alpha: float = 4.4798
     beta: float = 10.0
 
-    def penalty(self, mean: Tensor, sd: Tensor, share: Share = own) -> Tensor:
+    def penalty(self, mean: Tensor, sd: Tensor, share: Share = unshared) -> Tensor:
         n_entries = mean.shape[-1]
         square = (mean**2 + sd**2).sum(-1, keepdim=True)
         variance = (share(square) + 2 * self.beta) / (n_entries + 2 * self.alpha + 2)

@@ -58,6 +58,6 @@ def _checked(values: np.ndarray) -> np.ndarray:
 
 def _arviz() -> Any:
     """Return ArviZ's functions of arrays; the import takes a second and needs the extra `reference`."""
-    from arviz_stats.base import array_stats
+    from arviz_stats.base.array import array_stats
 
     return array_stats

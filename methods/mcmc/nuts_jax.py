@@ -76,7 +76,7 @@ def _heteroscedastic(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
     return _gaussian(out, y, jnp.exp(-out[:, 1].clip(-MAX_LOG_VARIANCE, MAX_LOG_VARIANCE)))
 
 
-def _bernoulli(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
+def _bernoulli(out: Array, y: Array, precision: ArrayLike) -> Array:
     return y * out[:, 0] - jax.nn.softplus(out[:, 0])
 
 
@@ -85,7 +85,7 @@ def _categorical(out: Array, y: Array, precision: ArrayLike) -> jax.Array:
 
 
 # Kind of likelihood -> function of (outputs (N, O), y (N,), noise precision of y) to log p(y | outputs), (N,).
-LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], jax.Array]] = {
+LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], Array]] = {
     "gaussian": _gaussian,
     "heteroscedastic": _heteroscedastic,
     "bernoulli": _bernoulli,
@@ -93,7 +93,7 @@ LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], jax.Array]] = {
 }
 
 
-def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: Posterior) -> jax.Array:
+def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: Posterior) -> Array:
     """Return log p(y | x, weights) + log N(weights; 0, I / prior_precision), ()."""
     data = LOG_LIKELIHOODS[kind](outputs(network, weights, posterior.x), posterior.y, posterior.noise_precision)
     alpha = posterior.prior_precision
@@ -124,7 +124,7 @@ def kernel(network: MLP, kind: str, warmup: int, max_tree_depth: int) -> Kernel:
         max_tree_depth: a transition has at most 2^max_tree_depth - 1 leapfrog steps.
     """
 
-    def potential(posterior: Posterior) -> Callable[[jax.Array], jax.Array]:
+    def potential(posterior: Posterior) -> Callable[[jax.Array], Array]:
         return lambda weights: -log_joint(network, kind, weights, posterior)
 
     # The data are arguments, not constants, so that one compiled program serves all folds.

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from scipy.stats import invgamma, norm
 from torch.distributions import Normal, kl_divergence
 
-from methods.maths.priors import EmpiricalBayes, Fixed, LearnedMean, LearnedMeanAndVariance, averaged, own
+from methods.maths.priors import EmpiricalBayes, Fixed, LearnedMean, LearnedMeanAndVariance, averaged, unshared
 
 MEANS = np.array([[0.7, -2.0, 0.1], [1.5, 0.3, -0.4], [-0.2, 1.1, 2.5], [0.0, 0.6, -1.0]])  # (M, K)
 SDS = np.array([[0.4, 1.3, 0.02], [0.9, 0.1, 0.6], [0.3, 2.0, 0.5], [1.0, 0.7, 0.2]])
@@ -32,7 +32,7 @@ def log_integral(log_density, grid):
     return np.log(trapezoid(np.exp(log_density - highest), grid)) + highest[..., 0]
 
 
-def penalty(prior, share=own):
+def penalty(prior, share=unshared):
     return prior.penalty(torch.tensor(MEANS), torch.tensor(SDS), share).numpy()
 
 
@@ -41,7 +41,9 @@ def test_fixed_prior_penalty_is_the_kl():
     np.testing.assert_allclose(penalty(Fixed(0.1)), expected)
 
 
-@pytest.mark.parametrize(("share", "groups"), [(own, MEANS[:, None]), (averaged, MEANS[None])], ids=["own", "shared"])
+@pytest.mark.parametrize(
+    ("share", "groups"), [(unshared, MEANS[:, None]), (averaged, MEANS[None])], ids=["unshared", "shared"]
+)
 def test_learned_mean_equals_numerical_integral(share, groups):
     gamma, alpha = 0.3, 5.7  # alpha_reg = 0.05
     sds = SDS.reshape(groups.shape)
@@ -76,10 +78,10 @@ def test_learned_mean_and_variance_equals_numerical_integral():
     np.testing.assert_allclose(penalty(prior, averaged).mean(), together, rtol=1e-4)
 
 
-@pytest.mark.parametrize("share", [own, averaged])
+@pytest.mark.parametrize("share", [unshared, averaged])
 def test_empirical_bayes_is_kl_at_optimal_variance(share):
     alpha, beta = 4.4798, 10.0
-    groups = range(len(MEANS)) if share is own else [slice(None)]
+    groups = range(len(MEANS)) if share is unshared else [slice(None)]
     found = []
     for group in groups:
         mean, sd = np.atleast_2d(MEANS[group]), np.atleast_2d(SDS[group])

@@ -135,9 +135,16 @@ class Model:
     def update(
         self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, state: Any, noise: Noise, step: Step
     ) -> tuple[Any, dict[str, Tensor]]:
-        """The state after an update on the rows `index` (L, M) of x (N, P) and y (N,), in original units.
+        """Return the state after an update, and the diagnostics that the method returned beside it.
 
-        With it come the diagnostics that the method returned beside the state, empty if none.
+        Args:
+            replica: the fit.
+            x: (N, P), in original units.
+            y: (N,), in original units.
+            index: (L, M), rows of L minibatches.
+            state: before the update.
+            noise: of this update.
+            step: number and phase of the update.
         """
         batch = Batch(self._standardised(replica, x[index]), self._targets(replica, y[index]))
         problem = self._problem(replica)

@@ -13,6 +13,7 @@ from bench.engine.minibatches import Schedule
 from bench.engine.private_torch import tree_leaves, tree_map
 from bench.engine.replica import Fit
 from bench.engine.series import Series
+from bench.engine.training_record import Trace, TrainingRecord
 from methods.base import Method
 from methods.maths.predictive import Predictive
 
@@ -25,11 +26,13 @@ class SequentialFits:
         schedule: how long each fit was trained.
         series: the fits.
         posteriors: what `Method.finish` returned, for each of `series.members`.
+        record: diagnostics along training.
     """
 
     schedule: Schedule
     series: Series
     posteriors: tuple[Any, ...]
+    record: TrainingRecord
 
     @property
     def method(self) -> Method:
@@ -71,6 +74,9 @@ class SequentialFits:
             {name: float(torch.stack([values[name] for values in members]).mean()) for name in members[0]}
             for members in reported
         ]
+
+    def training_diagnostics(self) -> list[dict[str, Trace]]:
+        return self.record.traces(len(self.fits), self.method.members)
 
     def _predict(self, network: int, x: Tensor, index: Tensor, n_samples: int) -> Predictive:
         """Return one member's predictive; samples do not depend on how many points are predicted together."""

@@ -12,6 +12,7 @@ from bench.engine.replica import Data, Fit, Model, Replica
 from bench.engine.seeds import seed_of
 from bench.engine.sequential_fits import SequentialFits
 from bench.engine.series import Series
+from bench.engine.training_record import TrainingRecord, require_scalars
 from methods.base import Method
 from methods.maths.noise import Noise
 from methods.problem import Step, Task
@@ -34,6 +35,7 @@ def train_sequentially(
     dtype: torch.dtype = torch.float32,
     start: Tensor | None = None,
     short: torch.dtype | None = None,
+    n_recorded: int = 0,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> SequentialFits:
     """Return fits of image classifiers, trained one after the other.
@@ -50,10 +52,15 @@ def train_sequentially(
         dtype: of weights and arithmetic.
         start: trained weights of all layers but the last, to start from; None for a random start.
         short: the type in which minibatches pass through the network, if not `dtype`.
+        n_recorded: at how many evenly spaced updates diagnostics are recorded, at most.
         on_update: called with the number of updates done, of all networks together.
+
+    Raises:
+        TypeError: if an update returns diagnostics that are not tensors of shape ().
     """
     series = Series.of(Model(method, task, dtype, start, short), data, fits, channels)
-    training = _Training(series, schedule, augment, annealed and not method.constant_rate)
+    record = TrainingRecord(schedule.plan.n_updates, n_recorded)
+    training = _Training(series, schedule, record, augment, annealed and not method.constant_rate)
     posteriors = []
     for done, (number, member) in enumerate(series.members):
         before = done * schedule.plan.n_updates
@@ -61,7 +68,7 @@ def train_sequentially(
         if method.sweeps:
             state = _sweep(series, number, state)
         posteriors.append(series.model.finish(series.replicas[number], state))
-    return SequentialFits(schedule, series, tuple(posteriors))
+    return SequentialFits(schedule, series, tuple(posteriors), record)
 
 
 class _Training:
@@ -70,12 +77,16 @@ class _Training:
     Args:
         series: B fits.
         schedule: how many updates there are, and of which minibatches.
+        record: takes diagnostics.
         augment: see `train_sequentially`.
         annealed: whether the learning rate falls.
     """
 
-    def __init__(self, series: Series, schedule: Schedule, augment: Augment | None, annealed: bool):
-        self._series, self._schedule, self._augment, self._annealed = series, schedule, augment, annealed
+    def __init__(
+        self, series: Series, schedule: Schedule, record: TrainingRecord, augment: Augment | None, annealed: bool
+    ):
+        self._series, self._schedule, self._record = series, schedule, record
+        self._augment, self._annealed = augment, annealed
 
     def run(self, number: int, member: int, on_update: Callable[[int], None]) -> Any:
         """Return the state of one network after its last update."""
@@ -94,7 +105,10 @@ class _Training:
             count = torch.tensor(float(update), dtype=model.dtype, device=data.x.device)
             step = Step(count, model.method.phase(update, plan))
             annealed = self._annealed_replica(replica, (update - 1) / plan.n_updates)
-            state, _ = model.update(annealed, x, y, places, state, noise, step)
+            state, diagnostics = model.update(annealed, x, y, places, state, noise, step)
+            if self._record.wants(update):
+                require_scalars(model.method.name, diagnostics)
+                self._record.add(update, diagnostics)
             on_update(update)
         return state
 

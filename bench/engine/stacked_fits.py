@@ -14,6 +14,7 @@ from bench.engine.minibatches import Schedule
 from bench.engine.private_torch import tree_leaves, tree_map
 from bench.engine.replica import Fit, Replica
 from bench.engine.stack import Stack, side_by_side
+from bench.engine.training_record import Trace, TrainingRecord
 from bench.engine.vectorise import replica_of
 from methods.base import Method
 from methods.maths.noise import Noise
@@ -31,12 +32,14 @@ class StackedFits:
         schedule: how long each was trained.
         stack: their R replicas.
         posterior: what `Method.finish` returned, every tensor with a leading axis of R, a fit's members adjacent.
+        record: diagnostics along training.
     """
 
     fits: tuple[Fit, ...]
     schedule: Schedule
     stack: Stack
     posterior: Any
+    record: TrainingRecord
 
     @property
     def method(self) -> Method:
@@ -97,3 +100,6 @@ class StackedFits:
             name: values.unflatten(0, (-1, self.method.members)).mean(1).tolist() for name, values in reported.items()
         }
         return [{name: values[number] for name, values in means.items()} for number in range(len(self.fits))]
+
+    def training_diagnostics(self) -> list[dict[str, Trace]]:
+        return self.record.traces(len(self.fits), self.method.members)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from functools import partial
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from bench.engine.replica import Data, Fit, Model, Replica
 from bench.engine.stack import Stack
 from bench.engine.stacked_fits import StackedFits
 from bench.engine.stacked_sweep import sweep
+from bench.engine.training_record import TrainingRecord, require_scalars
 from bench.engine.vectorise import replica_of
 from methods.base import Method
 from methods.maths.noise import Noise
@@ -36,6 +36,7 @@ def train_stacked(
     execution: Execution = "captured",
     dtype: torch.dtype = torch.float32,
     stacked: bool = True,
+    n_recorded: int = 0,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> StackedFits:
     """Return the fits, trained together.
@@ -52,19 +53,23 @@ def train_stacked(
             neither.
         dtype: of weights and arithmetic.
         stacked: False trains one replica after the other, without `vmap` and eagerly.
+        n_recorded: at how many evenly spaced updates diagnostics are recorded, at most. The other updates do not
+            compute them, unless they are eager, and the numbers of the state do not depend on it.
         on_update: called with the number of each update when it is done.
 
     Raises:
-        TypeError: if an update returns a state of another structure, or of other shapes or types, than it got.
+        TypeError: if an update returns a state of another structure, or of other shapes or types, than it got, or
+            diagnostics that are not tensors of shape ().
     """
     stack = Stack.of(Model(method, task, dtype), data, fits, standardise=standardise, parallel=stacked)
-    state = _Training(stack, schedule, execution if stacked else "eager").run(on_update)
+    record = TrainingRecord(schedule.plan.n_updates, n_recorded)
+    state = _Training(stack, schedule, execution if stacked else "eager", record).run(on_update)
     if method.sweeps:
         state = sweep(stack, state)
     posterior = stack.vectorise(stack.model.finish)(stack.replicas, state)
     n_replicas = len(fits) * method.members
     posterior = tree_map(itemgetter(slice(n_replicas)), posterior)
-    return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior)
+    return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior, record)
 
 
 class _Training:
@@ -74,10 +79,11 @@ class _Training:
         stack: R replicas.
         schedule: how many updates there are, and of which minibatches.
         execution: see `train_stacked`.
+        record: takes diagnostics.
     """
 
-    def __init__(self, stack: Stack, schedule: Schedule, execution: Execution):
-        self._stack, self._schedule, self._execution = stack, schedule, execution
+    def __init__(self, stack: Stack, schedule: Schedule, execution: Execution, record: TrainingRecord):
+        self._stack, self._schedule, self._execution, self._record = stack, schedule, execution, record
 
     def run(self, on_update: Callable[[int], None]) -> Any:
         """Return the state after the last update; every tensor has a leading axis of R."""
@@ -86,19 +92,19 @@ class _Training:
         phases = [stack.model.method.phase(update, plan) for update in range(1, plan.n_updates + 1)]
         counts = torch.arange(1, plan.n_updates + 1, dtype=stack.model.dtype, device=stack.data.x.device)
         first_index = next(stack.minibatches(self._schedule))
-        noise = stack.noise(
-            "update",
-            max(self._noise_length(phase, state, first_index, counts[0]) for phase in dict.fromkeys(phases)),
-        )
+        needs = {phase: self._needs(phase, state, first_index, counts[0]) for phase in dict.fromkeys(phases)}
+        noise = stack.noise("update", max(length for length, _ in needs.values()))
         leaves, structure = tree_flatten(state)
-        steps: dict[Any, Callable[..., list[Tensor]]] = {}
+        updates: dict[Any, _Update] = {}
         inputs = zip(phases, counts, stack.minibatches(self._schedule), strict=True)
-        for update, (phase, count, index) in enumerate(inputs, start=1):
-            arguments = index, next(noise), count
-            if phase not in steps:
-                steps[phase] = self._step(phase, leaves, structure, arguments)
-            leaves = steps[phase](*arguments, *leaves)
-            on_update(update)
+        for number, (phase, count, index) in enumerate(inputs, start=1):
+            if phase not in updates:
+                updates[phase] = _Update(stack, phase, structure, needs[phase][1], self._execution)
+            recorded = self._record.wants(number)
+            leaves, diagnostics = updates[phase]([index, next(noise), count, *leaves], recorded)
+            if recorded:
+                self._record.add(number, diagnostics)
+            on_update(number)
         return tree_unflatten(leaves, structure)
 
     def _initial_state(self) -> Any:
@@ -108,49 +114,81 @@ class _Training:
         init = stack.vectorise(lambda replica, numbers: stack.model.init(replica, Noise(numbers)))
         return init(stack.replicas, next(stack.noise("init", length)))
 
-    def _step(
-        self, phase: Any, state: list[Tensor], structure: TreeSpec, examples: tuple[Tensor, Tensor, Tensor]
-    ) -> Callable[..., list[Tensor]]:
-        """Return the update of one phase: (index, noise, count, *leaves of the state) to the next state's leaves."""
-        stack = self._stack
-        fixed, fixed_structure = tree_flatten((stack.replicas, stack.data.x, stack.data.y))
-
-        def update(*leaves: Tensor) -> list[Tensor]:
-            replicas, x, y = tree_unflatten(leaves[: len(fixed)], fixed_structure)
-            index, noise, count, *before = leaves[len(fixed) :]
-
-            def update_one(replica: Replica, index: Tensor, state: Any, numbers: Tensor) -> Any:
-                return stack.model.update(replica, x, y, index, state, Noise(numbers), Step(count, phase))
-
-            state, _ = stack.vectorise(update_one)(replicas, index, tree_unflatten(before, structure), noise)
-            after, after_structure = tree_flatten(state)
-            self._require_same(before, structure, after, after_structure)
-            return after
-
-        if self._execution == "eager":
-            return partial(update, *fixed)
-        step = capture(update, [*fixed, *examples, *state], len(fixed)).forward
-        if self._execution == "compiled":
-            step = torch.compile(step, fullgraph=True, dynamic=False)
-        return partial(step, *fixed)
-
-    def _require_same(
-        self, before: list[Any], structure: TreeSpec, after: list[Any], after_structure: TreeSpec
-    ) -> None:
-        given, returned = list(map(_signature, before)), list(map(_signature, after))
-        if after_structure != structure or returned != given:
-            raise TypeError(
-                f"{self._stack.model.method.name}.update must return a state of the structure, shapes and types that "
-                f"it got; got {given} in {structure}, returned {returned} in {after_structure}"
-            )
-
-    def _noise_length(self, phase: Any, state: Any, index: Tensor, count: Tensor) -> int:
-        """Return how many random numbers one replica's update draws in a phase."""
+    def _needs(self, phase: Any, state: Any, index: Tensor, count: Tensor) -> tuple[int, tuple[str, ...]]:
+        """Return how many random numbers one replica's update draws in a phase, and which diagnostics it has."""
         model, data = self._stack.model, self._stack.data
         # A copy, because a model of another library may change in place.
         replica, index, state = deepcopy(tree_map(replica_of, (self._stack.replicas, index, state)))
-        step = Step(count, phase)
-        return self._stack.noise_length(lambda noise: model.update(replica, data.x, data.y, index, state, noise, step))
+        reported: dict[str, Tensor] = {}
+
+        def update(noise: Noise) -> None:
+            reported.update(model.update(replica, data.x, data.y, index, state, noise, Step(count, phase))[1])
+
+        length = self._stack.noise_length(update)
+        require_scalars(model.method.name, reported)
+        return length, tuple(reported)
+
+
+class _Update:
+    """The update of all replicas in one phase, whose graph is captured when it is first called.
+
+    Args:
+        stack: R replicas.
+        phase: what `Method.phase` returned.
+        structure: of the state.
+        names: of the diagnostics that the method reports in this phase.
+        execution: see `train_stacked`.
+    """
+
+    def __init__(self, stack: Stack, phase: Any, structure: TreeSpec, names: tuple[str, ...], execution: Execution):
+        self._stack, self._phase, self._structure, self._names = stack, phase, structure, names
+        self._execution = execution
+        self._fixed, self._fixed_structure = tree_flatten((stack.replicas, stack.data.x, stack.data.y))
+        self._step: Callable[..., list[Tensor]] | None = None
+        self._diagnose: Callable[..., list[Tensor]] | None = None
+
+    def __call__(self, inputs: Sequence[Tensor], recorded: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """Return the leaves of the next state, and diagnostics (R,) if the update is `recorded`.
+
+        Diagnostics have a graph of their own. The graph of the state is the same for every update, so its numbers do
+        not depend on what is recorded.
+
+        Args:
+            inputs: row indices, noise, the number of the update, and the leaves of the state.
+            recorded: whether diagnostics are wanted.
+        """
+        arguments, n_fixed = [*self._fixed, *inputs], len(self._fixed)
+        if self._execution == "eager":
+            return self._eager(*arguments)
+        if self._step is None:
+            self._step = capture(lambda *leaves: self._eager(*leaves)[0], arguments, n_fixed).forward
+            if self._execution == "compiled":
+                self._step = torch.compile(self._step, fullgraph=True, dynamic=False)
+        if not (recorded and self._names):
+            return self._step(*arguments), {}
+        if self._diagnose is None:
+            self._diagnose = capture(lambda *leaves: list(self._eager(*leaves)[1].values()), arguments, n_fixed).forward
+        diagnostics = dict(zip(self._names, self._diagnose(*arguments), strict=True))
+        return self._step(*arguments), diagnostics
+
+    def _eager(self, *leaves: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
+        replicas, x, y = tree_unflatten(leaves[: len(self._fixed)], self._fixed_structure)
+        index, noise, count, *before = leaves[len(self._fixed) :]
+
+        def update_one(replica: Replica, index: Tensor, state: Any, numbers: Tensor) -> tuple[Any, dict[str, Tensor]]:
+            step = Step(count, self._phase)
+            return self._stack.model.update(replica, x, y, index, state, Noise(numbers), step)
+
+        update_all = self._stack.vectorise(update_one)
+        state, diagnostics = update_all(replicas, index, tree_unflatten(before, self._structure), noise)
+        after, structure = tree_flatten(state)
+        given, returned = list(map(_signature, before)), list(map(_signature, after))
+        if structure != self._structure or returned != given:
+            raise TypeError(
+                f"{self._stack.model.method.name}.update must return a state of the structure, shapes and types that "
+                f"it got; got {given} in {self._structure}, returned {returned} in {structure}"
+            )
+        return after, diagnostics
 
 
 def _signature(leaf: Any) -> str:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Fit
+from bench.engine.training_record import Trace
 from methods.base import Method
 from methods.maths.predictive import Predictive
 
@@ -52,3 +53,9 @@ class TrainedFits(Protocol):
 
     def diagnostics(self) -> list[dict[str, float]]:
         """Return what the method reports of each final fit, averaged over its members: name -> value."""
+
+    def training_diagnostics(self) -> list[dict[str, Trace]]:
+        """Return what the method's updates reported of each fit, averaged over its members: name -> trace.
+
+        Only fits that were trained with `n_recorded` have traces.
+        """

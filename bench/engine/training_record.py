@@ -1,0 +1,64 @@
+"""Diagnostics along training: which updates are recorded, and the values that the method reported there."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Trace(NamedTuple):
+    """A diagnostic of one fit along its training."""
+
+    updates: np.ndarray  # (U,), numbers of the recorded updates, 1 for the first
+    values: np.ndarray  # (U,), float64
+
+
+class TrainingRecord:
+    """The diagnostics that a method's updates returned beside the state, at evenly spaced updates.
+
+    Args:
+        n_updates: updates of each fit.
+        n_recorded: at how many of them diagnostics are recorded, at most; 0 for none. The last update is among them.
+    """
+
+    def __init__(self, n_updates: int, n_recorded: int):
+        count = min(n_recorded, n_updates)
+        self._recorded = frozenset(np.linspace(n_updates, 1, count).round().astype(int).tolist())
+        self._values: dict[str, dict[int, list[Tensor]]] = {}
+
+    def wants(self, update: int) -> bool:
+        """Return whether diagnostics are recorded at an update, 1 for the first."""
+        return update in self._recorded
+
+    def add(self, update: int, diagnostics: Mapping[str, Tensor]) -> None:
+        """Record diagnostics of several networks (R,), or of the next network ()."""
+        for name, values in diagnostics.items():
+            self._values.setdefault(name, {}).setdefault(update, []).append(values.reshape(-1))
+
+    def traces(self, n_fits: int, members: int) -> list[dict[str, Trace]]:
+        """Return for each fit its traces by the diagnostic's name, averaged over the members of an ensemble.
+
+        Args:
+            n_fits: B.
+            members: networks per fit, m. The first B x m networks are those of the fits, a fit's members adjacent.
+        """
+        traces: list[dict[str, Trace]] = [{} for _ in range(n_fits)]
+        for name, by_update in self._values.items():
+            networks = torch.stack([torch.cat(values)[: n_fits * members] for values in by_update.values()])  # (U, B m)
+            means = networks.double().unflatten(1, (n_fits, members)).mean(2).cpu().numpy()
+            for number in range(n_fits):
+                traces[number][name] = Trace(np.array(list(by_update)), means[:, number])
+        return traces
+
+
+def require_scalars(method: str, diagnostics: Mapping[str, Tensor]) -> None:
+    """Raise TypeError if a diagnostic of one network is no tensor of shape ()."""
+    for name, value in diagnostics.items():
+        shape = tuple(value.shape) if isinstance(value, Tensor) else None
+        if shape != ():
+            got = type(value).__name__ if shape is None else f"a tensor of shape {shape}"
+            raise TypeError(
+                f"{method}.update must return diagnostics that are tensors of shape (); {name!r} is {got}"
+            )

@@ -142,7 +142,8 @@ class _Training:
         self._count += 1
         step = Step(torch.tensor(float(self._count), dtype=DTYPE, device=self._data.x.device), phase)
         arguments = self._data.x, self._data.y, self._index, self.state, self._noise, step
-        return self._model.update(self._replica, *arguments)
+        state, _ = self._model.update(self._replica, *arguments)
+        return state
 
 
 def held(state: Any) -> tuple[int, int]:

@@ -89,12 +89,15 @@ def replicas_of(
         )
         for key, rows in folds.items()
     }
-    scalings = [known[id(fit.rows)] for fit in fits]
-    numbers = {"dtype": dtype, "device": data.x.device}
+    columns = zip(*(known[id(fit.rows)] for fit in fits), strict=True)
+    x_mean, x_scale, y_mean, y_scale = (torch.tensor(np.stack(column), device=data.x.device) for column in columns)
     return Replica(
-        torch.tensor([len(fit.rows) for fit in fits], **numbers),
-        *(torch.tensor(np.stack(column), device=data.x.device) for column in zip(*scalings, strict=True)),
-        {name: torch.tensor([fit.hparams[name] for fit in fits], **numbers) for name in fits[0].hparams},
+        torch.tensor([len(fit.rows) for fit in fits], dtype=dtype, device=data.x.device),
+        *(x_mean, x_scale, y_mean, y_scale),
+        {
+            name: torch.tensor([fit.hparams[name] for fit in fits], dtype=dtype, device=data.x.device)
+            for name in fits[0].hparams
+        },
     )
 
 
@@ -125,7 +128,7 @@ class Model:
         if not self.network.couples_rows:
             return self
         model = copy(self)
-        model.network = replace(self.network, n_reference=n_rows)
+        model.network = replace(self.network, n_reference=n_rows)  # type: ignore[type-var]  # networks are data classes
         return model
 
     def init(self, replica: Replica, noise: Noise) -> Any:

@@ -44,7 +44,7 @@ class SequentialFits:
 
     @property
     def n_parameters(self) -> int:
-        leaves = [leaf for posterior in self.posteriors for leaf in tree_leaves(posterior)]
+        leaves: list[Tensor] = tree_leaves(self.posteriors)
         return sum(leaf.numel() for leaf in leaves) // len(self.fits)
 
     @property
@@ -89,18 +89,20 @@ class SequentialFits:
         def predict(pixels: Tensor, first: int, count: int) -> Predictive:
             noise = series.noise(fit, member, "predict", first)
             predictive = model.predict(replica, posterior, torch.cat([reference, pixels]), noise, count)
-            return tree_map(lambda part: part[:, len(reference) :], predictive)
+            predicted: Predictive = tree_map(lambda part: part[:, len(reference) :], predictive)
+            return predicted
 
         # Several samples of a large network's weights at once would cost memory and gain nothing.
         at_once = n_samples if self.method.one_pass else 1
         if at_once == 1 and len(predict(x[index[:1]], 0, 2)[0]) == 1:
             n_samples = 1  # a point estimate
         samples = [
-            _joined([predict(x[part], first, at_once) for part in index.split(series.points_at_once)], dim=1)
+            _joined([predict(x[part], first, at_once) for part in torch.split(index, series.points_at_once)], dim=1)
             for first in range(0, n_samples, at_once)
         ]
         return _joined(samples, dim=0)
 
 
 def _joined(parts: Sequence[Predictive], dim: int) -> Predictive:
-    return tree_map(lambda *pieces: torch.cat(pieces, dim=dim), *parts)
+    joined: Predictive = tree_map(lambda *pieces: torch.cat(pieces, dim=dim), *parts)
+    return joined

@@ -63,8 +63,8 @@ class StackedFits:
         def predict_one(replica: Replica, posterior: Any, index: Tensor, noise: Noise) -> Predictive:
             return stack.model.predict(replica, posterior, inputs[index], noise, per_member)
 
-        first_replica = tree_map(replica_of, (stack.replicas, self.posterior))
-        length = stack.noise_length(lambda noise: predict_one(*first_replica, stack.index(rows[0][:1]), noise))
+        replica, posterior = tree_map(replica_of, (stack.replicas, self.posterior))
+        length = stack.noise_length(lambda noise: predict_one(replica, posterior, stack.index(rows[0][:1]), noise))
         noise = next(stack.noise("predict", length))
         predict = stack.vectorise(
             lambda replica, posterior, index, numbers: predict_one(replica, posterior, index, Noise(numbers))
@@ -79,8 +79,8 @@ class StackedFits:
             arguments = *tree_map(chosen, (stack.replicas, self.posterior, noise)), index
             if stack.parallel and len(index) == 1:  # padded to two, as in training
                 arguments = tree_map(partial(torch.repeat_interleave, repeats=2, dim=0), arguments)
-            replicas, posterior, numbers, index = arguments
-            pieces = [predict(replicas, posterior, piece, numbers) for piece in index.split(points, dim=1)]
+            replicas, posteriors, numbers, index = arguments
+            pieces = [predict(replicas, posteriors, piece, numbers) for piece in torch.split(index, points, dim=1)]
             joined = tree_map(lambda *parts: torch.cat(parts, dim=2), *pieces)
             pooled = tree_map(lambda part: part.unflatten(0, (-1, members)).flatten(1, 2), joined)
             for number, fit_rows in enumerate(group_rows):

@@ -29,6 +29,6 @@ def sweep(stack: Stack, state: Any) -> Any:
 
     sweep_all = stack.vectorise(sweep_one)
     at_once = max(1, SWEEP_NUMBERS // len(rows))
-    for places in torch.arange(longest, device=index.device).split(at_once):
+    for places in torch.split(torch.arange(longest, device=index.device), at_once):
         state = sweep_all(stack.replicas, index[:, places], present[:, places], state)
     return state

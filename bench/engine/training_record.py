@@ -47,7 +47,7 @@ class TrainingRecord:
         traces: list[dict[str, Trace]] = [{} for _ in range(n_fits)]
         for name, by_update in self._values.items():
             networks = torch.stack([torch.cat(values)[: n_fits * members] for values in by_update.values()])  # (U, B m)
-            means = networks.double().unflatten(1, (n_fits, members)).mean(2).cpu().numpy()
+            means = networks.double().reshape(-1, n_fits, members).mean(2).cpu().numpy()
             for number in range(n_fits):
                 traces[number][name] = Trace(np.array(list(by_update)), means[:, number])
         return traces
@@ -59,6 +59,4 @@ def require_scalars(method: str, diagnostics: Mapping[str, Tensor]) -> None:
         shape = tuple(value.shape) if isinstance(value, Tensor) else None
         if shape != ():
             got = type(value).__name__ if shape is None else f"a tensor of shape {shape}"
-            raise TypeError(
-                f"{method}.update must return diagnostics that are tensors of shape (); {name!r} is {got}"
-            )
+            raise TypeError(f"{method}.update must return diagnostics that are tensors of shape (); {name!r} is {got}")

@@ -1,4 +1,4 @@
-"""The usual changes of training images, on the device where they lie."""
+"""Random crops and flips of training images, on the device that holds them."""
 
 import torch
 from torch import Tensor
@@ -11,16 +11,24 @@ SIZE = 32
 
 
 def crops_and_flips(pixels: Tensor, image: tuple[int, int, int], noise: Noise, *, flip: bool = True) -> Tensor:
-    """Pixels (M, C H W) of images that were moved by up to an eighth of their size, black where nothing was, and half
-    of them mirrored.
+    """Return images that are shifted at random, padded with black, and mirrored at random.
 
-    Each of M images is moved by its own whole number of pixels, uniform in [-m, m] along each axis, and mirrored left
-    to right with its own probability of 1/2 if `flip`. `image` is (C, H, W).
+    Every image is shifted on its own by a whole number of pixels, uniform in [-m, m] along each axis, where m is an
+    eighth of the height.
+
+    Args:
+        pixels: (M, C H W), flat images.
+        image: (C, H, W).
+        noise: of the shifts and flips.
+        flip: whether every image is mirrored left to right with probability 1/2.
+
+    Returns:
+        (M, C H W), of the type of `pixels`.
     """
     _, height, width = image
     margin = round(MARGIN * height / SIZE)
     padded = pad(pixels.reshape(-1, *image), (margin,) * 4)
-    # A normal number that rounds to 1 would otherwise fall off the end.
+    # A uniform number may round to 1.
     start = (noise.uniform(2, len(pixels)) * (2 * margin + 1)).long().clamp(max=2 * margin)
     rows = start[0, :, None] + torch.arange(height, device=pixels.device)
     columns = start[1, :, None] + torch.arange(width, device=pixels.device)

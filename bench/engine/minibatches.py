@@ -1,4 +1,4 @@
-"""Which training rows each update sees."""
+"""How many updates a fit gets, and which training rows each of them sees."""
 
 import math
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from methods.base import Plan
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many updates a fit gets. It depends on the job's sizes alone, never on what else is in the stack.
+    """How many updates a fit gets. This depends on the job's sizes alone, never on what else is in the stack.
 
-    An epoch is ceil(n / M) minibatches, n the number of training rows of the job's largest fit. Each fit walks
-    through its own rows in its own random order, and through a new order when it has seen them all; minibatches
-    straddle that seam, so every minibatch has exactly M rows, none is dropped, and after any number of minibatches
-    no row of a fit has been seen more than once more often than another. Folds whose sizes differ by one therefore
-    march in step: the smaller is merely a row or two further into its next order.
+    An epoch is ceil(n / M) minibatches, where n is the number of training rows of the job's largest fit. Each fit goes
+    through its own rows in a random order, and through a new order when all have been seen. Minibatches may contain the
+    end of one order and the start of the next, so every minibatch has exactly M rows and no row is left out. After any
+    number of minibatches, the counts of how often each row was seen differ by at most one. Folds whose sizes differ by
+    one row can therefore be trained in lockstep.
 
     Attributes:
         n_rows: n, training rows of the largest fit of the job.
         batch_size: M; n where n is smaller.
         epochs: passes over the training rows.
         batches_per_update: L, minibatches that one update consumes.
-        max_minibatches: stop after this many; None for never.
+        max_minibatches: stop after this many; None for no limit.
     """
 
     n_rows: int
@@ -46,7 +46,12 @@ class Schedule:
 
 
 class RowStream:
-    """The endless sequence of one fit's training rows: one random order after another."""
+    """The endless sequence of one fit's training rows: one random order after another.
+
+    Args:
+        rows: (N,), indices of the training rows.
+        seed: of the orders.
+    """
 
     def __init__(self, rows: np.ndarray, seed: int):
         self._rows = np.asarray(rows)
@@ -54,7 +59,7 @@ class RowStream:
         self._left = self._rows[:0]
 
     def take(self, count: int) -> np.ndarray:
-        """The next `count` rows of the sequence; how it is cut into pieces does not change it."""
+        """Return the next `count` rows. How the sequence is cut into calls does not change it."""
         pieces = [self._left]
         missing = count - len(self._left)
         while missing > 0:

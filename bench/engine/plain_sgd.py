@@ -1,4 +1,4 @@
-"""What a minibatch costs without any inference: the unit in which methods' costs are told."""
+"""Time of a minibatch of plain SGD, without any inference: the unit in which costs of methods are given."""
 
 import time
 from collections.abc import Iterator
@@ -16,24 +16,29 @@ LEARNING_RATE, MOMENTUM = 1e-3, 0.9
 
 
 def seconds_per_minibatch(network: Network, likelihood: Likelihood, data: Data, batch_size: int) -> float:
-    """Median seconds of a minibatch, the first few left out."""
+    """Return the median seconds of a minibatch, after a warm-up. The arguments are those of `minibatches`."""
     seconds = minibatches(network, likelihood, data, batch_size)
     return median(list(islice(seconds, WARM_UP + TIMED))[WARM_UP:])
 
 
 def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size: int) -> Iterator[float]:
-    """Seconds of one minibatch after the other, of SGD with momentum on the network's flat weights, in place.
+    """Yield without end the seconds of one minibatch after the other, of SGD with momentum in place.
 
-    Minibatches are the first rows of `data`, pixels scaled to unit range. There is no end to them.
+    Args:
+        network: a classifier of images.
+        likelihood: of classes.
+        data: pixels, which are scaled to unit range, and class numbers. Every minibatch is the first rows.
+        batch_size: M.
     """
     device = data.x.device
     generator = torch.Generator(device=device).manual_seed(0)
     weights = (torch.randn(network.dim, generator=generator, device=device) / network.dim**0.5).requires_grad_()
     optimiser = torch.optim.SGD([weights], lr=LEARNING_RATE, momentum=MOMENTUM)
+    y_scale = torch.ones((), device=device)
 
     def descend() -> None:
         x, y = data.x[:batch_size].float() / 255, data.y[:batch_size].float()
-        likelihood.nll(network(weights, x), y, None, 1.0).mean().backward()
+        torch.autograd.backward(likelihood.nll(network(weights, x), y, None, y_scale).mean())
         optimiser.step()
         optimiser.zero_grad()
 
@@ -46,6 +51,6 @@ def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size
 
 
 def finish(device: torch.device) -> None:
-    """Wait for what a GPU has been asked to do, so that a clock can be read."""
+    """Wait until a GPU has done all that it was asked to do, so that a clock can be read."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

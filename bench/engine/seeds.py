@@ -4,6 +4,6 @@ import hashlib
 
 
 def seed_of(*parts: str | int) -> int:
-    """A 63-bit seed from the parts, the same on every machine and Python version."""
+    """Return a 63-bit seed that follows from the parts, equal on every machine and Python version."""
     text = "\x1f".join(str(part) for part in parts)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1

@@ -18,7 +18,7 @@ READABLE_VERSIONS = (2, 3, 4)
 # What may be kept beside a cell's row.
 TABLES = (
     *("predictions", "curves", "posteriors", "bands"),
-    *("reliability", "confidence", "selective", "ood", "shifts"),
+    *("reliability", "confidence", "selective", "ood", "shifts", "training"),
 )
 
 STATUSES = ("ok", "diverged", "failed", "timeout")
@@ -330,5 +330,15 @@ SHIFTS = pa.schema(
         pa.field("shift", pa.string()),  # its name; null for no shift
         pa.field("severity", pa.int32(), nullable=False),  # 0 for no shift
         *[pa.field(name, pa.float64(), nullable=False) for name in ("accuracy", "nmll", "brier", "ece", "entropy")],
+    ]
+)
+
+# Diagnostics along the training of the final fit, which the method's updates returned, averaged over an ensemble's
+# members; one row per diagnostic and recorded update.
+TRAINING = pa.schema(
+    [
+        pa.field("update", pa.int64(), nullable=False),  # 1 for the first
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),  # not finite where training diverged
     ]
 )

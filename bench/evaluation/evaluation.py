@@ -23,14 +23,18 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import Execution, train_stacked
 from bench.engine.trained import TrainedFits
+from bench.engine.training_record import Trace
 from bench.experiment.jobs import Job
 from bench.experiment.progress import Progress, Tell
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import as_json, method_for, space_of, task_of
 from bench.results.record import DataFacts, FitFacts, Outcome, TuningFacts, class_name
+from bench.schema import TRAINING
 from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, tune
 from methods.base import Method
 from methods.problem import Task
+
+RECORDED_UPDATES = 100  # of a final fit, at which diagnostics along training are recorded, at most
 
 
 class Evaluation(ABC):
@@ -217,11 +221,15 @@ class TunedEvaluation(Evaluation):
         """Yield the outcomes of all cells after the final fits of the cells `numbers`, and after their scores."""
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
-        stack = self._train(self.method, fits, len(fits[0].rows))
+        stack = self._train(self.method, fits, len(fits[0].rows), n_recorded=RECORDED_UPDATES)
         facts = self._fit_facts(stack, (self.now() - started) / len(fits))
         fitted = [replace(known[number], fit=fit) for number, fit in zip(numbers, facts, strict=True)]
         yield _updated(known, dict(zip(numbers, fitted, strict=True)))
-        scored = self.final_outcomes(stack, numbers, fitted)
+        traces = stack.training_diagnostics()
+        scored = [
+            replace(outcome, tables={**outcome.tables, "training": _training_table(fit)}) if fit else outcome
+            for outcome, fit in zip(self.final_outcomes(stack, numbers, fitted), traces, strict=True)
+        ]
         yield _updated(known, dict(zip(numbers, scored, strict=True)))
 
     def _with_tuning(self, outcome: Outcome, best: Tuned) -> Outcome:
@@ -283,7 +291,7 @@ class TunedEvaluation(Evaluation):
         of_updates = self.protocol.max_updates and self.protocol.max_updates * method.batches_per_update
         return min((limit for limit in (self.protocol.max_minibatches, of_updates) if limit), default=None)
 
-    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> TrainedFits:
+    def _train(self, method: Method, fits: Sequence[Fit], largest: int, n_recorded: int = 0) -> TrainedFits:
         protocol = self.protocol
         schedule = Schedule(
             largest,
@@ -302,6 +310,7 @@ class TunedEvaluation(Evaluation):
             execution=self.execution,
             dtype=self.dtype,
             stacked=method.stackable,
+            n_recorded=n_recorded,
             on_update=self.progress.next_stack(schedule.plan.n_updates),
         )
 
@@ -316,6 +325,16 @@ def diverged(known: Outcome, error: str, tables: Mapping[str, pa.Table] | None =
     """
     error_class = class_name(Diverged())
     return replace(known, status="diverged", error=error, error_class=error_class, tables=tables or {})
+
+
+def _training_table(traces: Mapping[str, Trace]) -> pa.Table:
+    """Return diagnostics along a fit's training as a table of the schema `TRAINING`."""
+    rows = [
+        {"update": update, "name": name, "value": value}
+        for name, trace in traces.items()
+        for update, value in zip(trace.updates.tolist(), trace.values.tolist(), strict=True)
+    ]
+    return pa.Table.from_pylist(rows, schema=TRAINING)
 
 
 def _updated(outcomes: Sequence[Outcome], changes: Mapping[int, Outcome]) -> list[Outcome]:

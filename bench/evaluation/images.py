@@ -190,7 +190,7 @@ class ImageEvaluation(TunedEvaluation):
             return None
         return lambda pixels, noise: crops_and_flips(pixels, self.source.image, noise)
 
-    def _train(self, method: Method, fits: Sequence[Fit], largest: int) -> TrainedFits:
+    def _train(self, method: Method, fits: Sequence[Fit], largest: int, n_recorded: int = 0) -> TrainedFits:
         protocol = self.protocol
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, method.batches_per_update, self._limit(method)
@@ -207,5 +207,6 @@ class ImageEvaluation(TunedEvaluation):
             annealed=protocol.schedule == "cosine",
             start=self._start,
             short=DTYPES[protocol.precision],
+            n_recorded=n_recorded,
             on_update=self.progress.next_stack(schedule.plan.n_updates * n_networks),
         )

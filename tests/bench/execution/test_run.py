@@ -19,13 +19,15 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
+from bench.evaluation.evaluation import RECORDED_UPDATES
 from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
 from bench.results.record import CellResult
-from bench.schema import CELLS, COSTS, METRICS
+from bench.schema import CELLS, COSTS, METRICS, TRAINING
+from methods.map import MAP
 from methods.maths.predictive import Normals
 from methods.maths.search_spaces import OneOf
 
@@ -146,6 +148,28 @@ def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
     (wanted,) = stack.predict([test], TINY.samples)
     found = np.stack(outcome.tables["predictions"]["mean"].to_numpy()).T
     np.testing.assert_allclose(found, wanted.mean.numpy(), rtol=1e-6)
+
+
+def test_training_diagnostics_are_stored_beside_the_row(job, monkeypatch):
+    silent, update = outcome_of(job("map")), MAP.update
+
+    def reporting(self, problem, state, *others):
+        return update(self, problem, state, *others), {"norm": state.weights.norm(), "zero": 0 * state.weights.sum()}
+
+    monkeypatch.setattr(MAP, "update", reporting)
+    job("map").journals[0].unlink()
+    outcome = outcome_of(job("map"))
+    assert numbers(outcome.row) == numbers(silent.row)
+    assert "training" not in silent.tables
+    table = outcome.tables["training"].to_pandas()
+    assert outcome.tables["training"].schema == TRAINING
+    train = datasets.load("diabetes").splits[0].train
+    n_updates = Schedule(len(train), TINY.batch_size, TINY.epochs, 1).plan.n_updates
+    for _, rows in table.groupby("name"):
+        assert len(rows) == min(RECORDED_UPDATES, n_updates)
+        assert rows["update"].max() == n_updates
+    assert set(table["name"]) == {"norm", "zero"}
+    assert (table["value"][table["name"] == "norm"] > 0).all()
 
 
 def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):

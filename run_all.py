@@ -199,9 +199,9 @@ def main(
         if not fresh:
             display.show_beside(beside(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
-        with _team(elsewhere if todo else None, todo, fetch=not dry_run) as team:
-            if team:
-                load = workload_elsewhere(todo, team.slots)
+        with _backend(elsewhere if todo else None, todo, fetch=not dry_run) as backend:
+            if backend:
+                load = workload_elsewhere(todo, backend.workers)
             else:
                 around, measure = surroundings(places), None  # a CPU's work begins at once
                 if dry_run:
@@ -218,7 +218,7 @@ def main(
                 display.say(f"Old results moved to {aside}")
             results.note_missing(missing)
 
-            where = team or load.workers
+            where = backend or load.workers
             interrupted = _run(results, load, where, results.journal, data_dir, timeout) if todo else False
         same = True
         if timing and not interrupted:
@@ -276,25 +276,25 @@ def _cluster_of(
 
 
 @contextmanager
-def _team(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iterator:
-    """The team of a cluster, whose machines download the data that they lack if `fetch`; None for this machine."""
+def _backend(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iterator:
+    """The backend of a cluster, whose machines download the data that they lack if `fetch`; None for this machine."""
     if elsewhere is None:
         yield None
         return
     with connected(*elsewhere) as client:
-        from bench.execution.cluster.team import Cluster, needs_of
+        from bench.execution.cluster.backend import DaskBackend, needs_of
 
-        team = Cluster(client, needs_of(todo, fetch), display.warn)
+        backend = DaskBackend(client, needs_of(todo, fetch), display.warn)
         try:
-            yield team
+            yield backend
         finally:
-            team.end()
+            backend.end()
 
 
 def _run(store, load, where, journal, data_dir: Path | None, timeout: float | None) -> bool:
     """Whether Ctrl-C ended it."""
     from bench.console.runner import run
-    from bench.execution.retry import NoProcess
+    from bench.execution.pool import NoProcess
 
     try:
         return run(store, load.jobs(journal, data_dir), where, timeout, load.weights)

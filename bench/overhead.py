@@ -1,6 +1,6 @@
 """What running cells costs besides the cells: `python -m bench.overhead`.
 
-    python -m bench.overhead --jobs 1000        # how long slots wait, and what the driver computes
+    python -m bench.overhead --jobs 1000        # how long workers wait, and what the driver computes
     python -m bench.overhead --scan 10000       # how long a resumed run looks at what is finished
 
 The cells of the first are as small as can be: one trial of MAP, a few minibatches. Of the second they are written here.
@@ -49,14 +49,14 @@ def main(
 
 def _of_jobs(folder: Path, count: int, workers: int) -> str:
     from bench.execution.scheduler import run_jobs
-    from bench.execution.workers import slots_on
+    from bench.execution.workers import workers_on
     from bench.experiment.jobs import Job
     from bench.results.folder import Results
 
     results = Results(folder)
     jobs = [Job((cell,), (results.journal(cell),), None) for cell in trivial_cells(count + workers)]
     busy, storing, n_measured = 0.0, 0.0, 0
-    with closing(run_jobs(jobs, slots_on(["cpu"], workers))) as finished:
+    with closing(run_jobs(jobs, workers_on(["cpu"], workers))) as finished:
         for number, result in enumerate(finished, start=1):
             if number == workers:  # by now every process has been started
                 started, computing = time.perf_counter(), time.process_time()
@@ -69,13 +69,13 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
     seconds = time.perf_counter() - started
     scheduling = time.process_time() - computing - storing
     parts = {
-        "slots waited": seconds - busy / workers,
+        "workers waited": seconds - busy / workers,
         "the driver computed to schedule": scheduling / workers,
         "and to store": storing / workers,
     }
     shares = ", ".join(f"{what} {part / seconds:.1%}" for what, part in parts.items())
     each = f"{busy / n_measured * 1000:.0f} ms"
-    return f"{n_measured} jobs of {each} on {workers} slots in {seconds:.1f} s; of which {shares}"
+    return f"{n_measured} jobs of {each} on {workers} workers in {seconds:.1f} s; of which {shares}"
 
 
 def _of_scan(folder: Path, count: int) -> str:

@@ -128,7 +128,7 @@ def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
     wrong = {
         "kill": ("failed", "SIGKILL", "killed by SIGKILL (out of memory?)"),
         "exhaust": ("failed", "numpy._core._exceptions._ArrayMemoryError", "Unable to allocate"),
-        "hang": ("timeout", "Overdue", "not done after 60 seconds"),
+        "hang": ("timeout", "Timeout", "not done after 60 seconds"),
         "raise": ("failed", "KeyError", "nothing there"),
         "nan": ("diverged", "bench.tuning.tuner.Diverged", "all 2 trials diverged"),
         "misshapen": ("failed", "TypeError", "misshapen.predict must return"),

@@ -20,7 +20,7 @@ from bench.experiment.suites import SUITES
 from bench.schema import STATUSES
 
 if TYPE_CHECKING:
-    from bench.execution.workers import Slot
+    from bench.execution.workers import Worker
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
@@ -91,7 +91,9 @@ def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
         say(f"  {method} is not for {', '.join(names)}: {reason}")
 
 
-def show_plan(named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], slots: Sequence[Slot]) -> None:
+def show_plan(
+    named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Worker]
+) -> None:
     """What is about to run."""
     preset, protocol = named
     if wanted:
@@ -103,11 +105,11 @@ def show_plan(named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequenc
         say(f"  {name}: {own} methods x {max(per_method)} splits")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
-    say(f"{len(wanted)} cells{finished}; {len(slots)} worker(s) on {', '.join(dict.fromkeys(map(_place, slots)))}")
+    say(f"{len(wanted)} cells{finished}; {len(workers)} worker(s) on {', '.join(dict.fromkeys(map(_place, workers)))}")
 
 
-def _place(slot: Slot) -> str:
-    return slot.name.rpartition(" ")[0]
+def _place(worker: Worker) -> str:
+    return worker.name.rpartition(" ")[0]
 
 
 def show_beside(sentences: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from bench.costs.calibration import Calibrations
 from bench.costs.estimates import BASES
 from bench.costs.packing import MIB
 from bench.costs.workload import Measure, PlannedJob, Workload
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 
 LONGEST = 3  # jobs that are named
@@ -31,7 +31,7 @@ def measuring(console: Console, data_dir: Path | None, seconds: float = inf) -> 
         seconds: time after which no further probe begins.
     """
 
-    def measure(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Slot]) -> None:
+    def measure(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Worker]) -> None:
         with Progress(console=console, transient=True) as progress:
             bar = progress.add_task("probing how long methods take", total=len(cells))
             calibrations.measure(cells, workers, data_dir, lambda: progress.advance(bar), seconds)

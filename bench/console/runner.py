@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bench.console.display import err
-from bench.execution.scheduler import Team, run_jobs
-from bench.execution.workers import Slot
+from bench.execution.scheduler import Backend, run_jobs
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Told
+from bench.experiment.progress import JobProgress
 from bench.experiment.suites import SUITES
 from bench.results.record import CellResult
 from bench.results.storage import NotStored
@@ -34,17 +34,17 @@ class Store(Protocol):
 def run(
     store: Store,
     jobs: Sequence[Job],
-    where: Sequence[Slot] | Team,
+    where: Sequence[Worker] | Backend,
     timeout: float | None = None,
     weights: Mapping[Cell, float] | None = None,
 ) -> bool:
-    """Run jobs on slots of this machine, or by a team, and store their cells; True if Ctrl-C ended it.
+    """Run jobs on workers of this machine, or by a backend, and store their cells; True if Ctrl-C ended it.
 
     The first Ctrl-C lets the jobs that run come to their end; the second drops them, and raises KeyboardInterrupt.
     `timeout` is in seconds per cell. `weights` are how long cells take, in any unit, from which follows how much is
     left; by default their work.
 
-    Raises `bench.results.storage.NotStored` and `bench.execution.retry.NoProcess`; what was finished before is stored.
+    Raises `bench.results.storage.NotStored` and `bench.execution.pool.NoProcess`; what was finished before is stored.
     """
     stop = Event()
     columns = (
@@ -57,7 +57,7 @@ def run(
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         board = Board(progress, jobs, weights)
-        results = run_jobs(jobs, where, timeout=timeout, tell=board.tell, again=board.again, stop=stop)
+        results = run_jobs(jobs, where, timeout=timeout, on_progress=board.tell, on_retry=board.again, stop=stop)
         try:
             with _first_ctrl_c(stop, board.interrupted), closing(results):
                 for result in results:
@@ -118,17 +118,17 @@ class Board:
         self._work = weights or {cell: cell.work for job in jobs for cell in job.cells}
         self._bar = progress.add_task("running", total=sum(self._work.values()), done=0, cells=len(self._work))
         self._n_finished, self._work_finished = 0, 0.0
-        self._running: dict[Job, Told] = {}
+        self._running: dict[Job, JobProgress] = {}
         self._announced: set[str] = set()
 
-    def tell(self, job: Job, told: Told) -> None:
+    def tell(self, job: Job, told: JobProgress) -> None:
         """A job begins, or is as far as told."""
         with self._lock:
             self._running[job] = told
-            self._move(f"{told.aside}: {told.aside_done:.0%}" if told.aside else None)
-            if told.aside and told.aside not in self._announced and not self._progress.console.is_terminal:
-                self._announced.add(told.aside)
-                self._progress.console.print(told.aside)
+            self._move(f"{told.activity}: {told.activity_done:.0%}" if told.activity else None)
+            if told.activity and told.activity not in self._announced and not self._progress.console.is_terminal:
+                self._announced.add(told.activity)
+                self._progress.console.print(told.activity)
 
     def finished(self, result: CellResult) -> None:
         """A cell is stored."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import datasets
 from bench.costs.cost import Cost
 from bench.environment.provenance import code_revision, host
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import SETTINGS
 
@@ -32,13 +32,13 @@ class Calibrations:
     host, device, torch version and code revision.
 
     Args:
-        slot: a worker of the kind that jobs will run on.
+        worker: a worker of the kind that jobs will run on.
         folder: another folder.
     """
 
-    def __init__(self, slot: Slot, folder: Path | None = None):
+    def __init__(self, worker: Worker, folder: Path | None = None):
         self._folder = folder or default_folder()
-        self._place = host(), slot.device, slot.gpu, slot.threads, version("torch"), *code_revision()
+        self._place = host(), worker.device, worker.gpu, worker.threads, version("torch"), *code_revision()
 
     def kept(self, cell: Cell) -> Cost | None:
         """Return the cost that was measured before, or None."""
@@ -57,7 +57,7 @@ class Calibrations:
     def measure(
         self,
         cells: Iterable[Cell],
-        slots: Sequence[Slot],
+        workers: Sequence[Worker],
         data_dir: Path | None,
         on_progress: Callable[[], None] = lambda: None,
         seconds: float = inf,
@@ -66,32 +66,32 @@ class Calibrations:
 
         Args:
             cells: the cells.
-            slots: workers, each of which makes one probe at a time. GPUs should do nothing else meanwhile.
+            workers: the workers, each of which makes one probe at a time. GPUs should do nothing else meanwhile.
             data_dir: data folder; None for the default.
             on_progress: called after each probe, from several threads.
             seconds: time after which no further probe begins.
         """
         from bench.costs.probe import probe
-        from bench.execution.retry import Crew
+        from bench.execution.pool import Pool
 
-        waiting, end, crew = deque(cells), time.monotonic() + seconds, Crew()
+        waiting, end, pool = deque(cells), time.monotonic() + seconds, Pool()
 
-        def work(slot: Slot) -> None:
+        def work(worker: Worker) -> None:
             with suppress(IndexError):  # no cell is left
                 while time.monotonic() < end:
                     cell = waiting.popleft()
                     with suppress(Exception):  # the cell's own run reports what is wrong
-                        process, _ = crew.of(slot)
-                        self.keep(cell, process.call(probe, cell, data_dir, slot.device, limit=LIMIT_SECONDS))
+                        process, _ = pool.process_of(worker)
+                        self.keep(cell, process.call(probe, cell, data_dir, worker.device, limit=LIMIT_SECONDS))
                     on_progress()
 
-        with ThreadPoolExecutor(len(slots)) as threads:
-            running = [threads.submit(work, slot) for slot in slots]
+        with ThreadPoolExecutor(len(workers)) as threads:
+            running = [threads.submit(work, worker) for worker in workers]
             try:
                 for one in running:
                     one.result()
             finally:
-                crew.end()  # at Ctrl-C too, so that the threads end
+                pool.end()  # at Ctrl-C too, so that the threads end
 
     def _path(self, cell: Cell) -> Path:
         source = datasets.entry(cell.dataset)

@@ -24,7 +24,7 @@ from bench.environment.memory import peak_during
 from bench.evaluation.evaluation import TunedEvaluation
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Tell
+from bench.experiment.progress import OnProgress
 from bench.experiment.suites import SUITES
 from bench.tuning.tuner import Centred
 from datasets.synthetic.streams import StreamSource
@@ -55,17 +55,17 @@ class Clock:
         return median(after - before for before, after in pairwise(self.times))
 
 
-def probe(cell: Cell, data_dir: Path | None, device: str, *, tell: Tell = lambda told: None) -> Cost:
+def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProgress = lambda progress: None) -> Cost:
     """Return the cost of a cell on a torch device, measured in this process."""
     where = torch.device(device)
     with TemporaryDirectory() as folder:
         job = Job((cell,), (Path(folder) / "none.jsonl",), data_dir)
         if isinstance(datasets.entry(cell.dataset), StreamSource):
             return _of_stream(job, where)
-        return _of_fits(SUITES[cell.suite].kind.evaluation(job, where, tell))
+        return _of_fits(SUITES[cell.suite].kind.evaluation(job, where, on_progress))
 
 
-def survey(device: str, *, tell: Tell = lambda told: None) -> tuple[str, int]:
+def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> tuple[str, int]:
     """Return a GPU's name, as in rows, and the free bytes of its memory beside this process."""
     where = torch.device(device)
     torch.zeros(1, device=where)
@@ -139,7 +139,7 @@ def _of_stream(job: Job, device: torch.device) -> Cost:
     def fitted(length: int) -> float:
         shortened = replace(job, cells=(replace(cell, protocol=cell.protocol.changed(stream_length=length)),))
         started = _now(device)
-        list(SUITES[cell.suite].kind.evaluation(shortened, device, lambda told: None).run())
+        list(SUITES[cell.suite].kind.evaluation(shortened, device, lambda progress: None).run())
         return _now(device) - started
 
     _, bytes_held = peak_during(partial(fitted, VECTORS[0]), device)

@@ -14,12 +14,12 @@ from bench.costs.estimates import GUESSED, SECONDS_PER_WORK, Estimate, Estimates
 from bench.costs.packing import ROOM, batches, rows_of, stack_rows, workers_per_device
 from bench.environment.machine import this_machine
 from bench.environment.provenance import host
-from bench.execution.workers import Slot, slots_on
+from bench.execution.workers import Worker, workers_on
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 
 # Makes probes: of (calibrations that keep them, cells to probe, workers that do it).
-Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Slot]], None]
+Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Worker]], None]
 
 
 class PlannedJob(NamedTuple):
@@ -45,7 +45,7 @@ class Workload(NamedTuple):
         free_bytes: free memory of the device that has the least; None where it is unknown.
     """
 
-    workers: list[Slot]
+    workers: list[Worker]
     planned: list[PlannedJob]
     free_bytes: int | None
 
@@ -97,12 +97,12 @@ def surroundings(devices: Sequence[str]) -> Surroundings:
     machine = this_machine()
     if list(devices) == ["cpu"]:
         return Surroundings(("cpu",), "cpu", machine.cores, machine.free_bytes)
-    surveys = [_survey(worker) for worker in slots_on(devices, 1)]
+    surveys = [_survey(worker) for worker in workers_on(devices, 1)]
     cores = max(1, machine.cores // len(devices))
     return Surroundings(tuple(devices), surveys[0][0], cores, min(free for _, free in surveys))
 
 
-def _survey(worker: Slot) -> tuple[str, int]:
+def _survey(worker: Worker) -> tuple[str, int]:
     from bench.costs.probe import survey
     from bench.execution.supervisor import Supervised
 
@@ -133,16 +133,16 @@ def workload(
         calibrations: kept probes; None for those in the user's folder.
     """
     kind = around.kind
-    calibrations = calibrations or Calibrations(slots_on(around.devices, 1)[0])
+    calibrations = calibrations or Calibrations(workers_on(around.devices, 1)[0])
     estimates = Estimates(todo, rows, calibrations, host(), around.name)
     if measure and (unknown := estimates.worth_probing(memory=kind == "cuda")):
         at_once = workers_per_device(kind, around.free_bytes, around.cores, []) if kind == "cpu" else 1
-        measure(calibrations, unknown, slots_on(around.devices, at_once))
+        measure(calibrations, unknown, workers_on(around.devices, at_once))
     if each is None:
         sorts = {(cell.dataset, cell.method, cell.protocol.hash): cell for cell in todo}.values()
         needs = [(estimates.need(cell), max(1, rows_of(cell))) for cell in sorts]
         each = workers_per_device(kind, around.free_bytes, around.cores, needs)
-    workers, share = slots_on(around.devices, each), around.free_bytes // each
+    workers, share = workers_on(around.devices, each), around.free_bytes // each
 
     def most(cell: Cell) -> int:
         return stack_rows(kind, share, estimates.need(cell))
@@ -154,7 +154,7 @@ def workload(
     return Workload(workers, _longest_first(jobs), around.free_bytes)
 
 
-def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Slot]) -> Workload:
+def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workload:
     """Plan the jobs of a run on workers of other machines, about which neither times nor memory are known."""
     kind = workers[0].device
     rows = ROOM[kind].rows

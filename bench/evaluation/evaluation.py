@@ -25,7 +25,7 @@ from bench.engine.stacked_training import Execution, train_stacked
 from bench.engine.trained import TrainedFits
 from bench.engine.training_record import Trace
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Progress, Tell
+from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import as_json, method_for, space_of, task_of
 from bench.results.record import DataFacts, FitFacts, Outcome, TuningFacts, class_name
@@ -45,7 +45,7 @@ class Evaluation(ABC):
     Args:
         job: The cells, and where their data and studies are.
         device: The torch device that fits are trained on.
-        tell: Is called now and then with the progress of the job.
+        on_progress: Is called now and then with the progress of the job.
 
     Attributes:
         protocol: That of all cells.
@@ -54,14 +54,14 @@ class Evaluation(ABC):
         splits: The split of each cell.
     """
 
-    def __init__(self, job: Job, device: torch.device, tell: Tell):
+    def __init__(self, job: Job, device: torch.device, on_progress: OnProgress):
         first = job.cells[0]
         self.job, self.cells, self.device, self.data_dir = job, job.cells, device, job.data_dir
         self.protocol = first.protocol
         self.dataset = datasets.load(first.dataset, job.data_dir)
         self.source = datasets.entry(first.dataset)
         self.splits = [self.dataset.splits[cell.split] for cell in job.cells]
-        self._tell = tell
+        self._on_progress = on_progress
 
     @abstractmethod
     def run(self) -> Iterator[list[Outcome]]:
@@ -187,7 +187,9 @@ class TunedEvaluation(Evaluation):
         yield known
         self.prepare()
         n_fits = [(end - start) * self.fits_per_trial for start, end in self.search.rounds()] + [1]
-        self.progress = Progress(sum(ceil(len(self.cells) * count / self.limit) for count in n_fits), self._tell)
+        self.progress = ProgressReporter(
+            sum(ceil(len(self.cells) * count / self.limit) for count in n_fits), self._on_progress
+        )
         tuned: dict[int, Tuned] = {}
         diverging: dict[int, Outcome] = {}
         for number, search in enumerate(self._tune()):

@@ -68,7 +68,7 @@ class FunctionPosteriorEvaluation(PredictionEvaluation):
         part = network_part(self.source, self.dataset, split.train)
         scaling, y_scaling = (Standardisation.of(each, split.train) for each in (self.dataset.x, self.dataset.y))
         x = (np.concatenate([self.dataset.x[split.test], self.dataset.ood]) - scaling.mean) / scaling.scale
-        reference = sampled(part, name, REFERENCE_SEED, x, self.progress.aside(f"sampling the reference {name}"))
+        reference = sampled(part, name, REFERENCE_SEED, x, self.progress.activity(f"sampling the reference {name}"))
         outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(torch.tensor(reference.draws), torch.tensor(x))
         predictive = part.predictive(outputs, float(y_scaling.mean))
         sizes = [len(split.test), len(self.dataset.ood)]

@@ -11,7 +11,7 @@ from torch import Tensor
 from bench.engine.seeds import seed_of
 from bench.evaluation.evaluation import Evaluation, diverged
 from bench.experiment.estimators import ESTIMATORS
-from bench.experiment.progress import Progress
+from bench.experiment.progress import ProgressReporter
 from bench.reference.distances import Target
 from bench.results.record import FitFacts, Outcome
 from bench.streams.fitting import Fitting, Gaussian
@@ -57,14 +57,14 @@ class StreamEvaluation(Evaluation):
         known = [Outcome(data=self.data_facts(number)) for number in range(len(self.cells))]
         yield known
         self.prepare()
-        watch = Progress(1, self._tell).next_stack(self.length)
+        on_update = ProgressReporter(1, self._on_progress).next_stack(self.length)
         curves: list[list[dict[str, float]]] = [[] for _ in self.cells]
         absorbing = 0.0
         for count, vectors in pieces(self.stream, counts(self.length)):
             started = self.now()
             self.fitting.absorb(vectors)
             absorbing += self.now() - started
-            watch(count)
+            on_update(count)
             if count in counts(self.length):
                 started = self.now()
                 estimates = self.fitting.estimates()

@@ -160,7 +160,7 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         if (number, which) not in self._references:
             part = (self._train_parts if which == "judged" else self._test_parts)[number]
             name = f"{self.cells[number].dataset}-split{self.cells[number].split:02d}-{which}"
-            posterior = reference_posterior(part, name, self.progress.aside(f"sampling the reference {name}"))
+            posterior = reference_posterior(part, name, self.progress.activity(f"sampling the reference {name}"))
             self._references[number, which] = posterior, Target(posterior.mean, posterior.covariance)
         return self._references[number, which]
 

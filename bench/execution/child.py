@@ -1,11 +1,11 @@
-"""A slot's process: it makes one call after the other for its parent, and ends when its parent does.
+"""A worker's process: it makes one call after the other for its parent, and ends when its parent does.
 
     python -m bench.execution.child
 
-Standard input brings pickled (function, arguments, limit in seconds or None). What becomes of a call goes out through
-what was standard output, pickled: ("told", x) for each x that the function gives to its `tell`, and then ("returned",
-value) or ("raised", exception). Whatever else is printed, by Python or by a library, goes to standard error, which the
-parent keeps as the log; the line `BEGINS` there stands before what a call writes.
+Standard input brings pickled calls: (function, arguments, limit in seconds or None). Replies leave through what was
+standard output, pickled: ("progress", x) for each x that the function gives to its `on_progress`, and then
+("returned", value) or ("raised", exception). Everything that is printed goes to standard error, which the parent keeps
+as the log. The line `BEGINS` there precedes the output of each call.
 """
 
 import faulthandler
@@ -29,9 +29,9 @@ def main() -> None:
     waiting: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(calls, waiting), daemon=True).start()
 
-    def reply(kind: str, what: Any) -> None:
-        whole = pickle.dumps((kind, what))  # what cannot be pickled raises here, with nothing sent
-        replies.write(whole)
+    def reply(kind: str, value: Any) -> None:
+        message = pickle.dumps((kind, value))  # a value that cannot be pickled raises here, with nothing sent
+        replies.write(message)
         replies.flush()
 
     while True:
@@ -45,9 +45,9 @@ def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
     os.write(2, b"\n" + BEGINS + b"\n")
     function, arguments, limit = pickle.loads(call)
     if limit is not None:
-        faulthandler.dump_traceback_later(limit)  # so that the log tells where a call hangs that is about to be killed
+        faulthandler.dump_traceback_later(limit)  # so that the log shows where a call hangs that is about to be killed
     try:
-        value = function(*arguments, tell=lambda told: reply("told", told))
+        value = function(*arguments, on_progress=lambda progress: reply("progress", progress))
     finally:
         faulthandler.cancel_dump_traceback_later()
         sys.stdout.flush()
@@ -55,7 +55,7 @@ def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
 
 
 def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes from and to the parent, out of the reach of what reads standard input or prints."""
+    """Return the pipes from and to the parent, out of the reach of code that reads standard input or prints."""
     calls, replies = (os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb")))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -65,10 +65,9 @@ def _own_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _listen(calls: BinaryIO, waiting: "SimpleQueue[bytes]") -> None:
-    """Pass calls on; at the end of the pipe, which is the parent's, end this process and those that it has started.
+    """Pass calls on; when the parent ends, which closes the pipe, end this process and those that it has started.
 
-    A thread, so that it happens in the middle of a call as well; but not before a library that holds Python's
-    interpreter lock lets go of it.
+    This runs in a thread, so that it also works in the middle of a call, once no library holds the interpreter lock.
     """
     try:
         while True:
@@ -80,7 +79,7 @@ def _listen(calls: BinaryIO, waiting: "SimpleQueue[bytes]") -> None:
 
 
 def _portable(problem: Exception) -> Exception:
-    """The exception, or what it says, if its class does not survive a journey."""
+    """Return the exception, or a RuntimeError with its traceback if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(problem))
     except Exception:

@@ -12,25 +12,25 @@ from bench.environment.process import settle
 from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Tell
+from bench.experiment.progress import OnProgress
 from bench.experiment.suites import SUITES
 from bench.results.record import CellResult, Outcome, Provenance, class_name
 from bench.results.storage import cannot_store
 
 
-def ready(device: str, threads: int, *, tell: Tell) -> str:
+def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
     """Prepare this process to run jobs, and return the name of its device.
 
     Args:
         device: Torch's name of it.
         threads: Threads that torch may use.
-        tell: Is never called.
+        on_progress: Is never called.
     """
     settle(threads)
     return _name_of(torch.device(device))
 
 
-def run(job: Job, device: str = "cpu", *, tell: Tell = lambda told: None) -> list[CellResult]:
+def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progress: None) -> list[CellResult]:
     """Run the cells of a job side by side, and return a result of each.
 
     An exception becomes the status and error of every cell that has no status yet.
@@ -38,7 +38,7 @@ def run(job: Job, device: str = "cpu", *, tell: Tell = lambda told: None) -> lis
     Args:
         job: The cells.
         device: Torch's name of the device.
-        tell: Is called now and then with the progress of the job.
+        on_progress: Is called now and then with the progress of the job.
 
     Raises:
         OSError: Nothing more can be stored, which is no cell's fault.
@@ -48,7 +48,7 @@ def run(job: Job, device: str = "cpu", *, tell: Tell = lambda told: None) -> lis
     memory.reset_peak(place)
     outcomes: Sequence[Outcome] = [Outcome() for _ in job.cells]
     try:
-        evaluation = SUITES[job.cells[0].suite].kind.evaluation(job, place, tell)
+        evaluation = SUITES[job.cells[0].suite].kind.evaluation(job, place, on_progress)
         for known in evaluation.run():
             outcomes = known
     except Exception as problem:

@@ -1,4 +1,4 @@
-"""Runs jobs on slots through joblib, each in its slot's process; what goes wrong is tried once more, alone."""
+"""Runs jobs on workers through joblib; a cell that goes wrong is retried once, alone."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -11,139 +11,146 @@ from typing import Protocol
 
 from joblib import Parallel, delayed
 
-from bench.execution.retry import Crew, attempt
+from bench.execution.pool import Pool, run_on_worker
 from bench.execution.supervisor import Stopped
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Tell, Told
+from bench.experiment.progress import JobProgress, OnProgress
 from bench.results.record import CellResult
 
-Done = tuple[Job, list[CellResult]]
+FinishedJob = tuple[Job, list[CellResult]]
 
 
-class Team(Protocol):
-    """Slots, which may come and go, and who runs jobs there.
+class Backend(Protocol):
+    """A set of workers, which may change during a run, and the way to run jobs on them.
 
     Attributes:
-        width: how many jobs may run at a time, at most.
+        max_jobs: The most jobs that may run at a time.
     """
 
-    width: int
+    max_jobs: int
 
-    def take(self, stop: Event) -> Slot:
-        """Wait for a slot that is free, which is taken then. Raises `Stopped` once `stop` is set or all is ended."""
+    def acquire(self, stop: Event) -> Worker:
+        """Wait for a free worker, which is then taken.
 
-    def release(self, slot: Slot) -> None:
-        """The slot is free again."""
+        Raises:
+            Stopped: `stop` is set, or the backend has ended.
+        """
 
-    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[CellResult]:
-        """An outcome of each of the job's cells, as of `bench.execution.retry.attempt`."""
+    def release(self, worker: Worker) -> None:
+        """Make a worker free again."""
+
+    def run(self, job: Job, worker: Worker, timeout: float | None, on_progress: OnProgress) -> list[CellResult]:
+        """Return a result of each of the job's cells, as `bench.execution.pool.run_on_worker` does."""
 
     def end(self) -> None:
-        """End what runs, which raises `Stopped` there, and begin nothing else."""
+        """End running jobs, which raises `Stopped` there, and begin no other."""
 
 
-class Here:
-    """A `Team` of slots of this machine; the first that are free are taken first."""
+class LocalBackend:
+    """A `Backend` of workers of this machine. The first free worker is taken first."""
 
-    def __init__(self, slots: Sequence[Slot]):
-        self.width, self._slots, self._crew = len(slots), slots, Crew()
+    def __init__(self, workers: Sequence[Worker]):
+        self.max_jobs, self._workers, self._pool = len(workers), workers, Pool()
         self._free: PriorityQueue[int] = PriorityQueue()
-        for number in range(len(slots)):
+        for number in range(len(workers)):
             self._free.put(number)
 
-    def take(self, stop: Event) -> Slot:
+    def acquire(self, stop: Event) -> Worker:
         number = self._free.get()
         if stop.is_set():
             self._free.put(number)
             raise Stopped
-        return self._slots[number]
+        return self._workers[number]
 
-    def release(self, slot: Slot) -> None:
-        self._free.put(self._slots.index(slot))
+    def release(self, worker: Worker) -> None:
+        self._free.put(self._workers.index(worker))
 
-    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[CellResult]:
-        return attempt(job, slot, self._crew, timeout, tell)
+    def run(self, job: Job, worker: Worker, timeout: float | None, on_progress: OnProgress) -> list[CellResult]:
+        return run_on_worker(job, worker, self._pool, timeout, on_progress)
 
     def end(self) -> None:
-        self._crew.end()
+        self._pool.end()
 
 
 def run_jobs(
     jobs: Sequence[Job],
-    where: Sequence[Slot] | Team,
+    where: Sequence[Worker] | Backend,
     *,
     timeout: float | None = None,
-    tell: Callable[[Job, Told], None] = lambda job, told: None,
-    again: Callable[[CellResult], None] = lambda result: None,
+    on_progress: Callable[[Job, JobProgress], None] = lambda job, progress: None,
+    on_retry: Callable[[CellResult], None] = lambda result: None,
     stop: Event | None = None,
 ) -> Iterator[CellResult]:
-    """Run every job on the next slot that is free, in their order, and yield outcomes as they come.
+    """Run every job on the next free worker, in the order of the jobs, and yield results as they come.
 
-    A cell that does not end "ok" is tried once more when all else is done: alone, in a new process, and if it may have
-    lacked memory while no other slot works, with a quarter of the fits at a time. Its outcome is the second try's.
-    Closing the iterator ends all processes.
+    A cell that is not "ok" is retried once when all other jobs are done: alone, in a new process. If it may have run
+    out of memory, no other worker runs meanwhile, and a quarter as many fits train at a time. The second result
+    counts. Closing the iterator ends all processes.
 
     Args:
-        jobs: whose cells are to be run.
-        where: slots of this machine, or a team; each slot runs one job at a time.
-        timeout: wall-clock seconds that each cell is given at each try, cells of a job together; None for no limit.
-        tell: is called, from other threads, when a job begins and then at most once a second.
-        again: is called with the outcome of the first try of a cell that is to have a second.
-        stop: once it is set no other job begins, and those that run are the last.
+        jobs: The jobs.
+        where: Workers of this machine, or a backend.
+        timeout: Wall-clock seconds per cell and try, which cells of one job share; None for no limit.
+        on_progress: Is called from other threads when a job begins, and then at most once a second.
+        on_retry: Is called with the first result of a cell that will be retried.
+        stop: Once it is set, no other job begins; those that run are the last.
 
-    Raises `bench.execution.retry.NoProcess` where processes cannot start, and `bench.results.storage.NotStored`.
+    Raises:
+        NoProcess: A worker's process cannot start.
+        NotStored: Nothing more can be stored.
     """
-    team = Here(where) if isinstance(where, Sequence) else where
-    dispatch = partial(_dispatch, team=team, timeout=timeout, tell=tell, stop=stop or Event())
-    starved, suspects = [], []
+    backend = LocalBackend(where) if isinstance(where, Sequence) else where
+    dispatch = partial(_dispatch, backend=backend, timeout=timeout, on_progress=on_progress, stop=stop or Event())
+    starved: list[Job] = []
+    suspects: list[Job] = []
     try:
-        for job, results in dispatch(jobs, team.width):
+        for job, results in dispatch(jobs, backend.max_jobs):
             for alone, result in zip(job.alone(), results, strict=True):
                 if result.status == "ok":
                     yield result
                 else:
-                    again(result)
-                    (starved if _may_have_lacked_memory(result) else suspects).append(_anew(alone, result))
-        for second, together in ((suspects, team.width), (list(map(_smaller, starved)), 1)):
-            for _, results in dispatch(second, together):
+                    on_retry(result)
+                    (starved if _may_have_lacked_memory(result) else suspects).append(_retry_of(alone, result))
+        for retries, at_once in ((suspects, backend.max_jobs), (list(map(_smaller, starved)), 1)):
+            for _, results in dispatch(retries, at_once):
                 yield from results
     finally:
-        team.end()
+        backend.end()
 
 
 def _dispatch(
     jobs: Sequence[Job],
     at_once: int,
     *,
-    team: Team,
+    backend: Backend,
     timeout: float | None,
-    tell: Callable[[Job, Told], None],
+    on_progress: Callable[[Job, JobProgress], None],
     stop: Event,
-) -> Iterator[Done]:
-    """Every job with its outcomes, as they end; a job that was stopped, or never begun, is left out."""
+) -> Iterator[FinishedJob]:
+    """Yield every job with its results as it ends; jobs that are stopped, or never begin, are left out."""
     at_once = min(at_once, max(1, len(jobs)))
     waiting, room = deque(jobs), Semaphore(at_once)
 
-    def next_on_a_free_slot() -> Done | None:
+    def next_on_a_free_worker() -> FinishedJob | None:
         with room, suppress(Stopped):
-            slot = team.take(stop)
+            worker = backend.acquire(stop)
             try:
-                job = waiting.popleft()  # only now, so that jobs begin in their order whichever thread gets the slot
-                tell(job, Told(0.0))
-                return job, team.attempt(job, slot, timeout, partial(tell, job))
+                job = waiting.popleft()  # only now, so that jobs begin in order whichever thread gets the worker
+                on_progress(job, JobProgress(0.0))
+                return job, backend.run(job, worker, timeout, partial(on_progress, job))
             finally:
-                team.release(slot)
+                backend.release(worker)
         return None
 
-    # One thread more than jobs at once, which waits for the first slot that becomes free.
-    pool = Parallel(n_jobs=at_once + 1, backend="threading", return_as="generator_unordered")
-    found = pool(delayed(next_on_a_free_slot)() for _ in jobs)
+    # One thread more than jobs at once, which waits for the first worker that becomes free.
+    threads = Parallel(n_jobs=at_once + 1, backend="threading", return_as="generator_unordered")
+    finished = threads(delayed(next_on_a_free_worker)() for _ in jobs)
     try:
-        yield from filter(None, found)
+        yield from filter(None, finished)
     except BaseException:
-        team.end()
-        deque(found, maxlen=0)  # jobs that are left end at once, and so do the threads
+        backend.end()
+        deque(finished, maxlen=0)  # jobs that are left end at once, and so do the threads
         raise
 
 
@@ -153,12 +160,12 @@ def _may_have_lacked_memory(result: CellResult) -> bool:
 
 
 def _smaller(job: Job) -> Job:
-    """The job with a quarter of the fits at a time, which changes its memory and not its results."""
+    """Return the job with a quarter of the fits at a time, which changes its memory and not its results."""
     return replace(job, stack_rows=max(1, job.stack_rows // 4))
 
 
-def _anew(job: Job, result: CellResult) -> Job:
-    """A cell's second try. One whose trials all diverged would read that in its study, and learn nothing."""
+def _retry_of(job: Job, result: CellResult) -> Job:
+    """Return the job for a second try of a cell, whose study is deleted if all its trials diverged."""
     if result.status == "diverged":
         job.journals[0].unlink(missing_ok=True)
     return job

@@ -1,4 +1,4 @@
-"""A child process that makes calls for this one, and what can become of it: it dies, or it hangs."""
+"""A child process that makes calls for this one, and that may die or hang."""
 
 import os
 import pickle
@@ -15,14 +15,18 @@ from typing import Any
 
 from bench.execution.child import BEGINS
 
-LOG_LINES, LINE_LENGTH = 150, 500  # where a call hangs is told in up to 100 lines
-GRACE_SECONDS = 1  # of a call whose time is up, in which the child writes where it is
+LOG_LINES, LINE_LENGTH = 150, 500  # the traceback of a call that hangs takes up to 100 lines
+GRACE_SECONDS = 1  # after the time limit, for the child to write its traceback
 POLL_SECONDS = 1  # a process that the child has started may hold its pipe open after the child's death
 CLOSE_SECONDS = 5
 
 
 class Died(Exception):
-    """The child ended in the middle of a call, with the `returncode` of `subprocess`."""
+    """The child ended in the middle of a call.
+
+    Args:
+        returncode: As of `subprocess`: negative for a signal.
+    """
 
     def __init__(self, returncode: int):
         super().__init__(returncode)
@@ -30,7 +34,7 @@ class Died(Exception):
 
     @property
     def name(self) -> str:
-        """The signal's, or SystemExit where there is none."""
+        """Name of the signal, or SystemExit if there was none."""
         with suppress(ValueError):
             return signal.Signals(-self.returncode).name
         return "SystemExit"
@@ -42,20 +46,19 @@ class Died(Exception):
         return f"its process was killed by {self.name}{guess}"
 
 
-class Overdue(Exception):
-    """The call took longer than it was allowed to, and the child was killed."""
+class Timeout(Exception):
+    """The call took longer than its limit, and the child was killed."""
 
 
 class Stopped(Exception):
-    """The child was ended from here in the middle of a call, or before it."""
+    """This process ended the child in the middle of a call, or before it."""
 
 
 class Supervised:
-    """A process of `bench.execution.child`. Every way out of `call` but a return or what the function raised leaves
-    it ended.
+    """A process of `bench.execution.child`; it has ended after a call that raises `Died`, `Timeout` or `Stopped`.
 
     Args:
-        environment: variables that it gets besides this process's.
+        environment: Environment variables that it gets besides this process's.
     """
 
     def __init__(self, environment: Mapping[str, str]):
@@ -78,16 +81,16 @@ class Supervised:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take a call."""
+        """True if the process can take a call."""
         return not self._stopped and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """Number of the process."""
         return self._process.pid
 
     def log(self) -> str:
-        """The last `LOG_LINES` lines that it wrote since the latest call began; all of it once it has ended."""
+        """Return the last `LOG_LINES` lines since the latest call began; complete once the process has ended."""
         return "\n".join(line.decode(errors="replace") for line in list(self._lines))
 
     def call(
@@ -95,16 +98,20 @@ class Supervised:
         function: Callable[..., Any],
         *arguments: Any,
         limit: float | None = None,
-        tell: Callable[[Any], None] = lambda told: None,
+        on_progress: Callable[[Any], None] = lambda progress: None,
     ) -> Any:
-        """What `function(*arguments, tell=...)` returns over there, or raises.
+        """Return what `function(*arguments, on_progress=...)` returns in the child, or raise what it raises.
 
         Args:
-            function, arguments: anything that can be pickled; the function, by its name.
-            limit: wall-clock seconds, or None for no limit.
-            tell: gets what the function tells, in this thread.
+            function: Is pickled by its name.
+            arguments: Can be pickled.
+            limit: Wall-clock seconds, or None for no limit.
+            on_progress: Is called in this thread with the values that the function reports.
 
-        Raises `Died`, `Overdue` or `Stopped`.
+        Raises:
+            Died: The child ended by itself.
+            Timeout: The call took longer than the limit.
+            Stopped: This process ended the child.
         """
         if self._stopped:
             raise Stopped
@@ -113,13 +120,13 @@ class Supervised:
             self._process.stdin.flush()
         deadline = float("inf") if limit is None else time.monotonic() + limit + GRACE_SECONDS
         while True:
-            kind, what = self._next_reply(deadline)
-            if kind == "told":
-                tell(what)
+            kind, value = self._next_reply(deadline)
+            if kind == "progress":
+                on_progress(value)
             elif kind == "returned":
-                return what
+                return value
             elif kind == "raised":
-                raise what
+                raise value
             else:
                 if kind == "closed":
                     with suppress(subprocess.TimeoutExpired):  # the interpreter closes its files before it ends
@@ -128,10 +135,10 @@ class Supervised:
                 self.end()
                 if stopped:
                     raise Stopped
-                raise Died(self._process.returncode) if died or kind == "closed" else Overdue
+                raise Died(self._process.returncode) if died or kind == "closed" else Timeout
 
     def end(self) -> None:
-        """Kill it, with the processes that it has started, and wait until it is gone and its log is read."""
+        """Kill the process and those that it has started, and wait until it is gone and its log is read."""
         self._stopped = True
         with self._ending:
             self._kill()
@@ -149,7 +156,7 @@ class Supervised:
                 self._process.kill()
 
     def _next_reply(self, deadline: float) -> tuple[str, Any]:
-        """The next reply, or ("closed", None) after the last, or ("late", None)."""
+        """Return the next reply, or ("closed", None) after the last, or ("late", None)."""
         while True:
             left = deadline - time.monotonic()
             with suppress(Empty):
@@ -173,9 +180,7 @@ class Supervised:
             while chunk := stream.read1(1 << 16):
                 *lines, partial = (partial + chunk).replace(b"\r", b"\n").split(b"\n")
                 for line in lines:
-                    if (
-                        line == BEGINS
-                    ):  # not when the call is sent, as lines of the one before may still be on their way
+                    if line == BEGINS:  # not when the call is sent: older lines may still be on their way then
                         self._lines.clear()
                     elif line.strip():
                         self._lines.append(line[:LINE_LENGTH])

@@ -1,4 +1,4 @@
-"""Places where jobs run: each runs one job at a time."""
+"""Workers: places that run one job at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,15 @@ from bench.environment.machine import gpu_names
 
 
 @dataclass(frozen=True)
-class Slot:
-    """Attributes:
-    name: for people, and no other slot's: "cpu 0", "cuda:1 0".
-    device: "cpu" or "cuda", as torch calls it inside the slot's process, which sees one GPU at most.
-    gpu: the GPU that the process is shown, as CUDA_VISIBLE_DEVICES names it; None for a CPU slot.
-    threads: that torch may use. One, so that a cell's arithmetic is the same however many slots there are.
-    neighbours: how many other slots there are on the same GPU, or among the same cores.
+class Worker:
+    """A place that runs one job at a time, in a process of its own.
+
+    Attributes:
+        name: For people, and unique: "cpu 0", "cuda:1 0".
+        device: Torch's name of the device inside the worker's process, which sees at most one GPU: "cpu" or "cuda".
+        gpu: Name of that GPU in CUDA_VISIBLE_DEVICES; None on a CPU.
+        threads: Threads that torch may use. With one, results do not depend on the number of workers.
+        neighbours: Other workers on the same GPU, or on the same cores.
     """
 
     name: str
@@ -24,24 +26,30 @@ class Slot:
 
     @property
     def exclusive(self) -> bool:
-        """Whether times that are measured here are those of a device that did nothing else for this run."""
+        """True if timings are uncontended: no other worker of the run uses the device."""
         return self.neighbours == 0
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that the slot's process is started with."""
+        """Environment variables of the worker's process."""
         threads = {name: str(self.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
         return threads | ({} if self.gpu is None else {"CUDA_VISIBLE_DEVICES": self.gpu})
 
 
-def slots_on(devices: Sequence[str], each: int) -> list[Slot]:
-    """`each` slots on every device, which torch calls "cpu", or "cuda:0" and so on.
+def workers_on(devices: Sequence[str], each: int) -> list[Worker]:
+    """Return workers for devices of this machine.
 
-    Neighbours are told apart by their device alone: that all GPUs are fed by the same cores is not counted.
+    Workers on different GPUs do not count as neighbours, although the same cores feed all GPUs.
+
+    Args:
+        devices: Torch's names: "cpu", or "cuda:0" and so on.
+        each: Workers per device.
     """
     if list(devices) == ["cpu"]:
-        return [Slot(f"cpu {number}", neighbours=each - 1) for number in range(each)]
+        return [Worker(f"cpu {number}", neighbours=each - 1) for number in range(each)]
     named = zip(devices, gpu_names(list(devices)), strict=True)
     return [
-        Slot(f"{device} {number}", "cuda", gpu, neighbours=each - 1) for device, gpu in named for number in range(each)
+        Worker(f"{device} {number}", "cuda", gpu, neighbours=each - 1)
+        for device, gpu in named
+        for number in range(each)
     ]

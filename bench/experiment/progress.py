@@ -1,53 +1,58 @@
-"""How far a job is, told now and then."""
+"""Progress of a job, which is reported at most once a second."""
 
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-TELL_SECONDS = 1.0
+REPORT_SECONDS = 1.0
 
 
-class Told(NamedTuple):
-    """What a job says of itself.
+class JobProgress(NamedTuple):
+    """Progress of a job.
 
     Attributes:
-        done: the fraction of its stacks, each counted alike, that is trained.
-        aside: what it does that is no training, as "sampling the reference"; "" while it trains.
-        aside_done: the fraction of that which is done.
+        done: Fraction of its stacks that is trained; all stacks count equally.
+        activity: Work other than training, as "sampling the reference"; "" while it trains.
+        activity_done: Fraction of that work which is done.
     """
 
     done: float
-    aside: str = ""
-    aside_done: float = 0.0
+    activity: str = ""
+    activity_done: float = 0.0
 
 
-Tell = Callable[[Told], None]
+OnProgress = Callable[[JobProgress], None]
 
 
-class Progress:
-    """Tells at most once a second how far a job of `n_stacks` is."""
+class ProgressReporter:
+    """Reports the progress of a job at most once a second.
 
-    def __init__(self, n_stacks: int, tell: Tell):
-        self._n_stacks, self._tell = n_stacks, tell
-        self._begun, self._told, self._done = 0, time.monotonic(), 0.0
+    Args:
+        n_stacks: Stacks that the job trains.
+        on_progress: Is called with each report.
+    """
+
+    def __init__(self, n_stacks: int, on_progress: OnProgress):
+        self._n_stacks, self._on_progress = n_stacks, on_progress
+        self._n_begun, self._reported_at, self._done = 0, time.monotonic(), 0.0
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
-        """What the next stack is to call after each of its updates."""
-        before = self._begun
-        self._begun += 1
+        """Return a function that the next stack, of so many updates, calls with the number of each update."""
+        before = self._n_begun
+        self._n_begun += 1
 
-        def watch(update: int) -> None:
+        def on_update(update: int) -> None:
             self._done = (before + update / n_updates) / self._n_stacks
-            self._tell_if_due(Told(self._done))
+            self._report(JobProgress(self._done))
 
-        return watch
+        return on_update
 
-    def aside(self, what: str) -> Callable[[float], None]:
-        """What something that is no training is to call with the fraction of it that is done."""
-        return lambda fraction: self._tell_if_due(Told(self._done, what, fraction))
+    def activity(self, name: str) -> Callable[[float], None]:
+        """Return a function that work other than training calls with its finished fraction."""
+        return lambda fraction: self._report(JobProgress(self._done, name, fraction))
 
-    def _tell_if_due(self, told: Told) -> None:
+    def _report(self, progress: JobProgress) -> None:
         now = time.monotonic()
-        if now - self._told >= TELL_SECONDS:
-            self._told = now
-            self._tell(told)
+        if now - self._reported_at >= REPORT_SECONDS:
+            self._reported_at = now
+            self._on_progress(progress)

@@ -50,27 +50,30 @@ def folder() -> Path:
     return user_cache_path("lockstep-bench", appauthor=False) / "references"
 
 
-def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable[[float], None]) -> ReferencePosterior:
-    """The posterior of a part, by NUTS or from what an earlier run has kept.
+def sampled(
+    part: Part, name: str, seed: int, probes: np.ndarray, on_progress: Callable[[float], None]
+) -> ReferencePosterior:
+    """Return the posterior of a part by NUTS, or as an earlier run has stored it.
 
-    Convergence is judged on the weights of a linear model, and on a network's outputs at `probes`, because permuted
-    units are other weights but the same function.
+    Convergence is judged by the weights of a linear model. For a network it is judged by the outputs at `probes`,
+    because permuted units are other weights but an equal function.
 
     Args:
-        part: whose posterior.
-        name: of the file, for people.
-        seed: fixes the chains.
-        probes: (n, P), standardised inputs at which a network's outputs are compared between chains.
-        tell: called with the fraction that is done.
+        part: Training rows and model.
+        name: Name of the file, for people.
+        seed: Fixes the chains.
+        probes: (n, P) standardised inputs at which a network's outputs are compared between chains.
+        on_progress: Is called with the fraction that is done.
 
-    Raises UnconvergedReference where R-hat is 1.01 or more.
+    Raises:
+        UnconvergedReference: R-hat is 1.01 or more.
     """
     settings = NETWORK if part.network.hidden else LINEAR
     path = folder() / f"{name}-{_fingerprint(part, settings, seed, probes)}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):  # another worker may be at it
         if not path.exists():
-            _write(path, *_run(part, settings, seed, probes, tell))
+            _write(path, *_run(part, settings, seed, probes, on_progress))
     weights, facts = _read(path)
     if not facts["r_hat"] < MAX_R_HAT:
         raise UnconvergedReference(
@@ -81,8 +84,10 @@ def sampled(part: Part, name: str, seed: int, probes: np.ndarray, tell: Callable
     return ReferencePosterior(weights[::step], weights.mean(axis=0), np.cov(weights.T, bias=True), "nuts", facts)
 
 
-def _run(part: Part, settings: Settings, seed: int, probes: np.ndarray, tell) -> tuple[np.ndarray, dict[str, float]]:
-    """All draws (S, D), chain after chain, and what is known about them."""
+def _run(
+    part: Part, settings: Settings, seed: int, probes: np.ndarray, on_progress: Callable[[float], None]
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Return all draws (S, D), chain after chain, and their quality."""
     from methods.mcmc import nuts
 
     found = nuts.sample(
@@ -95,7 +100,7 @@ def _run(part: Part, settings: Settings, seed: int, probes: np.ndarray, tell) ->
         part.y_scale,
         **settings._asdict(),
         seed=seed,
-        progress=tell,
+        progress=on_progress,
     )
     compared = _outputs(part, found.weights, probes) if part.network.hidden else found.weights
     facts = {

@@ -16,9 +16,9 @@ def test_a_scan_finds_what_was_written_and_tells_both_times():
 def test_jobs_are_run_and_their_cost_told_in_three_parts():
     done = CliRunner().invoke(app, ["--jobs", "3", "--workers", "1"])
     assert done.exit_code == 0, done.output
-    assert re.search(r"^3 jobs of \d+ ms on 1 slots in .* slots waited", done.output)
-    shares = dict(re.findall(r"(slots waited|to schedule|to store) (-?[\d.]+)%", done.output))
-    assert set(shares) == {"slots waited", "to schedule", "to store"}
+    assert re.search(r"^3 jobs of \d+ ms on 1 workers in .* workers waited", done.output)
+    shares = dict(re.findall(r"(workers waited|to schedule|to store) (-?[\d.]+)%", done.output))
+    assert set(shares) == {"workers waited", "to schedule", "to store"}
     assert float(shares["to schedule"]) >= 0
     assert float(shares["to store"]) >= 0
 

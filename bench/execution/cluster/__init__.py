@@ -1,4 +1,4 @@
-"""Jobs on the workers of a Dask cluster, in whose threads they run as they do here: supervised, one to a slot.
+"""Runs jobs on the workers of a Dask cluster, in child processes under supervision as on this machine.
 
-Imports `bench.execution`.
+Imports `bench.execution`; modules that a Dask worker unpickles import nothing heavy.
 """

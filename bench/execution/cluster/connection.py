@@ -1,4 +1,4 @@
-"""From the command line to a Dask cluster, or to a refusal that says what to do."""
+"""Connection to a Dask scheduler, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ REMEDY = "install it: pip install 'lockstep-bench[cluster]'"
 
 @dataclass(frozen=True)
 class Tls:
-    """Files in PEM format; what is None is as Dask's own configuration has it (distributed.comm.tls).
+    """Files in PEM format; Dask's own configuration (distributed.comm.tls) replaces those that are None.
 
     Attributes:
-        ca_file: certificate of the authority that signed all others.
-        cert: this side's certificate.
-        key: its key; None also where `cert` has both.
+        ca_file: Certificate of the authority that signed all others.
+        cert: Certificate of this side.
+        key: Its key; None if `cert` has both.
     """
 
     ca_file: Path | None = None
@@ -34,7 +34,7 @@ class Tls:
 
     @property
     def given(self) -> dict[str, Path]:
-        """Those that are there, by the name of their option."""
+        """The files that are not None, by the name of their option."""
         files = {"--tls-ca-file": self.ca_file, "--tls-cert": self.cert, "--tls-key": self.key}
         return {option: file for option, file in files.items() if file is not None}
 

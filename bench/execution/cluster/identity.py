@@ -1,4 +1,4 @@
-"""Whether a machine runs the same code: asked of each worker before it is given work. Imports nothing heavy."""
+"""The identity of a machine's code, which each Dask worker states before it is given jobs. Imports nothing heavy."""
 
 import hashlib
 import os
@@ -16,16 +16,16 @@ PACKAGES = ("bench", "methods", "datasets")
 
 @dataclass(frozen=True)
 class Identity:
-    """What a process is.
+    """Code, machine and GPUs of a process.
 
     Attributes:
-        host: its machine's name.
-        gpus: its CUDA_VISIBLE_DEVICES.
-        python: version of Python, as "3.12".
-        package: version of this package, or "not installed".
-        revision: git commit, or "unversioned", and "with edits" where tracked files differ from it.
-        sources: SHA-256 of the code that is there.
-        stale: whether the process has loaded other code than is there now.
+        host: Name of its machine.
+        gpus: Its CUDA_VISIBLE_DEVICES.
+        python: Version of Python, as "3.12".
+        package: Version of this package, or "not installed".
+        revision: Git commit, or "unversioned", and "with edits" where tracked files differ from it.
+        sources: SHA-256 of the source files on its disk.
+        stale: True if the process has loaded other code than is on its disk now.
     """
 
     host: str
@@ -37,20 +37,20 @@ class Identity:
     stale: bool
 
     def differs(self, other: "Identity") -> str | None:
-        """What this one's code, a worker's, has that `other`'s has not, in words; None if they run the same."""
-        for what, own, wanted in (
+        """Return in words how this code, a Dask worker's, differs from `other`; None if it is equal."""
+        for what, got, wanted in (
             ("Python", self.python, other.python),
             ("package version", self.package, other.package),
             ("revision", self.revision, other.revision),
             ("source files of SHA-256", self.sources[:12], other.sources[:12]),
         ):
-            if own != wanted:
-                return f"it has {what} {own}, and here is {wanted}"
+            if got != wanted:
+                return f"it has {what} {got}, and here is {wanted}"
         return "its code was changed after it had been started" if self.stale else None
 
 
 def identity() -> Identity:
-    """This process's."""
+    """Return the identity of this process."""
     commit, dirty = code_revision.__wrapped__()  # what is there now, in a process that may be days old
     return Identity(
         host(),
@@ -63,13 +63,13 @@ def identity() -> Identity:
     )
 
 
-def asking() -> Callable[[], Identity | str]:
-    """A function that travels as code, not as a name, so that a machine without this package can answer as well.
+def identity_function() -> Callable[[], Identity | str]:
+    """Return a function that returns the `Identity` of the process that calls it, or why there is none.
 
-    It returns the `Identity`, or why there is none.
+    The function is pickled as code, not by name, so that a machine without this package can answer too.
     """
 
-    def ask():
+    def ask() -> "Identity | str":  # in quotes, because the class would be pickled by name
         try:
             from bench.execution.cluster.identity import identity
         except ImportError as problem:
@@ -82,7 +82,7 @@ def asking() -> Callable[[], Identity | str]:
 
 
 def sources() -> str:
-    """SHA-256 of all Python files of `PACKAGES`, in hexadecimal."""
+    """Return the SHA-256 of all Python files of `PACKAGES`, in hexadecimal."""
     digest = hashlib.sha256()
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):

@@ -1,7 +1,7 @@
-"""What runs on a Dask worker: jobs of drivers elsewhere, in processes of their own, as long as they are wanted.
+"""Code that runs on a Dask worker: jobs of drivers elsewhere, each in a child process, as long as a driver waits.
 
-Nothing heavy is imported until a job needs it, and then in the job's thread: Dask unpickles in the one that keeps the
-worker in touch with its scheduler.
+Nothing heavy is imported until a job needs it, and then in the job's thread. Dask unpickles in the thread that keeps
+the Dask worker in touch with its scheduler.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from threading import Event, Lock, Thread, Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from bench.execution.retry import Crew
-    from bench.execution.workers import Slot
+    from bench.execution.pool import Pool
+    from bench.execution.workers import Worker
+    from bench.experiment.progress import JobProgress
 
 WATCH_SECONDS = 0.5
-IDLE_SECONDS = 60  # until a slot's process ends that has nothing to do, as after its driver's death
+IDLE_SECONDS = 60  # until an idle process ends, as after its driver's death
 
 
 class Needs(NamedTuple):
-    """What jobs ask of a machine.
+    """Data and methods that jobs need on a machine.
 
     Attributes:
-        published: names of data sets and of trained weights.
-        wanted: (suite, data set, method) of the cells.
+        published: Names of data sets and of trained weights.
+        wanted: Suite, data set and method of the cells.
     """
 
     published: tuple[str, ...]
@@ -36,32 +37,37 @@ class Needs(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A job on its way to a worker.
+    """A job on its way to a Dask worker.
 
     Attributes:
-        session: the driver's, whose topic progress is told under.
-        job: a `bench.experiment.jobs.Job`, pickled.
-        studies: contents of the journals, None for those that are not there.
-        slot: where.
-        timeout: seconds for each cell, or None.
+        session: The driver's session, whose topic carries progress.
+        job: A `bench.experiment.jobs.Job`, pickled.
+        studies: Contents of the journals; None for those that do not exist.
+        worker: Where to run.
+        timeout: Seconds per cell, or None.
     """
 
     session: str
     job: bytes
     studies: tuple[bytes | None, ...]
-    slot: Slot
+    worker: Worker
     timeout: float | None
 
 
 class Delivery(NamedTuple):
-    """What becomes of it: `bench.results.record.CellResult`s, pickled, and the journals' contents."""
+    """The results of a job on their way back.
+
+    Attributes:
+        results: A list of `bench.results.record.CellResult`, pickled.
+        studies: Contents of the journals; None for those that do not exist.
+    """
 
     results: bytes
     studies: tuple[bytes | None, ...]
 
 
-def lacking(needs: Needs) -> list[str]:
-    """What this machine cannot have of what is needed, each with its remedy; data sets are downloaded if need be."""
+def missing_needs(needs: Needs) -> list[str]:
+    """Return what this machine lacks and cannot download, each with its remedy."""
     from bench.experiment.plan import have
     from bench.experiment.suites import SUITES
 
@@ -71,83 +77,87 @@ def lacking(needs: Needs) -> list[str]:
         kind = SUITES[suite].kind
         if method.rpartition(":")[2] not in kind.names():
             problems.append(f"method {method} is not installed. To have it: install its package there")
-        if found := kind.lacks(dataset):
-            problems.append(f"{dataset}: {found[0]}. To have it: {found[1]}")
+        if lack := kind.lacks(dataset):
+            problems.append(f"{dataset}: {lack[0]}. To have it: {lack[1]}")
     return list(dict.fromkeys(problems))
 
 
 def execute(order: Order) -> Delivery:
-    """Run a job in this worker's slot. Raises what `bench.execution.retry.attempt` raises."""
+    """Run a job on this Dask worker.
+
+    Raises:
+        Exception: As `bench.execution.pool.run_on_worker` does.
+    """
     from distributed import get_worker
 
-    from bench.execution.retry import attempt
+    from bench.execution.pool import run_on_worker
 
-    worker, job = get_worker(), pickle.loads(order.job)
-    key = worker.get_current_task()
+    dask_worker, job = get_worker(), pickle.loads(order.job)
+    key = dask_worker.get_current_task()
 
-    def tell(told: tuple[float, str, float]) -> None:
-        worker.log_event(order.session, {"key": key, "told": list(told)})
+    def on_progress(progress: JobProgress) -> None:
+        dask_worker.log_event(order.session, {"key": key, "progress": list(progress)})
 
     with (
-        _crew(order.session, order.slot) as crew,
-        _watched(worker, key, crew, order.slot),
-        tempfile.TemporaryDirectory(dir=worker.local_directory, prefix="lockstep-bench-") as scratch,
+        _pool(order.session, order.worker) as pool,
+        _watched(dask_worker, key, pool, order.worker),
+        tempfile.TemporaryDirectory(dir=dask_worker.local_directory, prefix="lockstep-bench-") as scratch,
     ):
         journals = tuple(Path(scratch, f"{number}.jsonl") for number in range(len(job.cells)))
         for journal, content in zip(journals, order.studies, strict=True):
             if content is not None:
                 journal.write_bytes(content)
-        here = replace(job, journals=journals, data_dir=None)
-        results = attempt(here, order.slot, crew, order.timeout, tell)
+        local_job = replace(job, journals=journals, data_dir=None)
+        results = run_on_worker(local_job, order.worker, pool, order.timeout, on_progress)
         return Delivery(pickle.dumps(results), read(journals))
 
 
 def leave(session: str) -> None:
-    """End the processes of a driver that is done, and what they do."""
+    """End the processes of a driver's session, and their calls."""
     with _lock:
-        crew = _crews.pop(session, None)
-    if crew:
-        crew.end()
+        pool = _pools.pop(session, None)
+    if pool:
+        pool.end()
 
 
 def read(journals: Sequence[Path]) -> tuple[bytes | None, ...]:
-    """Their contents, None for those that are not there."""
+    """Return the contents of journals; None for those that do not exist."""
     return tuple(journal.read_bytes() if journal.exists() else None for journal in journals)
 
 
 _lock = Lock()
-_crews: dict[str, Crew] = {}
+_pools: dict[str, Pool] = {}
 _timers: dict[tuple[str, str], Timer] = {}
 
 
 @contextmanager
-def _crew(session: str, slot: Slot) -> Iterator[Crew]:
-    """The session's, whose process for the slot is ended when no other job follows."""
-    from bench.execution.retry import Crew
+def _pool(session: str, worker: Worker) -> Iterator[Pool]:
+    """Give the pool of a session; the worker's process ends when no other job follows."""
+    from bench.execution.pool import Pool
 
-    idle = session, slot.name
+    idle = session, worker.name
     with _lock:
-        crew = _crews.setdefault(session, Crew())
+        pool = _pools.setdefault(session, Pool())
         if timer := _timers.pop(idle, None):
             timer.cancel()
     try:
-        yield crew
+        yield pool
     finally:
         with _lock:
-            _timers[idle] = Timer(IDLE_SECONDS, crew.dismiss, [slot])
+            _timers[idle] = Timer(IDLE_SECONDS, pool.dismiss, [worker])
             _timers[idle].daemon = True
             _timers[idle].start()
 
 
 @contextmanager
-def _watched(worker: Any, key: str, crew: Crew, slot: Slot) -> Iterator[None]:
-    """Ends the slot's process as soon as nobody waits for the task, or the worker closes."""
+def _watched(dask_worker: Any, key: str, pool: Pool, worker: Worker) -> Iterator[None]:
+    """End the worker's process as soon as nobody waits for the task, or the Dask worker closes."""
     over = Event()
 
     def watch() -> None:
         while not over.wait(WATCH_SECONDS):
-            if not _wanted(worker, key):
-                crew.dismiss(slot)
+            if not _wanted(dask_worker, key):
+                pool.dismiss(worker)
 
     thread = Thread(target=watch, daemon=True)
     thread.start()
@@ -158,6 +168,6 @@ def _watched(worker: Any, key: str, crew: Crew, slot: Slot) -> Iterator[None]:
         thread.join()
 
 
-def _wanted(worker: Any, key: str) -> bool:
-    task = worker.state.tasks.get(key)
-    return task is not None and task.state == "executing" and worker.status.name in ("running", "paused")
+def _wanted(dask_worker: Any, key: str) -> bool:
+    task = dask_worker.state.tasks.get(key)
+    return task is not None and task.state == "executing" and dask_worker.status.name in ("running", "paused")

@@ -10,7 +10,7 @@ from bench.console.forecast import START_SECONDS, duration, makespan, show
 from bench.costs.estimates import EARLIER, GUESSED, Estimate
 from bench.costs.packing import MIB
 from bench.costs.workload import PlannedJob, Workload
-from bench.execution.workers import slots_on
+from bench.execution.workers import workers_on
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 
@@ -51,7 +51,7 @@ def test_durations_in_largest_units(seconds, text):
 
 def shown(*planned: PlannedJob) -> str:
     console = Console(file=io.StringIO(), width=200)
-    show(console, Workload(slots_on(["cpu"], 2), list(planned), 4096 * MIB))
+    show(console, Workload(workers_on(["cpu"], 2), list(planned), 4096 * MIB))
     return console.file.getvalue()
 
 

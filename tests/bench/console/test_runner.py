@@ -9,7 +9,7 @@ from rich.progress import Progress, TextColumn
 from bench.console.runner import Board
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Told
+from bench.experiment.progress import JobProgress
 from bench.experiment.protocol import Protocol
 from bench.results.record import CellResult, Outcome, Provenance
 
@@ -46,8 +46,8 @@ def text(progress: Progress) -> str:
 
 def test_the_bar_stands_at_what_is_finished_and_what_is_done_of_the_rest(progress, board):
     assert progress.tasks[0].total == pytest.approx(4 * WORK)
-    board.tell(PAIR, Told(0.5))
-    board.tell(OTHER, Told(0.25))
+    board.tell(PAIR, JobProgress(0.5))
+    board.tell(OTHER, JobProgress(0.25))
     assert completed(progress) == pytest.approx(1.25)
     board.finished(result(CELLS[2], status="ok", metrics={"nmll": 1.5}))
     assert completed(progress) == pytest.approx(2)
@@ -63,8 +63,8 @@ def test_what_a_job_does_besides_training_is_told(terminal):
     shown = Console(file=io.StringIO(), force_terminal=terminal, width=300)
     with Progress(TextColumn("{task.description}"), console=shown) as progress:
         board = Board(progress, [PAIR])
-        board.tell(PAIR, Told(0.25, "sampling the reference", 0.4))
-        board.tell(PAIR, Told(0.25, "sampling the reference", 0.5))
+        board.tell(PAIR, JobProgress(0.25, "sampling the reference", 0.4))
+        board.tell(PAIR, JobProgress(0.25, "sampling the reference", 0.5))
         assert completed(progress) == pytest.approx(0.5)
     assert "sampling the reference: 50%" in shown.file.getvalue()
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
@@ -79,8 +79,8 @@ def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
 
 
 def test_an_interruption_names_what_is_waited_for_and_what_is_dropped(progress, board):
-    board.tell(PAIR, Told(0.0))
-    board.tell(OTHER, Told(0.0))
+    board.tell(PAIR, JobProgress(0.0))
+    board.tell(OTHER, JobProgress(0.0))
     board.interrupted()
     board.finished(result(CELLS[2], status="ok", metrics={"nmll": 1.5}))
     board.ended(dropped=True)

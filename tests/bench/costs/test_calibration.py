@@ -9,7 +9,7 @@ from bench.costs import calibration
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
 from bench.costs.packing import Need
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import SETTINGS, Protocol
 
@@ -46,7 +46,7 @@ def test_memory_is_a_need():
 @pytest.fixture
 def kept(tmp_path):
     """Calibrations that have a measurement of `CELL`."""
-    calibrations = Calibrations(Slot("cpu 0"), tmp_path)
+    calibrations = Calibrations(Worker("cpu 0"), tmp_path)
     calibrations.keep(CELL, COST)
     return calibrations
 
@@ -78,18 +78,18 @@ def test_other_methods_and_data_have_other_costs(kept, other):
     assert kept.kept(replace(CELL, **other)) is None
 
 
-@pytest.mark.parametrize("slot", [Slot("cpu 0", threads=2), Slot("g", "cuda", "0"), Slot("g", "cuda", "1")])
-def test_other_devices_have_other_costs(kept, tmp_path, slot):
-    assert Calibrations(slot, tmp_path).kept(CELL) is None
+@pytest.mark.parametrize("worker", [Worker("cpu 0", threads=2), Worker("g", "cuda", "0"), Worker("g", "cuda", "1")])
+def test_other_devices_have_other_costs(kept, tmp_path, worker):
+    assert Calibrations(worker, tmp_path).kept(CELL) is None
 
 
 def test_workers_of_a_device_share_measurements(kept, tmp_path):
-    assert Calibrations(Slot("cpu 3", neighbours=3), tmp_path).kept(CELL) == COST
+    assert Calibrations(Worker("cpu 3", neighbours=3), tmp_path).kept(CELL) == COST
 
 
 def test_other_code_has_other_costs(kept, tmp_path, monkeypatch):
     monkeypatch.setattr(calibration, "code_revision", lambda: ("another", False))
-    assert Calibrations(Slot("cpu 0"), tmp_path).kept(CELL) is None
+    assert Calibrations(Worker("cpu 0"), tmp_path).kept(CELL) is None
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"work": 1}', '{"colour": 1}', "7"])
@@ -110,14 +110,14 @@ def test_failing_probes_are_left_out(faulty, tmp_path):
     short = Protocol(epochs=1, trials=1, folds=2)
     good, bad = (Cell("uci", "diabetes", method, 0, "p", short, 0) for method in ("map", "raise"))
     assert methods.problem_with("raise") is None
-    calibrations, done = Calibrations(Slot("cpu 0"), tmp_path / "kept"), []
-    calibrations.measure([bad, good], [Slot("cpu 0")], None, lambda: done.append(1))
+    calibrations, done = Calibrations(Worker("cpu 0"), tmp_path / "kept"), []
+    calibrations.measure([bad, good], [Worker("cpu 0")], None, lambda: done.append(1))
     assert calibrations.kept(good).stack_seconds > 0
     assert calibrations.kept(bad) is None
     assert len(done) == 2
 
 
 def test_no_probe_begins_after_the_deadline(tmp_path):
-    calibrations = Calibrations(Slot("cpu 0"), tmp_path)
-    calibrations.measure([CELL], [Slot("cpu 0")], None, seconds=0)
+    calibrations = Calibrations(Worker("cpu 0"), tmp_path)
+    calibrations.measure([CELL], [Worker("cpu 0")], None, seconds=0)
     assert list(tmp_path.iterdir()) == []

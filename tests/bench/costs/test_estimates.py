@@ -20,7 +20,7 @@ from bench.costs.estimates import (
     seconds_of,
 )
 from bench.costs.packing import ASSUMED, MIB
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from bench.schema import CELLS
@@ -44,7 +44,7 @@ def frame(*rows: dict) -> pd.DataFrame:
 
 @pytest.fixture
 def calibrations(tmp_path):
-    return Calibrations(Slot("cpu 0"), tmp_path)
+    return Calibrations(Worker("cpu 0"), tmp_path)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""From cells to jobs on slots of a machine that is made up; and that no plan changes a result."""
+"""From cells to jobs on workers of a machine that is made up; and that no plan changes a result."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from bench.costs.packing import MIB
 from bench.costs.workload import Surroundings, surroundings, workload, workload_elsewhere
 from bench.environment.machine import Machine
 from bench.execution.run import run
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell, cells_of
 from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
@@ -41,7 +41,7 @@ def plan(tmp_path):
     """A workload, from costs by method; nothing has run before."""
 
     def make(todo, around, costs=None, **options):
-        calibrations = Calibrations(Slot("a", around.kind, "0" if around.kind == "cuda" else None), tmp_path)
+        calibrations = Calibrations(Worker("a", around.kind, "0" if around.kind == "cuda" else None), tmp_path)
         for cell in todo:
             if costs and cell.method in costs:
                 calibrations.keep(cell, costs[cell.method])
@@ -129,7 +129,7 @@ def test_no_cells_make_no_jobs(plan):
 
 
 def test_clusters_get_full_stacks_longest_first():
-    load = workload_elsewhere(cells(), [Slot("a", "cuda", "0")])
+    load = workload_elsewhere(cells(), [Worker("a", "cuda", "0")])
     assert {job.rows for job in load.planned} == {4096}
     assert [job.cells[0].dataset for job in load.planned] == ["boston", "boston", "yacht", "yacht"]
 
@@ -137,7 +137,7 @@ def test_clusters_get_full_stacks_longest_first():
 def test_surroundings_hold_the_least_free_memory(monkeypatch):
     monkeypatch.setattr(module, "this_machine", lambda: Machine(6, 5 * GIB))
     monkeypatch.setattr(
-        module, "_survey", lambda slot: {"cuda:0 0": ("A", 7 * GIB), "cuda:3 0": ("A", 3 * GIB)}[slot.name]
+        module, "_survey", lambda worker: {"cuda:0 0": ("A", 7 * GIB), "cuda:3 0": ("A", 3 * GIB)}[worker.name]
     )
     assert surroundings(["cpu"]) == (("cpu",), "cpu", 6, 5 * GIB)
     assert surroundings(["cuda:0", "cuda:3"]) == (("cuda:0", "cuda:3"), "A", 3, 3 * GIB)

@@ -13,7 +13,7 @@ from bench.evaluation.function_posterior import regions
 from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Told
+from bench.experiment.progress import JobProgress
 from bench.experiment.protocol import Protocol
 from bench.reference.posterior import ReferencePosterior
 from bench.reference.sampled import UnconvergedReference
@@ -24,11 +24,11 @@ TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, valida
 
 
 def outcomes(
-    tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", tell=print, **changes
+    tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", on_progress=print, **changes
 ) -> list[CellResult]:
     cells = tuple(Cell(suite, dataset, method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
     journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.jsonl" for cell in cells)
-    return run(Job(cells, journals, None), tell=tell)
+    return run(Job(cells, journals, None), on_progress=on_progress)
 
 
 def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
@@ -79,7 +79,7 @@ def test_logistic_regression_is_compared_with_a_grid(tmp_path):
     assert 0.9 < outcome.row["agreement"] <= 1
 
 
-def gaussian_weights(part, name, seed, probes, tell) -> ReferencePosterior:
+def gaussian_weights(part, name, seed, probes, on_progress) -> ReferencePosterior:
     draws = 0.3 * np.random.default_rng(0).standard_normal((40, part.network.dim))
     return ReferencePosterior(draws, draws.mean(0), np.cov(draws.T), "nuts", {"r_hat": 1.001})
 
@@ -102,22 +102,22 @@ def test_a_network_is_compared_by_its_functions_in_the_gap_and_far_away(tmp_path
 
 
 def test_sampling_the_reference_is_told_beside_the_jobs_own_progress(tmp_path, monkeypatch):
-    def slow(part, name, seed, probes, tell):
-        tell(0.43)
-        return gaussian_weights(part, name, seed, probes, tell)
+    def slow(part, name, seed, probes, on_progress):
+        on_progress(0.43)
+        return gaussian_weights(part, name, seed, probes, on_progress)
 
-    monkeypatch.setattr("bench.experiment.progress.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("bench.experiment.progress.REPORT_SECONDS", 0.0)
     monkeypatch.setattr(function_posterior, "sampled", slow)
     told = []
-    outcomes(tmp_path, "toy", "map", suite="toy", tell=told.append, epochs=2, batch_size=50)
-    assert told[-1] == Told(1.0, "sampling the reference toy-split00", 0.43)
+    outcomes(tmp_path, "toy", "map", suite="toy", on_progress=told.append, epochs=2, batch_size=50)
+    assert told[-1] == JobProgress(1.0, "sampling the reference toy-split00", 0.43)
 
 
 def test_the_references_functions_are_in_original_units(tmp_path, monkeypatch):
     """A reference whose network is zero predicts the training targets' mean."""
 
-    def zeros(part, name, seed, probes, tell):
-        return gaussian_weights(part, name, seed, probes, tell).__class__(
+    def zeros(part, name, seed, probes, on_progress):
+        return gaussian_weights(part, name, seed, probes, on_progress).__class__(
             np.zeros((3, part.network.dim)), np.zeros(part.network.dim), np.zeros((1, 1)), "nuts", {"r_hat": 1.0}
         )
 

@@ -19,7 +19,7 @@ from bench.evaluation import images
 from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Tell
+from bench.experiment.progress import OnProgress
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.results.record import CellResult
@@ -87,9 +87,11 @@ def put(folder: Path, monkeypatch, state: dict[str, torch.Tensor]) -> None:
     (folder / "weights" / file.path).write_bytes(body)
 
 
-def outcome(folder: Path, method: str, protocol: Protocol = TINY, tell: Tell = lambda told: None) -> CellResult:
+def outcome(
+    folder: Path, method: str, protocol: Protocol = TINY, on_progress: OnProgress = lambda progress: None
+) -> CellResult:
     cell = Cell("retinopathy", "aptos2019", method, 0, "tiny", protocol, 0)
-    (found,) = run(Job((cell,), (folder / f"{method}.jsonl",), folder), tell=tell)
+    (found,) = run(Job((cell,), (folder / f"{method}.jsonl",), folder), on_progress=on_progress)
     return found
 
 

@@ -99,7 +99,7 @@ def test_a_stream_that_ends_by_itself_is_measured_to_its_end():
 
 
 def test_progress_is_told_up_to_the_whole(monkeypatch):
-    monkeypatch.setattr("bench.experiment.progress.TELL_SECONDS", 0)
+    monkeypatch.setattr("bench.experiment.progress.REPORT_SECONDS", 0)
     evaluation, reports = evaluation_of("empirical", name=SGD, length=500)
     list(evaluation.run())
     assert [report.done for report in reports] == [0.2, 0.4, 0.6, 0.8, 1.0]

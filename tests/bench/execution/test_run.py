@@ -283,9 +283,9 @@ def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampler):
-    monkeypatch.setattr("bench.experiment.progress.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("bench.experiment.progress.REPORT_SECONDS", 0.0)
     told = []
-    run(job("deep-ensemble", sampler=sampler, trials=12), tell=told.append)
+    run(job("deep-ensemble", sampler=sampler, trials=12), on_progress=told.append)
     fractions = [one.done for one in told]
     assert fractions == sorted(fractions)
     assert fractions[0] > 0

@@ -1,4 +1,4 @@
-"""Jobs on slots: who is tried again, where and when; with attempts that cost nothing."""
+"""Jobs on workers: who is tried again, where and when; with attempts that cost nothing."""
 
 import threading
 from dataclasses import replace
@@ -8,17 +8,17 @@ from threading import Event
 import pytest
 
 from bench.execution import scheduler
-from bench.execution.retry import NoProcess
+from bench.execution.pool import NoProcess
 from bench.execution.scheduler import run_jobs
 from bench.execution.supervisor import Stopped
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import Told
+from bench.experiment.progress import JobProgress
 from bench.experiment.protocol import Protocol
 from bench.results.record import CellResult, Outcome, Provenance
 
-SLOTS = (Slot("one", neighbours=1), Slot("two", neighbours=1))
+WORKERS = (Worker("one", neighbours=1), Worker("two", neighbours=1))
 FAILED = {"status": "failed", "error": "it broke", "error_class": "ValueError"}
 
 
@@ -35,17 +35,17 @@ def job(*splits: int, folder: Path = Path("nowhere")) -> Job:
 
 
 class Attempts:
-    """Stands for `bench.execution.retry.attempt`: every cell is "ok" but for what `ends` says of its first tries."""
+    """Stands for `run_on_worker`: every cell is "ok", but for what `ends` says of its first tries."""
 
     def __init__(self, ends: dict[int, list[dict]]):
         self.ends, self.seen, self.lock = ends, [], threading.Lock()
 
-    def __call__(self, job, slot, crew, timeout, tell):
+    def __call__(self, job, worker, pool, timeout, on_progress):
         with self.lock:
-            self.seen.append((tuple(cell.split for cell in job.cells), slot.name, timeout))
+            self.seen.append((tuple(cell.split for cell in job.cells), worker.name, timeout))
             ends = [self.ends.get(cell.split, []) for cell in job.cells]
             rows = [own.pop(0) if own else {"status": "ok"} for own in ends]
-        tell(Told(0.5))
+        on_progress(JobProgress(0.5))
         return [result(cell, row) for cell, row in zip(job.cells, rows, strict=True)]
 
     @property
@@ -57,7 +57,7 @@ class Attempts:
 def attempts(monkeypatch):
     def make(**ends: list[dict]) -> Attempts:
         made = Attempts({int(split[1:]): own for split, own in ends.items()})
-        monkeypatch.setattr(scheduler, "attempt", made)
+        monkeypatch.setattr(scheduler, "run_on_worker", made)
         return made
 
     return make
@@ -67,36 +67,36 @@ def statuses(outcomes) -> dict[int, str]:
     return {outcome.cell.split: outcome.status for outcome in outcomes}
 
 
-def test_every_job_runs_once_in_order_on_the_slots_there_are(attempts):
+def test_every_job_runs_once_in_order(attempts):
     seen = attempts()
-    found = statuses(run_jobs([job(number) for number in range(20)], SLOTS, timeout=7))
+    found = statuses(run_jobs([job(number) for number in range(20)], WORKERS, timeout=7))
     assert found == dict.fromkeys(range(20), "ok")
     assert sorted(seen.splits[:2]) == [(0,), (1,)]
     assert all(abs(place - number) < 2 for place, (number,) in enumerate(seen.splits))
-    assert {(slot, timeout) for _, slot, timeout in seen.seen} <= {("one", 7), ("two", 7)}
+    assert {(worker, timeout) for _, worker, timeout in seen.seen} <= {("one", 7), ("two", 7)}
 
 
-def test_a_slot_runs_one_job_at_a_time(monkeypatch):
-    busy, worst, lock = {slot.name: 0 for slot in SLOTS}, [], threading.Lock()
+def test_workers_run_one_job_at_a_time(monkeypatch):
+    busy, worst, lock = {worker.name: 0 for worker in WORKERS}, [], threading.Lock()
 
-    def attempt(job, slot, *others):
+    def attempt(job, worker, *others):
         with lock:
-            busy[slot.name] += 1
-            worst.append(busy[slot.name])
+            busy[worker.name] += 1
+            worst.append(busy[worker.name])
         threading.Event().wait(0.001)
         with lock:
-            busy[slot.name] -= 1
+            busy[worker.name] -= 1
         return [result(cell, {"status": "ok"}) for cell in job.cells]
 
-    monkeypatch.setattr(scheduler, "attempt", attempt)
-    assert len(list(run_jobs([job(number) for number in range(50)], SLOTS))) == 50
+    monkeypatch.setattr(scheduler, "run_on_worker", attempt)
+    assert len(list(run_jobs([job(number) for number in range(50)], WORKERS))) == 50
     assert set(worst) == {1}
 
 
 def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
     seen, told = attempts(s1=[FAILED], s4=[FAILED, FAILED | {"error": "again"}]), []
     jobs = [job(0, 1, 2), job(3), job(4), job(5)]
-    outcomes = list(run_jobs(jobs, SLOTS, again=told.append))
+    outcomes = list(run_jobs(jobs, WORKERS, on_retry=told.append))
     assert statuses(outcomes) == {0: "ok", 1: "ok", 2: "ok", 3: "ok", 4: "failed", 5: "ok"}
     assert len(outcomes) == 6
     assert sorted(seen.splits[4:]) == [(1,), (4,)]
@@ -118,9 +118,9 @@ def test_what_went_wrong_is_tried_again_alone_when_all_else_is_done(attempts):
 )
 def test_what_may_have_lacked_memory_is_tried_again_while_nothing_else_runs(attempts, row):
     seen = attempts(s0=[FAILED | row], s1=[FAILED | row], s2=[FAILED])
-    assert set(statuses(run_jobs([job(number) for number in range(4)], SLOTS)).values()) == {"ok"}
+    assert set(statuses(run_jobs([job(number) for number in range(4)], WORKERS)).values()) == {"ok"}
     assert [splits for splits, _, _ in seen.seen[4:]] == [(2,), (0,), (1,)] or seen.splits[4:] == [(2,), (1,), (0,)]
-    assert {slot for _, slot, _ in seen.seen[5:]} == {"one"}
+    assert {worker for _, worker, _ in seen.seen[5:]} == {"one"}
 
 
 def test_and_with_a_quarter_of_the_fits_at_a_time(attempts, monkeypatch):
@@ -131,8 +131,8 @@ def test_and_with_a_quarter_of_the_fits_at_a_time(attempts, monkeypatch):
         rows.setdefault(job.cells[0].split, []).append(job.stack_rows)
         return made(job, *others)
 
-    monkeypatch.setattr(scheduler, "attempt", recorded)
-    found = statuses(run_jobs([replace(job(0), stack_rows=150), replace(job(1), stack_rows=150)], SLOTS))
+    monkeypatch.setattr(scheduler, "run_on_worker", recorded)
+    found = statuses(run_jobs([replace(job(0), stack_rows=150), replace(job(1), stack_rows=150)], WORKERS))
     assert found == {0: "ok", 1: "ok"}
     assert rows == {0: [150, 37], 1: [150, 150]}
 
@@ -142,15 +142,15 @@ def test_what_diverged_is_tuned_anew_and_what_failed_is_resumed(attempts, tmp_pa
     jobs = [job(number, folder=tmp_path) for number in (0, 1)]
     for one in jobs:
         one.journals[0].touch()
-    list(run_jobs(jobs, SLOTS))
+    list(run_jobs(jobs, WORKERS))
     assert [one.journals[0].exists() for one in jobs] == [False, True]
 
 
 def test_progress_is_told_from_the_beginning_of_a_job(attempts):
     attempts()
     told = []
-    list(run_jobs([job(0)], SLOTS, tell=lambda job, one: told.append((job, one))))
-    assert told == [(job(0), Told(0.0)), (job(0), Told(0.5))]
+    list(run_jobs([job(0)], WORKERS, on_progress=lambda job, one: told.append((job, one))))
+    assert told == [(job(0), JobProgress(0.0)), (job(0), JobProgress(0.5))]
 
 
 def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
@@ -162,8 +162,8 @@ def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
         row = FAILED if job.cells[0].split == 0 else {"status": "ok"}
         return [result(cell, row) for cell in job.cells]
 
-    monkeypatch.setattr(scheduler, "attempt", attempt)
-    outcomes = list(run_jobs([job(0), job(1), job(2)], SLOTS[:1], stop=stop))
+    monkeypatch.setattr(scheduler, "run_on_worker", attempt)
+    outcomes = list(run_jobs([job(0), job(1), job(2)], WORKERS[:1], stop=stop))
     assert begun == [job(0)]
     assert outcomes == []
 
@@ -171,20 +171,20 @@ def test_after_a_stop_no_job_begins_and_nothing_is_tried_again(monkeypatch):
 def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
     both_run, begun = threading.Barrier(2), []
 
-    def attempt(job, slot, crew, timeout, tell):
-        if crew._ended:
+    def attempt(job, worker, pool, timeout, on_progress):
+        if pool._ended:
             raise Stopped
         begun.append(job.cells[0].split)
         if begun[-1] < 2:
             both_run.wait(10)
         if job.cells[0].split == 0:
             return [result(cell, {"status": "ok"}) for cell in job.cells]
-        while not crew._ended:  # as a process does that is in the middle of a call
+        while not pool._ended:  # as a process does that is in the middle of a call
             threading.Event().wait(0.001)
         raise Stopped
 
-    monkeypatch.setattr(scheduler, "attempt", attempt)
-    running = run_jobs([job(number) for number in range(9)], SLOTS)
+    monkeypatch.setattr(scheduler, "run_on_worker", attempt)
+    running = run_jobs([job(number) for number in range(9)], WORKERS)
     assert next(running).cell.split == 0
     threads = threading.active_count()
     running.close()
@@ -192,15 +192,15 @@ def test_a_run_that_is_closed_ends_what_runs_and_begins_nothing(monkeypatch):
     assert threading.active_count() < threads
 
 
-@pytest.mark.parametrize("n_slots", [1, 2])
-def test_what_is_no_cells_fault_ends_the_run(monkeypatch, n_slots):
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_what_is_no_cells_fault_ends_the_run(monkeypatch, n_workers):
     def attempt(job, *others):
         raise NoProcess("no memory for a process")
 
-    monkeypatch.setattr(scheduler, "attempt", attempt)
+    monkeypatch.setattr(scheduler, "run_on_worker", attempt)
     with pytest.raises(NoProcess, match="no memory for a process"):
-        list(run_jobs([job(number) for number in range(9)], SLOTS[:n_slots]))
+        list(run_jobs([job(number) for number in range(9)], WORKERS[:n_workers]))
 
 
 def test_no_job_is_no_work():
-    assert list(run_jobs([], SLOTS)) == []
+    assert list(run_jobs([], WORKERS)) == []

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from bench.execution import supervisor
-from bench.execution.supervisor import LINE_LENGTH, LOG_LINES, Died, Overdue, Stopped, Supervised
+from bench.execution.supervisor import LINE_LENGTH, LOG_LINES, Died, Stopped, Supervised, Timeout
 
 CALLS = """
 import os, signal, subprocess, sys, threading, time
@@ -23,51 +23,51 @@ class Odd(Exception):
     def __init__(self, one, two):
         super().__init__(one)
 
-def add(one, two, *, tell):
+def add(one, two, *, on_progress):
     return one + two
 
-def count(to, *, tell):
+def count(to, *, on_progress):
     for number in range(to):
-        tell(number)
+        on_progress(number)
 
-def say(text, *, tell):
+def say(text, *, on_progress):
     print(text)
     os.system("echo from a shell")
     print("warned", file=sys.stderr)
 
-def say_and_die(text, *, tell):
+def say_and_die(text, *, on_progress):
     print(text)
     os.kill(os.getpid(), signal.SIGKILL)
 
-def read(*, tell):
+def read(*, on_progress):
     return sys.stdin.read()
 
-def leave(code, *, tell):
+def leave(code, *, on_progress):
     sys.exit(code)
 
-def crash(*, tell):
+def crash(*, on_progress):
     import ctypes
     ctypes.string_at(0)
 
-def fail(*, tell):
+def fail(*, on_progress):
     raise Odd("a", "b")
 
-def something_odd(*, tell):
+def something_odd(*, on_progress):
     return threading.Lock()
 
-def dwell(seconds, *, tell):
-    tell(os.getpid())
+def dwell(seconds, *, on_progress):
+    on_progress(os.getpid())
     time.sleep(seconds)
 
-def have_a_child_and_die(seconds, *, tell):
-    tell(subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"]).pid)
+def have_a_child_and_die(seconds, *, on_progress):
+    on_progress(subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"]).pid)
     os.kill(os.getpid(), signal.SIGKILL)
 
-def fork_and_die(seconds, *, tell):
+def fork_and_die(seconds, *, on_progress):
     pid = os.fork()
     if not pid:
         time.sleep(seconds)
-    tell(pid)
+    on_progress(pid)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 LONG = 60
@@ -117,7 +117,7 @@ def test_one_process_makes_call_after_call(child, calls):
 
 def test_what_a_call_tells_arrives_in_order_before_its_end(child, calls):
     told = []
-    assert child.call(calls.count, 5, tell=told.append) is None
+    assert child.call(calls.count, 5, on_progress=told.append) is None
     assert told == [0, 1, 2, 3, 4]
 
 
@@ -174,7 +174,7 @@ def test_a_death_is_told_with_its_cause_and_the_last_words(child, calls, call, n
 
 def test_a_call_that_hangs_is_killed_and_the_log_says_where_it_hung(child, calls, monkeypatch):
     monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.5)
-    with pytest.raises(Overdue):
+    with pytest.raises(Timeout):
         child.call(calls.dwell, LONG, limit=0.3)
     assert "in dwell" in child.log()
     assert gone(child.pid)
@@ -199,7 +199,7 @@ def test_a_death_takes_along_what_the_child_had_started(child, calls, monkeypatc
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     told = []
     with pytest.raises(Died):
-        child.call(getattr(calls, how), LONG, tell=told.append)
+        child.call(getattr(calls, how), LONG, on_progress=told.append)
     assert gone(told[0])
 
 
@@ -224,7 +224,7 @@ def test_nothing_outlives_a_parent_that_is_killed(calls, tmp_path, idle):
             process.call(calls_of_tests.add, 1, 2)
             print(process.pid, flush=True)
             time.sleep({LONG})
-        process.call(calls_of_tests.dwell, {LONG}, tell=lambda pid: print(pid, flush=True))
+        process.call(calls_of_tests.dwell, {LONG}, on_progress=lambda pid: print(pid, flush=True))
     """
     command = [sys.executable, "-c", textwrap.dedent(parent)]
     root = str(Path(supervisor.__file__).parents[2])

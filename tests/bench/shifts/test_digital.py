@@ -34,7 +34,7 @@ def test_jpeg_is_what_a_file_of_that_quality_holds(pictures):
         np.testing.assert_array_equal(SHIFTS["jpeg_compression"].apply(image, 5, 0)[0], expected)
 
 
-class Told:
+class JobProgress:
     """A generator whose numbers are known."""
 
     def __init__(self, *numbers: np.ndarray):
@@ -50,14 +50,14 @@ STILL = np.zeros((3, 2)), np.zeros((2, 20, 24))
 
 def test_a_warp_that_moves_nothing_changes_nothing(pictures):
     images = pictures(1, 3, 20, 24) / np.float32(255)
-    np.testing.assert_allclose(elastic_transform(images, (0.1, 0.05, 0.1), [Told(*STILL)]), images, atol=1e-6)
+    np.testing.assert_allclose(elastic_transform(images, (0.1, 0.05, 0.1), [JobProgress(*STILL)]), images, atol=1e-6)
 
 
 def test_three_points_that_move_alike_move_the_image(pictures):
     """By 0.1 * 20 = 2 rows down and 1 column to the left; from outside comes the mirror image about the edge."""
     images = pictures(1, 1, 20, 24) / np.float32(255)
     moves = np.tile([1.0, -0.5], (3, 1))
-    found = elastic_transform(images, (0, 0.05, 0.1), [Told(moves, STILL[1])])[0, 0]
+    found = elastic_transform(images, (0, 0.05, 0.1), [JobProgress(moves, STILL[1])])[0, 0]
     np.testing.assert_allclose(found[2:, :-1], images[0, 0, :-2, 1:], atol=1e-6)
     np.testing.assert_allclose(found[1, :-1], images[0, 0, 1, 1:], atol=1e-6)
 
@@ -68,7 +68,7 @@ def test_a_point_that_moves_takes_its_pixel_along():
     image[0, 0, 16, 16] = image[0, 0, 4, 4] = 1
     moves = np.zeros((3, 2))
     moves[0] = 0.5, -1
-    found = elastic_transform(image, (0, 0, 0.1), [Told(moves, np.zeros((2, 20, 20)))])[0, 0]
+    found = elastic_transform(image, (0, 0, 0.1), [JobProgress(moves, np.zeros((2, 20, 20)))])[0, 0]
     assert found[17, 14] == pytest.approx(1, abs=1e-6)
     assert found[4, 4] == pytest.approx(1, abs=1e-6)
 
@@ -77,7 +77,7 @@ def test_an_even_displacement_moves_the_image_by_parts_of_a_pixel(pictures):
     """0.05 * 20 rows times 1/2, and columns times 1/4: the smoothing leaves a constant as it is."""
     images = pictures(1, 1, 20, 24) / np.float32(255)
     field = np.stack([np.full((20, 24), 0.5), np.full((20, 24), 0.25)])
-    found = elastic_transform(images, (0.05, 0.1, 0), [Told(STILL[0], field)])[0, 0]
+    found = elastic_transform(images, (0.05, 0.1, 0), [JobProgress(STILL[0], field)])[0, 0]
     x = images[0, 0]
     rows = 0.5 * (x[:-1] + x[1:])
     np.testing.assert_allclose(found[:-1, :-1], 0.75 * rows[:, :-1] + 0.25 * rows[:, 1:], atol=1e-6)

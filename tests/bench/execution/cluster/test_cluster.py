@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.environment.provenance import host
+from bench.execution.cluster.backend import DaskBackend, NoScheduler, needs_of
 from bench.execution.cluster.connection import Tls, connected
-from bench.execution.cluster.team import Cluster, NoScheduler, needs_of
 from bench.execution.scheduler import run_jobs
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
@@ -44,8 +44,8 @@ def jobs(folder: Path, *methods: str) -> list[Job]:
     return [Job((cell,), (folder / f"{cell.method}.jsonl",), folder / "of no concern to workers") for cell in cells]
 
 
-def team(client, todo: list[Job]) -> Cluster:
-    return Cluster(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
+def team(client, todo: list[Job]) -> DaskBackend:
+    return DaskBackend(client, needs_of([cell for job in todo for cell in job.cells], fetch=True), print)
 
 
 def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines):
@@ -88,7 +88,7 @@ def test_what_a_killed_worker_ran_is_tried_again_on_another(machines):
     killer = Thread(target=kill_the_one_that_hangs)
     killer.start()
     with connected(address, Tls()) as client:
-        (outcome,) = run_jobs(todo, team(client, todo), again=again.append)
+        (outcome,) = run_jobs(todo, team(client, todo), on_retry=again.append)
     killer.join()
     assert outcome.row["status"] == "ok"
     assert todo[0].journals[0].exists()
@@ -109,7 +109,7 @@ def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines):
 
     with connected(address, Tls()) as client:
         told = []
-        outcomes = run_jobs(todo, team(client, todo), tell=lambda job, one: told.append(job))
+        outcomes = run_jobs(todo, team(client, todo), on_progress=lambda job, one: told.append(job))
         first = next(outcomes)
         assert first.row["status"] == "ok"
         assert first.row["exclusive"] is True
@@ -154,6 +154,6 @@ def test_what_is_missing_on_a_worker_is_told_before_any_work(machines):
     machines.worker(address)
     cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
     with connected(address, Tls()) as client, pytest.raises(Refused) as refusal:
-        Cluster(client, needs_of(cells, fetch=True), print)
+        DaskBackend(client, needs_of(cells, fetch=True), print)
     assert "lacks data set yacht: " in str(refusal.value)
     assert "lacks method nowhere" in str(refusal.value)

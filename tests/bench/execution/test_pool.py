@@ -6,17 +6,17 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from bench.execution import retry as module
-from bench.execution.retry import Crew, NoProcess, attempt
+from bench.execution import pool as module
+from bench.execution.pool import NoProcess, Pool, run_on_worker
 from bench.execution.supervisor import Died, Stopped
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
 from bench.schema import CELLS
 
 TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
-ALONE, SHARED = Slot("alone"), Slot("shared", neighbours=1)
+ALONE, SHARED = Worker("alone"), Worker("shared", neighbours=1)
 
 
 @pytest.fixture
@@ -29,22 +29,22 @@ def job(tmp_path):
 
 
 @pytest.fixture
-def crew():
-    made = Crew()
+def pool():
+    made = Pool()
     yield made
     made.end()
 
 
-def test_a_process_runs_job_after_job_until_one_kills_it_or_hangs(faulty, job, crew):
+def test_a_process_runs_job_after_job_until_one_kills_it_or_hangs(faulty, job, pool):
     told = []
-    (first,) = attempt(job("map", 0), ALONE, tell=told.append, crew=crew)
-    pid = crew.of(ALONE)[0].pid
-    (second,) = attempt(job("map", 1), ALONE, timeout=60, crew=crew)
-    assert crew.of(ALONE)[0].pid == pid
+    (first,) = run_on_worker(job("map", 0), ALONE, on_progress=told.append, pool=pool)
+    pid = pool.process_of(ALONE)[0].pid
+    (second,) = run_on_worker(job("map", 1), ALONE, timeout=60, pool=pool)
+    assert pool.process_of(ALONE)[0].pid == pid
     for outcome in (first, second):
         assert (outcome.row["status"], outcome.row["exclusive"], outcome.row["log"]) == ("ok", True, None)
 
-    pair = attempt(job("kill", 0, 1), ALONE, crew=crew)
+    pair = run_on_worker(job("kill", 0, 1), ALONE, pool=pool)
     assert [outcome.cell.split for outcome in pair] == [0, 1]
     for outcome in pair:
         row = outcome.row
@@ -56,12 +56,12 @@ def test_a_process_runs_job_after_job_until_one_kills_it_or_hangs(faulty, job, c
         assert row["device"] == first.row["device"] == "cpu"
         pa.Table.from_pylist([row], schema=CELLS)
 
-    (third,) = attempt(job("map", 2), SHARED, crew=crew)
+    (third,) = run_on_worker(job("map", 2), SHARED, pool=pool)
     assert (third.row["status"], third.row["exclusive"]) == ("ok", False)
 
-    (late,) = attempt(job("hang", 0), SHARED, timeout=4, crew=crew)
+    (late,) = run_on_worker(job("hang", 0), SHARED, timeout=4, pool=pool)
     row = late.row
-    assert (row["status"], row["error_class"]) == ("timeout", "Overdue")
+    assert (row["status"], row["error_class"]) == ("timeout", "Timeout")
     assert row["error"] == "not done after 4 seconds, which is what is allowed"
     assert "about to hang" in row["log"]
     assert "faulty.py" in row["log"]
@@ -88,27 +88,27 @@ class Unlucky:
         type(self).ends += 1
 
 
-def test_processes_that_never_begin_are_told_with_their_last_words(monkeypatch, job, crew):
+def test_processes_that_never_begin_are_told_with_their_last_words(monkeypatch, job, pool):
     monkeypatch.setattr(module, "Supervised", Unlucky)
-    with pytest.raises(NoProcess, match=r"3 processes for the slot 'alone' .* SIGSEGV\nlast words"):
-        attempt(job("map", 0), ALONE, crew=crew)
+    with pytest.raises(NoProcess, match=r"3 processes of the worker 'alone' .* SIGSEGV\nlast words"):
+        run_on_worker(job("map", 0), ALONE, pool=pool)
 
 
-def test_cells_side_by_side_have_the_sum_of_their_times(monkeypatch, job, crew):
+def test_cells_side_by_side_have_the_sum_of_their_times(monkeypatch, job, pool):
     process = Unlucky({})
-    monkeypatch.setattr(crew, "of", lambda slot: (process, "cpu"))
-    attempt(job("map", 0, 1, 2), ALONE, timeout=10, crew=crew)
+    monkeypatch.setattr(pool, "process_of", lambda worker: (process, "cpu"))
+    run_on_worker(job("map", 0, 1, 2), ALONE, timeout=10, pool=pool)
     assert process.limit == 30
 
 
-def test_a_crew_that_has_ended_starts_nothing(job, crew):
-    crew.end()
+def test_a_pool_that_has_ended_starts_nothing(job, pool):
+    pool.end()
     with pytest.raises(Stopped):
-        attempt(job("map", 0), ALONE, crew=crew)
+        run_on_worker(job("map", 0), ALONE, pool=pool)
 
 
-def test_an_attempt_can_be_sent_to_another_machine(job):
+def test_a_run_can_be_sent_to_another_machine(job):
     """Where joblib's dask backend makes it; it has its processes there."""
-    sent = pickle.loads(pickle.dumps(partial(attempt, job("map", 0, 1), SHARED, 60.0)))
-    assert sent.func is attempt
+    sent = pickle.loads(pickle.dumps(partial(run_on_worker, job("map", 0, 1), SHARED, 60.0)))
+    assert sent.func is run_on_worker
     assert sent.args == (job("map", 0, 1), SHARED, 60.0)

@@ -1,4 +1,4 @@
-"""A Dask cluster as a `bench.execution.scheduler.Team`: slots come and go with its workers."""
+"""A Dask cluster as a `bench.execution.scheduler.Backend`, whose workers come and go with its Dask workers."""
 
 import pickle
 import time
@@ -10,66 +10,67 @@ from threading import Event, Lock, Thread
 from typing import Any
 from uuid import uuid4
 
-from bench.execution.cluster.members import Member, admitted
+from bench.execution.cluster.members import DaskWorker, admitted
 from bench.execution.cluster.remote import Delivery, Needs, Order, execute, leave, read
-from bench.execution.retry import NoProcess
+from bench.execution.pool import NoProcess
 from bench.execution.run import result_of_lost_process
 from bench.execution.supervisor import Stopped
-from bench.execution.workers import Slot
+from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.plan import Refused, outsiders
-from bench.experiment.progress import Tell, Told
+from bench.experiment.progress import JobProgress, OnProgress
 from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
-MOST_JOBS = 256  # at a time; each costs a waiting thread here
+MAX_JOBS = 256  # at a time; each costs a waiting thread here
 REMEDY = "install the same code on all machines, restart the workers there, and run again"
 
 
 class NoScheduler(NoProcess):
-    """The scheduler is out of reach, which is no cell's fault."""
+    """The Dask scheduler is out of reach, which is no cell's fault."""
 
 
-class Cluster:
-    """Runs jobs in the threads of a cluster's workers.
+class DaskBackend:
+    """A `bench.execution.scheduler.Backend` that runs jobs in the threads of Dask workers.
 
-    A worker is let in when it runs the code that runs here and has what is needed. One that is lost takes along the
-    jobs that it runs, whose cells have failed by that, and nothing else; one that comes later is used.
+    A Dask worker is admitted if it runs this code and has what the jobs need. If it is lost, its cells fail and are
+    retried elsewhere. A Dask worker that comes later is used.
 
     Args:
-        client: a `distributed.Client`.
-        needs: of the jobs.
-        say: is given a line on workers that are refused later, and on waiting.
+        client: A `distributed.Client`.
+        needs: Data and methods that the jobs need.
+        say: Is given a line when a later Dask worker is refused, and when there is none.
 
-    Raises `Refused` if a worker is not let in that is there from the beginning.
+    Raises:
+        Refused: A Dask worker that is present from the beginning is not admitted.
     """
 
-    width = MOST_JOBS
+    max_jobs = MAX_JOBS
 
     def __init__(self, client: Any, needs: Needs, say: Callable[[str], None]):
         self._client, self._needs, self._say = client, needs, say
         self._session = f"lockstep-bench-{uuid4().hex}"
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, DaskWorker] = {}
         self._refused: set[str] = set()
-        self._free: SimpleQueue[tuple[str, Member]] = SimpleQueue()
-        self._places: dict[str, Member] = {}
-        self._taken: dict[str, Member] = {}
-        self._tells: dict[str, Tell] = {}
+        self._free: SimpleQueue[tuple[str, DaskWorker]] = SimpleQueue()
+        self._places: dict[str, DaskWorker] = {}
+        self._taken: dict[str, DaskWorker] = {}
+        self._on_progress: dict[str, OnProgress] = {}
         self._lock, self._ended = Lock(), Event()
-        client.subscribe_topic(self._session, self._told)
+        client.subscribe_topic(self._session, self._report)
         self._wait_for_the_first()
         for look in (self._let_go, self._let_in):  # apart, because one that comes may have to download its data first
             Thread(target=self._watch, args=[look], daemon=True).start()
 
     @property
-    def slots(self) -> list[Slot]:
-        """All there are now."""
+    def workers(self) -> list[Worker]:
+        """All workers there are now."""
         with self._lock:
-            return [member.slot(name, self._members) for name, member in self._places.items()]
+            return [member.worker(name, self._members) for name, member in self._places.items()]
 
-    def take(self, stop: Event) -> Slot:
+    def acquire(self, stop: Event) -> Worker:
         idle = time.monotonic()
         while not (stop.is_set() or self._ended.is_set()):
             self._check_scheduler()
@@ -80,32 +81,32 @@ class Cluster:
                         continue
                     if not stop.is_set():
                         self._taken[name] = member
-                        return member.slot(name, self._members)
+                        return member.worker(name, self._members)
                 self._free.put((name, member))
             if not self._places and time.monotonic() - idle > 10 * POLL_SECONDS:
                 idle = float("inf")
                 self._say("No worker is left; waiting for others. Ctrl-C ends the run.")
         raise Stopped
 
-    def release(self, slot: Slot) -> None:
-        self._free.put((slot.name, self._taken[slot.name]))
+    def release(self, worker: Worker) -> None:
+        self._free.put((worker.name, self._taken[worker.name]))
 
-    def attempt(self, job: Job, slot: Slot, timeout: float | None, tell: Tell) -> list[CellResult]:
-        member, started = self._taken[slot.name], time.perf_counter()
+    def run(self, job: Job, worker: Worker, timeout: float | None, on_progress: OnProgress) -> list[CellResult]:
+        member, started = self._taken[worker.name], time.perf_counter()
         key = f"{self._session}-{uuid4().hex}"
-        order = Order(self._session, pickle.dumps(job), read(job.journals), slot, timeout)
-        self._tells[key] = tell
+        order = Order(self._session, pickle.dumps(job), read(job.journals), worker, timeout)
+        self._on_progress[key] = on_progress
         try:
             delivery = self._result(order, member, key)
         finally:
-            self._tells.pop(key, None)
+            self._on_progress.pop(key, None)
         if delivery is None:
-            return self._lost(job, slot, member, started)
+            return self._lost(job, worker, member, started)
         for journal, content in zip(job.journals, delivery.studies, strict=True):
             if content is not None:
                 _store(job, content, journal)
         with self._lock:
-            still_alone = member.slot(slot.name, self._members).exclusive
+            still_alone = member.worker(worker.name, self._members).exclusive
         results: list[CellResult] = pickle.loads(delivery.results)
         return results if still_alone else [replace(result, exclusive=False) for result in results]
 
@@ -113,12 +114,12 @@ class Cluster:
         if self._ended.is_set():
             return
         self._ended.set()
-        with suppress(Exception):  # whatever has become of the cluster, its workers notice by themselves
+        with suppress(Exception):  # whatever has happened to the cluster, its workers notice by themselves
             self._client.unsubscribe_topic(self._session)
             self._client.run(leave, self._session, workers=list(self._members), on_error="ignore")
 
-    def _result(self, order: Order, member: Member, key: str) -> Delivery | None:
-        """What the worker delivers, or None if it was lost."""
+    def _result(self, order: Order, member: DaskWorker, key: str) -> Delivery | None:
+        """Return what the Dask worker delivers, or None if it was lost."""
         future = self._client.submit(
             execute, order, key=key, workers=[member.address], allow_other_workers=False, pure=False, retries=0
         )
@@ -141,25 +142,25 @@ class Cluster:
                 raise problem
         return None
 
-    def _lost(self, job: Job, slot: Slot, member: Member, started: float) -> list[CellResult]:
+    def _lost(self, job: Job, worker: Worker, member: DaskWorker, started: float) -> list[CellResult]:
         error = f"its Dask worker {member.address} on {member.host} was lost"
         outcome, seconds = (
             Outcome(status="failed", error=error, error_class="WorkerLost"),
             time.perf_counter() - started,
         )
-        results = [result_of_lost_process(cell, slot.device, outcome, seconds) for cell in job.cells]
+        results = [result_of_lost_process(cell, worker.device, outcome, seconds) for cell in job.cells]
         return [
             replace(result, exclusive=False, provenance=replace(result.provenance, host=member.host))
             for result in results
         ]
 
-    def _told(self, event: tuple[float, dict[str, Any]]) -> None:
+    def _report(self, event: tuple[float, dict[str, Any]]) -> None:
         _, message = event
-        if tell := self._tells.get(message["key"]):
-            tell(Told(*message["told"]))
+        if on_progress := self._on_progress.get(message["key"]):
+            on_progress(JobProgress(*message["progress"]))
 
     def _wait_for_the_first(self) -> None:
-        if not self._there():
+        if not self._present():
             self._say("The cluster has no worker yet; waiting for the first. Ctrl-C ends the run.")
         while not self._members:
             if refusals := self._let_in():
@@ -177,25 +178,25 @@ class Cluster:
                 if self._client.status != "running":
                     return
 
-    def _there(self) -> dict[str, dict[str, Any]]:
+    def _present(self) -> dict[str, dict[str, Any]]:
         return self._client.scheduler_info(n_workers=-1)["workers"]
 
     def _let_go(self) -> list[str]:
-        """Take note of workers that have gone."""
-        there = self._there()
+        """Forget Dask workers that have gone; return no refusal."""
+        present = self._present()
         with self._lock:
-            gone = {own for own in self._members.values() if there.get(own.address, {}).get("id") != own.id}
+            gone = {own for own in self._members.values() if present.get(own.address, {}).get("id") != own.id}
             for member in gone:
                 del self._members[member.address]
             self._places = {name: own for name, own in self._places.items() if own not in gone}
         return []
 
     def _let_in(self) -> list[str]:
-        """Take note of workers that have come; why some of them are refused."""
-        there = self._there()
+        """Admit Dask workers that have come; return why some of them are refused."""
+        present = self._present()
         with self._lock:
             known = {member.id for member in self._members.values()} | self._refused
-        new = {address: one for address, one in there.items() if one["id"] not in known}
+        new = {address: one for address, one in present.items() if one["id"] not in known}
         if not new:
             return []
         members, refusals = admitted(self._client, new, self._needs)
@@ -215,9 +216,11 @@ class Cluster:
 
 
 def needs_of(cells: Sequence[Cell], fetch: bool) -> Needs:
-    """Of cells: their data, what is out of distribution for that, and the weights that networks start from.
+    """Return the data, OOD data, trained weights and methods that cells need.
 
-    Workers download what they lack of these if `fetch`; else they are not asked whether they have them.
+    Args:
+        cells: The cells.
+        fetch: Whether Dask workers download missing data. If not, they are not asked for data at all.
     """
     names = tuple(dict.fromkeys(cell.dataset for cell in cells))
     weights = dict.fromkeys(cell.protocol.weights for cell in cells if cell.protocol.weights)
@@ -232,10 +235,10 @@ def _store(job: Job, content: bytes, journal: Any) -> None:
         raise NotStored(job.cells, problem) from problem
 
 
-def _from(member: Member, problem: NoProcess | NotStored) -> Exception:
-    """It, saying where."""
+def _from(member: DaskWorker, problem: NoProcess | NotStored) -> Exception:
+    """Return an exception that says on which machine the problem was."""
     if isinstance(problem, NoProcess):
         return NoProcess(f"on {member.host}: {problem}")
     reason = problem.reason
-    told = OSError(reason.errno, f"{reason.strerror}, on {member.host}", reason.filename)
-    return NotStored(problem.cells, told)
+    reason_there = OSError(reason.errno, f"{reason.strerror}, on {member.host}", reason.filename)
+    return NotStored(problem.cells, reason_there)

@@ -1,0 +1,115 @@
+"""The processes of workers, and one run of a job in a worker's process."""
+
+import time
+from dataclasses import replace
+from threading import Lock
+
+from bench.execution.run import ready, result_of_lost_process, run
+from bench.execution.supervisor import Died, Stopped, Supervised, Timeout
+from bench.execution.workers import Worker
+from bench.experiment.jobs import Job
+from bench.experiment.progress import OnProgress
+from bench.results.record import CellResult, Outcome
+from bench.results.storage import NotStored
+
+STARTS = 3
+START_SECONDS = 600  # importing torch from a busy network drive takes minutes
+
+
+class NoProcess(RuntimeError):
+    """A worker's processes end repeatedly before they are given a job, which is no cell's fault."""
+
+
+class Pool:
+    """The processes of workers. A process starts when its worker first needs it, and again after it has ended."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Worker, Supervised] = {}
+        self._devices: dict[Worker, str] = {}
+        self._lock, self._ended = Lock(), False
+
+    def process_of(self, worker: Worker) -> tuple[Supervised, str]:
+        """Return the worker's process, and the name of its device.
+
+        Raises:
+            NoProcess: The process cannot start.
+            Stopped: The pool has ended.
+        """
+        process = self._processes.get(worker)
+        if process is None or not process.alive:
+            process = self._start(worker)
+        return process, self._devices[worker]
+
+    def dismiss(self, worker: Worker) -> None:
+        """End the worker's process, which stops its call. The worker's next job gets a new process."""
+        if process := self._processes.get(worker):
+            process.end()
+
+    def end(self) -> None:
+        """End all processes, which stops their calls, and start no other."""
+        with self._lock:
+            self._ended = True
+        for process in self._processes.values():
+            process.end()
+
+    def _start(self, worker: Worker) -> Supervised:
+        for _ in range(STARTS):
+            with self._lock:
+                if self._ended:
+                    raise Stopped
+                process = self._processes[worker] = Supervised(worker.environment)
+            try:
+                self._devices[worker] = process.call(ready, worker.device, worker.threads, limit=START_SECONDS)
+                return process
+            except (Died, Timeout) as problem:
+                reason = f"{problem}\n{process.log()}"
+        raise NoProcess(f"{STARTS} processes of the worker {worker.name!r} ended before they could begin: {reason}")
+
+
+def run_on_worker(
+    job: Job,
+    worker: Worker,
+    pool: Pool,
+    timeout: float | None = None,
+    on_progress: OnProgress = lambda progress: None,
+) -> list[CellResult]:
+    """Run a job once in a worker's process, and return a result of each cell.
+
+    Unless all cells are "ok", the worker's next job gets a new process.
+
+    Args:
+        job: The cells.
+        worker: Where to run.
+        pool: Has the worker's process.
+        timeout: Wall-clock seconds per cell; cells of one job share the sum.
+        on_progress: Is called now and then with the progress of the job.
+
+    Raises:
+        NoProcess: The worker's process cannot start.
+        Stopped: The pool has ended.
+        NotStored: Nothing more can be stored.
+    """
+    limit = None if timeout is None else timeout * len(job.cells)
+    process, device = pool.process_of(worker)
+    started = time.perf_counter()
+    try:
+        results: list[CellResult] = process.call(run, job, worker.device, limit=limit, on_progress=on_progress)
+    except (Died, Timeout) as problem:
+        outcome, seconds = _outcome_of(problem, job, limit), time.perf_counter() - started
+        results = [result_of_lost_process(cell, device, outcome, seconds) for cell in job.cells]
+    except OSError as problem:
+        raise NotStored(job.cells, problem) from problem
+    log = None
+    if any(result.status != "ok" for result in results):
+        process.end()
+        log = process.log()
+    exclusive = worker.exclusive and len(job.cells) == 1
+    return [replace(result, exclusive=exclusive, log=None if result.status == "ok" else log) for result in results]
+
+
+def _outcome_of(problem: Died | Timeout, job: Job, limit: float | None) -> Outcome:
+    if isinstance(problem, Died):
+        return Outcome(status="failed", error=str(problem), error_class=problem.name)
+    cells = f" for {len(job.cells)} cells" if len(job.cells) > 1 else ""
+    error = f"not done after {limit:g} seconds, which is what is allowed{cells}"
+    return Outcome(status="timeout", error=error, error_class="Timeout")

@@ -13,7 +13,47 @@ from methods.catalogue import registry
 
 torch.set_num_threads(1)
 
-FAULTY = Path(__file__).with_name("faulty.py")
+TESTS = Path(__file__).resolve().parent
+FAULTY = TESTS / "faulty.py"
+
+# Folders and files, by the start of their path, whose tests train, sample, start processes or build a site.
+# All other tests are unit tests; `make unit` runs them in less than a minute.
+INTEGRATION = (
+    "bench/conformance",
+    "bench/console",
+    "bench/costs",
+    "bench/engine/test_stack.py",
+    "bench/evaluation",
+    "bench/execution",
+    "bench/reference",
+    "bench/streams",
+    "bench/test_edges.py",
+    "bench/test_overhead.py",
+    "bench/test_speed.py",
+    "bench/tuning",
+    "leaderboards/browser",
+    "leaderboards/publishing",
+    "leaderboards/site",
+    "leaderboards/test_main.py",
+    "methods/catalogue/test_scaffold.py",
+    "methods/mcmc",
+    "methods/test_inducing.py",
+    "methods/test_main.py",
+    "test_docs.py",
+    "test_faults.py",
+    "test_run_all.py",
+)
+# Tests in a browser or across processes can fail by the load of the machine, so they are retried once.
+RETRIED = ("bench/execution", "leaderboards/browser", "test_faults.py", "test_run_all.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        path = item.path.relative_to(TESTS).as_posix()
+        if path.startswith(INTEGRATION):
+            item.add_marker(pytest.mark.integration)
+        if path.startswith(RETRIED):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")

@@ -66,3 +66,10 @@ def test_leaderboards_imports_only_its_dependency_group():
 def test_packages_are_marked_as_typed(package):
     assert (ROOT / package / "py.typed").is_file()
     assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
+
+
+@pytest.mark.parametrize("listed", ["INTEGRATION", "RETRIED"])
+def test_listed_tests_exist(request, listed):
+    conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
+    for path in getattr(conftest, listed):
+        assert (ROOT / "tests" / path).exists()

@@ -22,7 +22,7 @@ INTEGRATION = (
     "bench/conformance",
     "bench/console",
     "bench/costs",
-    "bench/engine/test_stack.py",
+    "bench/engine/test_stacked_training.py",
     "bench/evaluation",
     "bench/execution",
     "bench/reference",

@@ -68,6 +68,16 @@ def test_packages_are_marked_as_typed(package):
     assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
 
 
+def test_locked_versions_satisfy_the_declared_ranges():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    locked = dict(line.split("==") for line in lines if not line.startswith("#"))
+    extras = [line for name in ("cluster", "reference", "test") for line in EXTRAS[name]]
+    for requirement in map(Requirement, PROJECT["project"]["dependencies"] + extras):
+        if requirement.name != PROJECT["project"]["name"]:
+            assert locked[canonicalize_name(requirement.name)] in requirement.specifier, requirement
+    assert not any("+" in version or "/" in version for version in locked.values())
+
+
 @pytest.mark.parametrize("listed", ["INTEGRATION", "RETRIED"])
 def test_listed_tests_exist(request, listed):
     conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))

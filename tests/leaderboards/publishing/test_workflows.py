@@ -49,8 +49,20 @@ def test_nothing_may_write_but_the_deployment_to_pages():
     assert leaderboard["jobs"]["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
 
 
-def test_the_tests_are_those_of_the_readme():
-    assert [step["run"] for step in steps(read("tests.yml")) if "run" in step] == [".ci/run"]
+def test_tests_run_with_lowest_and_newest_versions():
+    jobs = read("tests.yml")["jobs"]
+    commands = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    pythons = jobs["newest"]["strategy"]["matrix"]["python"]
+    lowest = next(step["with"]["python-version"] for step in jobs["lowest"]["steps"] if "setup" in step.get("uses", ""))
+    assert commands["newest"] == [".ci/run"]
+    assert any("--resolution lowest-direct" in command for command in commands["lowest"])
+    assert PROJECT["project"]["requires-python"].startswith(f">={lowest}")
+    assert lowest in pythons
+    assert len(pythons) == 2
+    assert "make coverage" in commands["coverage"]
+
+
+def test_ci_runs_the_tests_of_the_readme():
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     for script in ("run", "browser"):
         assert (ROOT / ".ci" / script).stat().st_mode & 0o111

@@ -1,0 +1,56 @@
+"""Results folders of every schema version are read for ever; `assets/README.md` says how each was made."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import leaderboards
+from bench.results.folder import Results
+from bench.results.reader import CellFiles
+from bench.schema import CELLS, READABLE_VERSIONS
+from leaderboards.data.results import read_results
+
+ASSETS = Path(__file__).with_name("assets")
+NMLL = {
+    ("diabetes", "map"): 6.023345047941779,
+    ("diabetes", "mfvi"): 5.630803853139287,
+    ("wdbc", "map"): 0.2037699030153049,
+}
+
+
+@pytest.fixture(params=READABLE_VERSIONS)
+def version(request):
+    """A schema version that this program reads."""
+    return request.param
+
+
+@pytest.fixture
+def old(version, tmp_path):
+    """A copy of the results folder of that version."""
+    return shutil.copytree(ASSETS / f"results-v{version}", tmp_path / "old")
+
+
+def test_all_cells_of_old_folders_are_read(old, version):
+    cells = CellFiles(old)
+    assert cells.unreadable == {}
+    assert cells.table.schema == CELLS
+    assert set(cells.table["schema_version"].to_pylist()) == {version}
+    assert cells.table["code_identity"].null_count == (0 if version >= 4 else len(NMLL))
+    rows = cells.table.to_pylist()
+    assert {(row["dataset"], row["method"]): row["nmll"] for row in rows} == NMLL
+
+
+def test_runs_find_old_cells_finished(old):
+    results = Results(old)
+    assert results.mend() == []
+    assert results.rows()["status"].tolist() == ["ok"] * len(NMLL)
+
+
+def test_pages_show_old_numbers(old, tmp_path):
+    assert read_results(old).skipped == []
+    page = leaderboards.build(old, tmp_path / "site").read_text()
+    assert "diabetes" in page
+    exported = leaderboards.export(old)
+    nmll = exported[exported["metric"] == "nmll"].set_index(["dataset", "method"])["mean"]
+    assert nmll.to_dict() == NMLL

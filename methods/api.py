@@ -7,7 +7,7 @@
 
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import LowRankNormal, LowRankPrecision, kl_diagonal
-from methods.maths.gradients import grad, grad_and_value
+from methods.maths.gradients import expected_gradient, grad, grad_and_value, grad_over_samples
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
 from methods.maths.noise import Noise
 from methods.maths.predictive import Classes, Normals, Predictive
@@ -48,7 +48,9 @@ __all__ = [
     "Sweep",
     "Task",
     "clip_norm",
+    "expected_gradient",
     "grad",
     "grad_and_value",
+    "grad_over_samples",
     "kl_diagonal",
 ]

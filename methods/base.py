@@ -10,6 +10,8 @@ The engine runs thousands of such fits in lockstep under `torch.func.vmap`, so a
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from inspect import signature
 from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
@@ -54,6 +56,7 @@ class Method(ABC):
         constant_rate: whether the learning rate has to stay what it is, because the method lives on what SGD does at a
             constant rate, or means more than a step's length by it.
         stackable: False for a wrapper round a foreign library, whose fits then run one by one.
+        wide_ranges, image_ranges: hyper-parameters whose ranges `wide_space` and `image_space` would not get right.
         gaussian: whether its posteriors include every factorised Gaussian; `check` then holds its spread to the exact
             posterior of a linear model, and its mean in any case.
         weight_posterior: False where the method does not approximate the posterior of the network's weights under the
@@ -65,6 +68,8 @@ class Method(ABC):
     name: str
     title: str
     paper: Paper
+    wide_ranges: Mapping[str, BaseDistribution] = {}
+    image_ranges: Mapping[str, BaseDistribution] = {}
     batches_per_update: int = 1
     members: int = 1
     likelihoods: tuple[str, ...] = KINDS
@@ -77,84 +82,112 @@ class Method(ABC):
     suites: tuple[str, ...] = ("uci", "posterior", "toy", "images", "retinopathy")
     limits: str = ""
 
+    def __init_subclass__(cls) -> None:
+        """Check the signatures of an adapter's functions.
+
+        Raises:
+            TypeError: if one cannot be called as the contract says, with what to write instead.
+        """
+        super().__init_subclass__()
+        for hook in HOOKS & vars(cls).keys():
+            _check_signature(cls, hook)
+
     @abstractmethod
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """What the tuner may choose, in the ranges of the method's paper: name -> Optuna distribution."""
+        """Return what is tuned, in the ranges of the method's paper: name -> Optuna distribution."""
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """The same hyper-parameters in ranges wide enough for a fair comparison on any data set."""
-        return widened(self.search_space(task))
+        """Return the search space in ranges wide enough for a fair comparison on any data set."""
+        return widened(self.search_space(task)) | self.wide_ranges
 
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """The same for image classifiers; where nothing is tuned, the middle of each range is taken.
+        """Return the search space for image classifiers; without tuning, the middle of each range is taken.
 
-        Networks that start from trained weights (`task.pretrained`) have ranges of their own.
+        Networks that start from trained weights (`task.pretrained`) have other ranges.
         """
-        return for_images(self.search_space(task), pretrained=task.pretrained)
+        return for_images(self.search_space(task), pretrained=task.pretrained) | self.image_ranges
 
     def likelihood(self, task: Task) -> Likelihood:
-        """The likelihood to use; by default the task's."""
+        """Return the likelihood to use; by default the task's."""
         return task.likelihood
 
     def network(self, task: Task) -> Network:
-        """The network to train; by default the task's."""
+        """Return the network to train; by default the task's."""
         return task.network
 
     def excludes(self, task: Task) -> str | None:
-        """Why the method cannot be used on a task, in a few words, or None if it can."""
+        """Return why the method cannot be used on a task, in a few words, or None if it can."""
         kind = task.likelihood.kind
         return None if kind in self.likelihoods else f"no {kind} likelihood"
 
     def suited_to(self, task: Task) -> "Method":
-        """The method as it is used on a task; by default as it is.
+        """Return the method with settings for a task; by default the method itself.
 
-        Deep networks of images need more care than small ones: a start near trained weights, variances that are kept
-        small, a prior that is not felt at once. Whoever has a task asks for its method here, before anything else.
+        Deep networks of images need other settings than small ones: a start near trained weights, small variances, a
+        divergence that grows during training. The engine asks for the method of its task before anything else.
         """
         return self
 
     def proxy(self) -> "Method":
-        """The method that tuning trains in this one's place: a cheaper one that ranks hyper-parameters alike."""
+        """Return a cheaper method that ranks hyper-parameters alike, to be trained in tuning; by default itself."""
         return self
 
-    def phase(self, update: int, plan: Plan) -> Any:
-        """A hashable that `update` may branch on as `step.phase`, for update number 1 to `plan.n_updates`."""
+    def phase(self, update: int, plan: Plan) -> Hashable:
+        """Return what `update` may branch on as `step.phase`, for update number 1 to `plan.n_updates`."""
         return None
 
     @abstractmethod
     def init(self, problem: Problem, noise: Noise) -> Any:
-        """The state before the first update: a pytree of tensors, best a NamedTuple."""
+        """Return the state before the first update: a pytree of tensors, best a NamedTuple."""
 
     @abstractmethod
     def update(self, problem: Problem, state: Any, batch: Batch, noise: Noise, step: Step) -> Any:
         """Return the state after one more update on `batch`, which holds `batches_per_update` minibatches.
 
-        It may return a pair instead: the state, and a dictionary of diagnostics to record along training, such as the
-        ELBO: name -> tensor ().
+        A method may return a pair instead: the state, and a dictionary of diagnostics to record along training, such as
+        the ELBO: name -> tensor ().
         """
 
     def sweep(self, problem: Problem, state: Any, rows: Sweep) -> Any:
-        """The state after a part of the training rows of one exact pass; called for each part if `sweeps`."""
+        """Return the state after a part of one exact pass over the training rows; called for each part if `sweeps`."""
         raise NotImplementedError(f"{type(self).__name__} declares `sweeps` and must override `sweep`")
 
     def finish(self, problem: Problem, state: Any) -> Any:
-        """The posterior: what of the last state prediction needs, a pytree of tensors; by default all of it."""
+        """Return the posterior, a pytree of tensors: what prediction needs of the last state; by default all of it."""
         return state
 
     def diagnostics(self, problem: Problem, posterior: Any) -> dict[str, Tensor]:
-        """What to record of the final fit besides its predictions, such as its ELBO: name -> tensor ()."""
+        """Return what to record of the final fit besides its predictions, such as its ELBO: name -> tensor ()."""
         return {}
 
     def moments(self, problem: Problem, posterior: Any) -> tuple[Tensor, Tensor] | None:
-        """Mean (D,) and dense covariance (D, D) of the weights; None where only samples can tell."""
+        """Return mean (D,) and dense covariance (D, D) of the weights, or None without a closed form."""
         if isinstance(posterior, LowRankNormal | LowRankPrecision):
             return posterior.mean, posterior.covariance()
         return None
 
     def sample(self, problem: Problem, posterior: Any, noise: Noise, n_samples: int) -> Tensor:
-        """Weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""
+        """Return weight samples (S, D) of the posterior; S may be smaller where all samples would be equal."""
         raise NotImplementedError(f"{type(self).__name__} must override `sample`, or `predict` itself")
 
     def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
-        """The predictive at standardised x (n, P), in original units; by default that of weight samples."""
+        """Return the predictive at standardised x (n, P), in original units; by default that of weight samples."""
         return problem.predictive(self.sample(problem, posterior, noise, n_samples), x)
+
+
+HOOKS = {"init", "update", "sweep", "finish", "diagnostics", "moments", "sample", "predict"}
+UPGRADE = (
+    "hyper-parameters are now part of the problem. Remove the parameter `hparams`, and write `problem.hparams.lr` for "
+    "`hparams.lr`, `problem.nll(weights, batch)` for `problem.mean_nll(weights, batch, hparams)` and "
+    "`problem.predictive(samples, x)` for `problem.predictive(samples, x, hparams)`"
+)
+
+
+def _check_signature(cls: type[Method], hook: str) -> None:
+    given, wanted = signature(vars(cls)[hook]), signature(getattr(Method, hook))
+    try:
+        given.bind(*wanted.parameters)
+    except TypeError:
+        parameters = ", ".join(list(wanted.parameters)[1:])
+        change = UPGRADE if "hparams" in given.parameters else f"its parameters are {', '.join(given.parameters)}"
+        raise TypeError(f"{cls.__name__}.{hook} must accept ({parameters}): {change}") from None

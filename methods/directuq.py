@@ -28,8 +28,9 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from methods import search_ranges
 from methods.base import Method, Paper
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_and_value
 from methods.maths.likelihoods import HeteroscedasticGaussian, Likelihood
 from methods.maths.predictive import Predictive
 from methods.maths.priors import (
@@ -71,6 +72,7 @@ class DirectUQ(Method):
     paper = Paper("Wei and Khardon", "Direct Uncertainty Quantification")
     weight_posterior = False
     one_pass = True
+    wide_ranges = search_ranges.DIRECTUQ_WIDE
 
     def __init__(self, mc_samples: int = 10):
         self.mc_samples = mc_samples
@@ -82,9 +84,6 @@ class DirectUQ(Method):
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"lr": LogUniform(5e-4, 1e-3), "penalty_weight": OneOf(*PENALTY_WEIGHTS)}
 
-    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-4, 100)}
-
     def likelihood(self, task: Task) -> Likelihood:
         return HeteroscedasticGaussian() if task.likelihood.standardises else task.likelihood
 
@@ -95,7 +94,7 @@ class DirectUQ(Method):
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
         x, y = batch.x.flatten(0, 1), batch.y.flatten()
         unit = noise.normal(self.mc_samples, len(y), problem.likelihood.n_outputs)
 
@@ -104,8 +103,9 @@ class DirectUQ(Method):
             nll = problem.nll_of_outputs(mean + sd * unit, y).mean()
             return nll + problem.hparams.penalty_weight * self.penalty(problem, weights, mean, sd)
 
-        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), problem.hparams.lr, step)
-        return State(weights, optim)
+        gradient, value = grad_and_value(objective)(state.weights)
+        weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
+        return State(weights, optim), {"objective": value}
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights

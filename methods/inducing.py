@@ -35,8 +35,9 @@ from torch import Tensor
 from torch.func import vmap
 from torch.nn.functional import logsigmoid, softplus
 
+from methods import search_ranges
 from methods.base import Method, Paper, Plan
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_over_samples
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
 from methods.networks.layers import Matrix
@@ -48,7 +49,6 @@ from methods.training.optim import Adam
 
 SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
 PAPER_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)
-AT_ONCE = 100_000  # weights, of the largest network that all points of an ensemble are shown to side by side
 
 Shapes = list[tuple[int, ...]]
 
@@ -105,6 +105,8 @@ class Inducing(Method):
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
     weight_posterior = False  # its prior N(0, I / (alpha d_in)) is another than that of the exact posterior
+    wide_ranges = search_ranges.INDUCING_WIDE
+    image_ranges = search_ranges.INDUCING_IMAGES
     max_scale = 0.03  # cap of lambda
     n_points = 1  # samples that an update takes
 
@@ -123,13 +125,6 @@ class Inducing(Method):
             "prior_precision": LogUniform(0.03, 3),
             **task.likelihood.search_space(),
         }
-
-    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        # alpha is relative to the prior of the paper, where other methods' is that of single weights.
-        return super().wide_space(task) | {"prior_precision": LogUniform(1e-3, 1e2)}
-
-    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().image_space(task) | {"prior_precision": LogUniform(0.1, 10)}
 
     def excludes(self, task: Task) -> str | None:
         # Weights are functions of far fewer inducing weights, of which none give the trained ones.
@@ -162,19 +157,12 @@ class Inducing(Method):
         return State(params, Adam.init(params))
 
     def update(self, problem: Problem, state: State, batch, noise, step) -> State:
-        def loss(params: Tensor, noise: Noise, points: slice = slice(None)) -> Tensor:
+        def negative_elbo(params: Tensor, points: slice) -> Tensor:
             weights = self._weights(problem.network, params, problem.hparams.prior_precision, noise, points=points)
-            if len(weights) == 1:  # without the cost of convolutions under `vmap`
-                nll = problem.nll(weights[0], batch)
-            else:
-                nll = vmap(problem.nll, in_dims=(0, None))(weights, batch).mean()
-            return problem.n_train * nll + annealing.weight(step) * self.kl(problem.network, params)
+            data = problem.n_train * problem.expected_nll(weights, batch)
+            return data + annealing.weight(step) * self.kl(problem.network, params)
 
-        if self.n_points == 1 or problem.dim <= AT_ONCE:
-            gradient = grad(loss)(state.params, noise)
-        else:  # the same, holding the activations of one point at a time
-            each = (slice(point, point + 1) for point in range(self.n_points))
-            gradient = sum(grad(loss)(state.params, noise, points) for points in each) / self.n_points
+        gradient = grad_over_samples(negative_elbo, state.params, self.n_points, problem.dim)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
         return State(params, optim)
 

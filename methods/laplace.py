@@ -78,8 +78,9 @@ class Laplace(MAP):
         trained = super().init(problem, noise)
         return State(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
-        return state._replace(trained=super().update(problem, state.trained, batch, noise, step))
+    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+        trained, diagnostics = super().update(problem, state.trained, batch, noise, step)
+        return state._replace(trained=trained), diagnostics
 
     @abstractmethod
     def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:

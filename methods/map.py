@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Method, Paper
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_and_value
 from methods.maths.search_spaces import LogUniform
 from methods.problem import Problem, Task
 from methods.training.optim import Adam
@@ -44,14 +44,14 @@ class MAP(Method):
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
         def negative_log_posterior(weights: Tensor) -> Tensor:
             data = problem.n_train * problem.nll(weights, batch)
             return data + 0.5 * problem.hparams.prior_precision * weights.square().sum()
 
-        gradient = grad(negative_log_posterior)(state.weights)
+        gradient, value = grad_and_value(negative_log_posterior)(state.weights)
         weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
-        return State(weights, optim)
+        return State(weights, optim), {"objective": value}
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights

@@ -20,8 +20,9 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
+from methods import search_ranges
 from methods.base import Method, Paper
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_and_value
 from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
 from methods.maths.search_spaces import LogUniform, OneOf
@@ -52,6 +53,8 @@ class MCDropout(Method):
     paper = Paper("Gal and Ghahramani 2016", "Dropout as a Bayesian Approximation")
 
     weight_posterior = False
+    wide_ranges = search_ranges.DROPOUT_WIDE
+    image_ranges = search_ranges.DROPOUT_IMAGES
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -61,20 +64,11 @@ class MCDropout(Method):
             **task.likelihood.search_space(),
         }
 
-    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().image_space(task) | {"dropout_rate": LogUniform(0.05, 0.5)}
-
-    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().wide_space(task) | {
-            "prior_precision": LogUniform(1e-4, 1e3),
-            "dropout_rate": LogUniform(1e-3, 0.5),
-        }
-
     def init(self, problem: Problem, noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
         x, y = batch.x.flatten(0, 1)[:, None], batch.y.flatten()[:, None]  # every example has a sample to itself
 
         def objective(weights: Tensor) -> Tensor:
@@ -83,8 +77,9 @@ class MCDropout(Method):
             penalty = expected_square(problem, weights, problem.hparams.dropout_rate)
             return problem.n_train * nll + 0.5 * problem.hparams.prior_precision * penalty
 
-        weights, optim = state.optim.step(state.weights, grad(objective)(state.weights), problem.hparams.lr, step)
-        return State(weights, optim)
+        gradient, value = grad_and_value(objective)(state.weights)
+        weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
+        return State(weights, optim), {"objective": value}
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights

@@ -28,9 +28,10 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
+from methods import search_ranges
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import kl_diagonal
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_and_value
 from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.layers import Layer, Matrix
@@ -96,17 +97,18 @@ class MeanFieldVI(Method):
         params = torch.stack([mean, torch.full_like(mean, self.initial_log_sd)])
         return State(params, Adam.init(params))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
         def negative_elbo(params: Tensor) -> Tensor:
             mean, log_sd = params
             nll = self.sampled_nll(problem, mean, log_sd, batch, noise)
             divergence = self.divergence(problem, mean, log_sd)
             return problem.n_train * nll + (annealing.weight(step) * divergence if self.annealed else divergence)
 
-        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), problem.hparams.lr, step)
+        gradient, value = grad_and_value(negative_elbo)(state.params)
+        params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
         if self.max_sd is not None:
             params = torch.stack([params[0], params[1].clamp(max=math.log(self.max_sd))])
-        return State(params, optim)
+        return State(params, optim), {"elbo": problem.elbo(value)}
 
     def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise) -> Tensor:
         """An unbiased estimate of the mean NLL of the minibatch expected under q, ()."""
@@ -159,6 +161,7 @@ class CollapsedMeanFieldVI(MeanFieldVI):
 
     gaussian = False
     weight_posterior = False
+    wide_ranges = search_ranges.COLLAPSED_WIDE
     prior: Prior
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -167,9 +170,6 @@ class CollapsedMeanFieldVI(MeanFieldVI):
             "penalty_weight": OneOf(*PENALTY_WEIGHTS),
             **task.likelihood.search_space(),
         }
-
-    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().wide_space(task) | {"penalty_weight": LogUniform(1e-3, 10)}
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         return problem.hparams.penalty_weight * self.prior.penalty(mean, log_sd.exp())

@@ -136,6 +136,16 @@ class Problem:
         x = batch.x.flatten(0, batch.y.ndim - 1)
         return self.nll_of_outputs(self.network(weights, x), batch.y.flatten()).mean()
 
+    def expected_nll(self, samples: Tensor, batch: Batch) -> Tensor:
+        """Return the mean of `nll` over weight samples (S, D): ()."""
+        if len(samples) == 1:  # convolutions are slower under `vmap`
+            return self.nll(samples[0], batch)
+        return vmap(self.nll, in_dims=(0, None))(samples, batch).mean()
+
+    def elbo(self, negative_elbo: Tensor) -> Tensor:
+        """Return the ELBO in nats of targets in original units, (), from the negative one of standardised targets."""
+        return -negative_elbo - self.n_train * self.y_scale.log()
+
     def nll_of_outputs(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return -log p(y | outputs) per example (..., M), nats, for outputs (..., M, O) and targets y (M,)."""
         return self.likelihood.nll(outputs, y, self.hparams, self.y_scale)

@@ -24,6 +24,7 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import vmap
 
+from methods import search_ranges
 from methods.base import Method, Paper
 from methods.maths.gaussian import LowRankPrecision
 from methods.maths.gradients import grad
@@ -66,6 +67,8 @@ class SLANG(Method):
         "SLANG: Fast Structured Covariance Approximations for Bayesian Deep Learning with Natural Gradient",
     )
 
+    wide_ranges = search_ranges.SLANG_WIDE
+    image_ranges = search_ranges.SLANG_IMAGES
     constant_rate = True  # it is also the weight of the newest gradients in the precision
     limits = f"networks of up to {MAX_WEIGHTS:,} weights, without batch normalisation"
 
@@ -87,13 +90,6 @@ class SLANG(Method):
             "prior_precision": LogUniform(0.01, 10),
             **task.likelihood.search_space(),
         }
-
-    def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
-        # Much slower, it hardly leaves its start; faster, it diverges: at 0.2 on boston, at 0.3 on yacht.
-        return super().wide_space(task) | {"lr": LogUniform(1e-3, 0.1)}
-
-    def image_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().image_space(task) | {"lr": self.search_space(task)["lr"]}
 
     def init(self, problem: Problem, noise) -> State:
         mean = problem.initial_weights(noise)

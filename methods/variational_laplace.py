@@ -138,14 +138,15 @@ class VariationalLaplace(Method):
         zero = torch.zeros_like(mean[0])
         return State(params, Adam.init(params), zero, zero)
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
         by_difference = self.difference and not isinstance(problem.network, Mixed)
         slope = self._by_difference if by_difference else self._by_differentiation
         gradient, value = slope(problem, state.params, batch, noise)
         ratios = torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr * ratios, step)
         last_epoch = float(step.phase)
-        return State(params, optim, state.objectives + last_epoch * value, state.updates + last_epoch)
+        after = State(params, optim, state.objectives + last_epoch * value, state.updates + last_epoch)
+        return after, {"elbo": problem.elbo(problem.n_train * value)}
 
     def finish(self, problem: Problem, state: State) -> Posterior:
         return Posterior(state.params, state.objectives / state.updates)

@@ -19,12 +19,11 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import vmap
 
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import LowRankNormal
-from methods.maths.gradients import grad
-from methods.maths.search_spaces import LogUniform, OneOf
+from methods.maths.gradients import ExpectedGradient, expected_gradient
+from methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
 from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import SGD, Adam, clip_norm
@@ -32,10 +31,8 @@ from methods.training.optim import SGD, Adam, clip_norm
 MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
 FIRST_STAGE = 2 / 10  # of training
 PRETRAINED_SAMPLES = 12  # L, for networks that start from trained weights
+LINEAR_RATES = LogUniform(0.001, 0.01)  # of models without hidden units
 SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the entries of F
-AT_ONCE = (
-    100_000  # weights, of the largest network whose L samples are trained side by side; up to it that is no slower
-)
 
 
 class State(NamedTuple):
@@ -61,20 +58,6 @@ class Stage(NamedTuple):
     second_updates: int
 
 
-class Expected(NamedTuple):
-    """Averages over the L samples theta = c + F h + sqrt(psi) z of what the NLL's gradient g there is multiplied by.
-
-    Attributes:
-        gradient: (D,), of g.
-        by_latent: (K, D), of h g.
-        by_unit: (D,), of z g.
-    """
-
-    gradient: Tensor
-    by_latent: Tensor
-    by_unit: Tensor
-
-
 class VIFA(Method):
     """VIFA with one learning rate for c, F and gamma, or F's scaled by `factor_lr_ratio`.
 
@@ -93,6 +76,7 @@ class VIFA(Method):
     paper = Paper("Anonymous", "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning")
 
     gaussian = True
+    rates: BaseDistribution = LogUniform(0.01, 0.02)
 
     def __init__(
         self,
@@ -125,7 +109,7 @@ class VIFA(Method):
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
-            "lr": LogUniform(1e-6, 5e-4) if self.two_stages else LogUniform(0.01, 0.02),
+            "lr": PRETRAINED["lr"] if self.two_stages else self.rates,
             "prior_precision": LogUniform(0.01, 10),
             **task.likelihood.search_space(),
         }
@@ -149,8 +133,10 @@ class VIFA(Method):
 
     def update(self, problem: Problem, state: State, batch, noise, step) -> State:
         q = posterior_of(state.params)
-        expected = self._expected(problem, q, batch, noise)
-        mean, *others = self._negative_elbo_gradient(q, expected, problem.hparams.prior_precision)
+        nll = expected_gradient(
+            lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
+        )
+        mean, *others = negative_elbo_gradient(q, nll, problem.hparams.prior_precision)
         if step.phase and not step.phase.second:
             others = [torch.zeros_like(block) for block in others]
         clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in (mean, *others)])
@@ -162,42 +148,6 @@ class VIFA(Method):
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
-
-    def _expected(self, problem: Problem, q: LowRankNormal, batch: Batch, noise) -> Expected:
-        """Averages over L samples, each with a minibatch of its own."""
-        n_samples = self.batches_per_update
-        latent = noise.normal(n_samples, self.latent_dim)
-        if problem.dim <= AT_ONCE:
-            unit = noise.normal(n_samples, problem.dim)
-
-            def total_nll(weights: Tensor) -> Tensor:
-                return vmap(problem.nll, in_dims=(0, 0))(weights, batch).sum()
-
-            gradients = problem.n_train * grad(total_nll)(q.transform(latent, unit))  # (L, D)
-            by_latent = latent.T @ gradients / n_samples
-            return Expected(gradients.mean(0), by_latent, (gradients * unit).mean(0))
-        # The same numbers, one sample after the other, with as few passes over all weights as that takes.
-        sd = q.variance.sqrt()
-        sums = Expected(torch.zeros_like(q.mean), torch.zeros_like(q.factors), torch.zeros_like(q.mean))
-        for h, x, y in zip(latent, batch.x, batch.y, strict=True):
-            z = noise.normal(problem.dim)
-            weights = torch.addcmul(torch.addmv(q.mean, q.factors.T, h), sd, z)
-            g = grad(problem.nll)(weights, Batch(x, y))
-            sums = Expected(sums.gradient + g, torch.addr(sums.by_latent, h, g), torch.addcmul(sums.by_unit, z, g))
-        scale = problem.n_train / n_samples
-        return Expected(*(scale * total for total in sums))
-
-    def _negative_elbo_gradient(self, q: LowRankNormal, expected: Expected, alpha: Tensor) -> tuple[Tensor, ...]:
-        """Lines 13-19 of Algorithm 4: the gradient in c (1, D), in F transposed (K, D) and in gamma (1, D).
-
-        With S the covariance, -A + C B^T of line 18 is -S^-1 F, and line 19's bracket is -psi diag(S^-1) / 2.
-        """
-        inverse_times_factors, inverse_diagonal = q.precision_parts()
-        mean = alpha * q.mean + expected.gradient
-        factors = alpha * q.factors - inverse_times_factors + expected.by_latent
-        deviation = expected.by_unit * q.variance.sqrt()
-        log_variance = 0.5 * (q.variance * (alpha - inverse_diagonal) + deviation)
-        return mean[None], factors, log_variance[None]
 
     def _pace(self, lr: Tensor, step: Step) -> tuple[Tensor, Step]:
         """Learning rates, and how many updates there have been, () or of each row of the parameters (K + 2, 1)."""
@@ -213,81 +163,73 @@ class VIFA(Method):
 
 
 class PosteriorVIFA(VIFA):
-    """What VIFA's experiments on known posteriors have in common: plain SGD and L = 10 (VIFA paper, section 4.1).
+    """VIFA in its experiments on known posteriors: plain SGD and L = 10 (VIFA paper, section 4.1).
 
-    Args:
-        latent_dim: K.
-        factor_lr_ratio: as in `VIFA`.
+    Each variant is a row: its K, the learning rate of F over that of c and gamma, and the learning rates.
     """
 
     suites = ("posterior",)
+    k: int
+    ratio = 1.0
+    rates = LINEAR_RATES  # the paper chose between the two ends (its Tables 6 and 9)
 
-    def __init__(self, latent_dim: int, factor_lr_ratio: float = 1.0):
-        super().__init__(latent_dim, mc_samples=10, optimizer=SGD, factor_lr_ratio=factor_lr_ratio)
-
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        # The two ends are what the paper chose among, in its Tables 6 and 9.
-        return super().search_space(task) | {"lr": LogUniform(0.001, 0.01)}
+    def __init__(self) -> None:
+        super().__init__(self.k, mc_samples=10, optimizer=SGD, factor_lr_ratio=self.ratio)
 
 
 class VIFAOfOneFactor(PosteriorVIFA):
     """The synthetic experiments' VIFA, K = 1; no learning rate is tuned there."""
 
-    name = "vifa-k1"
-    title = "VIFA, K = 1, SGD"
-
-    latent = 1
-
-    def __init__(self):
-        super().__init__(self.latent, factor_lr_ratio=0.01)
-
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().search_space(task) | {"lr": OneOf(0.01)}
+    name, title = "vifa-k1", "VIFA, K = 1, SGD"
+    k, ratio, rates = 1, 0.01, OneOf(0.01)
 
 
-class VIFAOfTwoFactors(VIFAOfOneFactor):
+class VIFAOfTwoFactors(PosteriorVIFA):
     """The synthetic experiments' VIFA, K = 2 (Brownlie 2022, Table 5.1)."""
 
-    name = "vifa-k2"
-    title = "VIFA, K = 2, SGD"
-
-    latent = 2
+    name, title = "vifa-k2", "VIFA, K = 2, SGD"
+    k, ratio, rates = 2, 0.01, OneOf(0.01)
 
 
 class VIFAOfThreeFactors(PosteriorVIFA):
     """VIFA of the linear regressions on UCI data (VIFA paper, section 4.2.1)."""
 
-    name = "vifa-k3"
-    title = "VIFA, K = 3, SGD"
-
-    def __init__(self):
-        super().__init__(3)
+    name, title = "vifa-k3", "VIFA, K = 3, SGD"
+    k = 3
 
 
 class VIFAOfFiveFactors(PosteriorVIFA):
     """VIFA of the logistic regressions on UCI data (VIFA paper, section 4.2.2)."""
 
-    name = "vifa-k5"
-    title = "VIFA, K = 5, SGD"
-
-    def __init__(self):
-        super().__init__(5)
+    name, title = "vifa-k5", "VIFA, K = 5, SGD"
+    k = 5
 
 
 class LinearVIFA(VIFA):
     """VIFA on a linear model, with the learning rates that the paper gives it."""
 
-    name = "vifa-lr"
-    title = "VIFA, linear model"
+    name, title = "vifa-lr", "VIFA, linear model"
     suites = ("uci",)
+    rates = LINEAR_RATES
 
     def network(self, task: Task) -> Network:
         return task.network.linear()
 
-    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        return super().search_space(task) | {"lr": LogUniform(0.001, 0.01)}
+
+def negative_elbo_gradient(q: LowRankNormal, nll: ExpectedGradient, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradient of the negative ELBO in c (1, D), in F transposed (K, D) and in gamma (1, D).
+
+    These are lines 13 to 19 of Algorithm 4. With S the covariance, -A + C B^T of line 18 is -S^-1 F, and the bracket of
+    line 19 is -psi diag(S^-1) / 2.
+    """
+    inverse_times_factors, inverse_diagonal = q.precision_parts()
+    mean = alpha * q.mean + nll.mean
+    factors = alpha * q.factors - inverse_times_factors + nll.factors
+    deviation = nll.deviation * q.variance.sqrt()
+    log_variance = 0.5 * (q.variance * (alpha - inverse_diagonal) + deviation)
+    return mean[None], factors, log_variance[None]
 
 
 def posterior_of(params: Tensor) -> LowRankNormal:
-    """The distribution that parameters (K + 2, D) stand for."""
+    """Return the distribution that parameters (K + 2, D) stand for."""
     return LowRankNormal(params[0], params[1:-1], params[-1].exp())

@@ -138,7 +138,7 @@ def get(name: str) -> "Method":
     try:
         method = entry.load()()
     except (Exception, SystemExit) as error:  # a script that is not meant to be imported may call sys.exit
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}{_moved(error)}"
         raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
 
     from methods.base import Method
@@ -153,6 +153,13 @@ def get(name: str) -> "Method":
             f"method {name!r} ({entry.value}) has the attribute name = {method.name!r}; the two must be equal"
         )
     return method
+
+
+def _moved(error: BaseException) -> str:
+    """Return what to import instead, where an adapter imports a module or a name that this package does not have."""
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "methods":
+        return "; import what a method needs from `methods.api`"
+    return ""
 
 
 def _ensemble(name: str) -> "Method":

@@ -83,7 +83,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
 
     step = Step(torch.tensor(1.0), None)
     state = State(weights.detach(), SGD())
-    after = method.update(problem, state, Batch(x, y), Noise(unit.flatten()), step)
+    after, _ = method.update(problem, state, Batch(x, y), Noise(unit.flatten()), step)
     torch.testing.assert_close(after.weights, (weights - LR * gradient).detach())
 
 

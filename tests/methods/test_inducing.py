@@ -10,7 +10,6 @@ from torch.func import grad, jacrev
 from torch.nn.functional import softplus
 
 from bench.reference.conjugate import orthogonal
-from methods import inducing
 from methods.base import Plan
 from methods.inducing import (
     Inducing,
@@ -23,6 +22,7 @@ from methods.inducing import (
     matheron,
     orthonormal,
 )
+from methods.maths import gradients
 from methods.maths.likelihoods import Categorical, Gaussian
 from methods.maths.noise import Noise, NoiseGauge
 from methods.networks.convnets import ConvNet
@@ -336,7 +336,7 @@ def test_their_gradient_is_that_of_the_likelihood_alone(hparams):
 def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams, monkeypatch):
     method, problem = InducingEnsemble(size=2), residual_problem("batch", hparams)
     params = started(method, problem)
-    monkeypatch.setattr(inducing, "AT_ONCE", 0)
+    monkeypatch.setattr(gradients, "AT_ONCE", 0)
     gauge = NoiseGauge(torch.float64)
     method._weights(problem.network, params, hparams.prior_precision, gauge)
     tape = normal(gauge.used, seed=5)

@@ -54,7 +54,7 @@ def test_an_update_follows_the_gradient_with_each_examples_own_mask(problem, hpa
     penalty = (matrices**2).sum() / (1 - rate) + (biases**2).sum()
     (gradient,) = torch.autograd.grad(12 * nll.mean() + 0.5 * hparams.prior_precision * penalty, weights)
     state = State(weights.detach(), SGD())
-    after = MCDropout().update(with_rate(problem, rate), state, batch, Noise(tape), FIRST)
+    after, _ = MCDropout().update(with_rate(problem, rate), state, batch, Noise(tape), FIRST)
     torch.testing.assert_close(after.weights, (weights - hparams.lr * gradient).detach())
 
 
@@ -79,8 +79,8 @@ def test_samples_are_the_masked_networks_with_their_probabilities(problem, hpara
 def test_at_rate_zero_it_is_map(problem, batches):
     batch, weights = batches(1), numbers(problem.dim, seed=3)
     method, without = MCDropout(), with_rate(problem, 0.0)
-    found = method.update(without, State(weights, SGD()), batch, Noise(numbers(35)), FIRST).weights
-    expected = MAP().update(problem, MAPState(weights, SGD()), batch, Noise(numbers(0)), FIRST).weights
+    found = method.update(without, State(weights, SGD()), batch, Noise(numbers(35)), FIRST)[0].weights
+    expected = MAP().update(problem, MAPState(weights, SGD()), batch, Noise(numbers(0)), FIRST)[0].weights
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     x = numbers(2, 3, seed=1)
     predictive = method.predict(without, weights, x, Noise(numbers(70)), 10)

@@ -38,7 +38,7 @@ def gradients(method, problem, params, batch, tapes):
     """Of one SGD step for each tape (S, T): (S, 2, D)."""
 
     def one(tape):
-        after = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params
+        after = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST)[0].params
         return (params - after) / problem.hparams.lr
 
     return vmap(one)(tapes)
@@ -171,7 +171,7 @@ def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(probl
         return problem.n_train * problem.nll(mean + sd * unit, batch) + 0.4 * kl
 
     method = MeanFieldVI(max_sd=cap, annealed=True)
-    after = method.update(problem, State(params, SGD()), batch, Noise(unit), step).params
+    after = method.update(problem, State(params, SGD()), batch, Noise(unit), step)[0].params
     expected = params - lr * grad(objective)(params)
     torch.testing.assert_close(after[0], expected[0])
     torch.testing.assert_close(after[1].exp(), expected[1].exp().clamp(max=cap))

@@ -68,7 +68,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params,
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     method = VariationalLaplace(tempering, sd_lr_ratio=7.0)
     state = State(params, SGD(), ZERO, ZERO)
-    after = method.update(smooth, state, batch, Noise(unit), step(False)).params
+    after = method.update(smooth, state, batch, Noise(unit), step(False))[0].params
     mean, log_sd = (one.clone().requires_grad_() for one in params)
     objective = written_objective(mean, log_sd, batch, hparams, tempering, unit)
     by_mean, by_log_sd = torch.autograd.grad(objective, (mean, log_sd))
@@ -95,7 +95,7 @@ class Residual:
         values["lr"] = torch.ones_like(self.params[0, 0])
         problem = replace(self.problem, network=network or self.problem.network, hparams=HParams(**values))
         state = State(self.params, SGD(), ZERO, ZERO)
-        after = method.update(problem, state, self.batch, Noise(self.unit), step(False))
+        after, _ = method.update(problem, state, self.batch, Noise(self.unit), step(False))
         return self.params - after.params
 
     def gradient_of_the_written_objective(self, hparams) -> torch.Tensor:
@@ -152,7 +152,7 @@ def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(s
         batch, unit = batches(1), torch.randn(5, generator=generator, dtype=torch.float64)
         mean, log_sd = (one.clone().requires_grad_() for one in state.params)
         objectives.append(written_objective(mean, log_sd, batch, hparams, 1.0, unit).item())
-        state = method.update(smooth, state, batch, Noise(unit), step(method.phase(update, plan)))
+        state, _ = method.update(smooth, state, batch, Noise(unit), step(method.phase(update, plan)))
     found = method.diagnostics(smooth, method.finish(smooth, state))
     # 12 targets, each 3 times as far apart as the standardised one it stands for.
     assert found["elbo"].item() == pytest.approx(-12 * np.mean(objectives[2:]) - 12 * np.log(3.0))
@@ -172,7 +172,7 @@ def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels
     def slopes_in_log_sd(labels):
         def of(tape):
             state = State(params, SGD(), ZERO, ZERO)
-            after = method.update(problem, state, batch._replace(y=labels), Noise(tape), step(False))
+            after, _ = method.update(problem, state, batch._replace(y=labels), Noise(tape), step(False))
             return (log_sd - after.params[1]) / hparams.lr
 
         return vmap(of)(tapes)
@@ -207,7 +207,7 @@ def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params,
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     state = State(params, SGD(), ZERO, ZERO)
     arguments = smooth, state, batches(1)
-    after, expected = (one.update(*arguments, Noise(unit), step(False)) for one in (method, fixed))
+    after, expected = (one.update(*arguments, Noise(unit), step(False))[0] for one in (method, fixed))
     torch.testing.assert_close(after.params, expected.params)
     assert "tempering" in method.search_space(Task("any", Gaussian((0.01, 1.0)), MLP(5)))
 

@@ -9,8 +9,8 @@ from torch.func import grad
 
 from bench.reference.conjugate import correlated
 from bench.reference.distances import relative_distance
-from methods import vifa
 from methods.base import Plan
+from methods.maths import gradients
 from methods.maths.likelihoods import Categorical, Gaussian
 from methods.maths.noise import Noise
 from methods.networks.mlp import MLP
@@ -94,7 +94,7 @@ def test_large_networks_are_trained_sample_by_sample_with_the_same_result(proble
     tape = torch.randn(3 * (k + problem.dim), generator=generator, dtype=torch.float64)
     found = []
     for at_once in (0, problem.dim):
-        monkeypatch.setattr(vifa, "AT_ONCE", at_once)
+        monkeypatch.setattr(gradients, "AT_ONCE", at_once)
         found.append(method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params)
     torch.testing.assert_close(*found, rtol=1e-12, atol=1e-12)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.api import Adam, LogUniform, Method, Paper, grad, kl_diagonal
+from methods.api import Adam, LogUniform, Method, Paper, grad_and_value, kl_diagonal
 
 INITIAL_LOG_SD = -3.0
 
@@ -52,8 +52,9 @@ class MyMethod(Method):
             data = problem.n_train * problem.nll(mean + log_sd.exp() * unit, batch)
             return data + kl_diagonal(mean, log_sd.expand_as(mean), problem.hparams.prior_precision)
 
-        params, optim = state.optim.step(state.params, grad(negative_elbo)(state.params), problem.hparams.lr, step)
-        return State(params, optim)
+        gradient, value = grad_and_value(negative_elbo)(state.params)
+        params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
+        return State(params, optim), {"elbo": problem.elbo(value)}
 
     def finish(self, problem, state):
         return state.params

@@ -207,13 +207,13 @@ class Unnormalised(MAP):
 
 class Explodes(MAP):
     def update(self, problem, state, batch, noise, step):
-        state = super().update(problem, state, batch, noise, step)
+        state, _ = super().update(problem, state, batch, noise, step)
         return state._replace(weights=state.weights / (problem.hparams.lr < 0.02))
 
 
 class ExplodesBeyondItsUsualSpace(MAP):
     def update(self, problem, state, batch, noise, step):
-        state = super().update(problem, state, batch, noise, step)
+        state, _ = super().update(problem, state, batch, noise, step)
         return state._replace(weights=state.weights / (problem.hparams.lr < 0.05))
 
 

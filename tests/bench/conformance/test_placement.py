@@ -33,7 +33,7 @@ class LateOnTheCPU(MAP):
         return "late" if update == plan.n_updates else "early"
 
     def update(self, problem, state, batch, noise, step):
-        state = super().update(problem, state, batch, noise, step)
+        state, _ = super().update(problem, state, batch, noise, step)
         return state._replace(weights=torch.zeros(problem.dim)) if step.phase == "late" else state
 
 

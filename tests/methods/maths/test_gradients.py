@@ -5,7 +5,10 @@ import torch
 from torch import func
 
 from bench.environment.memory import peak_during
+from methods.maths import gradients
+from methods.maths.gaussian import LowRankNormal
 from methods.maths.gradients import grad, grad_and_value
+from methods.maths.noise import Noise
 
 POINTS = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
 
@@ -45,3 +48,30 @@ def test_what_the_backward_pass_has_used_is_freed():
         _, theirs = peak_during(call(func.grad), vector.device)
     # The first half's two activations, and two more in the backward pass of the second; torch keeps all, which are 7.
     assert 4 * vector.nbytes <= ours < 4.01 * vector.nbytes < theirs
+
+
+@pytest.mark.parametrize("at_once", [0, 10**6])
+def test_expected_gradient_equals_average_written_out(monkeypatch, at_once):
+    monkeypatch.setattr(gradients, "AT_ONCE", at_once)
+    generator = torch.Generator().manual_seed(0)
+    mean, variance, *columns = torch.rand(4, 5, generator=generator)
+    q, targets = LowRankNormal(mean, torch.stack(columns), variance), torch.rand(3, 5, generator=generator)
+    tape, scale = torch.randn(3 * (2 + 5), generator=generator), torch.tensor(7.0)
+    latent, unit = tape[:6].reshape(3, 2), tape[6:].reshape(3, 5)
+
+    def cube(weights: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return ((weights - target) ** 3).sum()
+
+    found = gradients.expected_gradient(cube, q, Noise(tape), (targets,), scale)
+    if at_once:
+        slopes = scale * (3 * (latent @ q.factors + mean + variance.sqrt() * unit - targets) ** 2)
+        expected = slopes.mean(0), latent.T @ slopes / 3, (slopes * unit).mean(0)
+    else:
+        expected = torch.zeros(5), torch.zeros(2, 5), torch.zeros(5)
+        for h, z, target in zip(latent, unit, targets, strict=True):
+            weights = torch.addcmul(torch.addmv(mean, q.factors.T, h), variance.sqrt(), z)
+            g = 3 * (weights - target) ** 2
+            expected = expected[0] + g, torch.addr(expected[1], h, g), torch.addcmul(expected[2], z, g)
+        expected = tuple(scale / 3 * total for total in expected)
+    for part, wanted in zip(found, expected, strict=True):
+        assert torch.equal(part, wanted)

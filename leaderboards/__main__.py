@@ -1,10 +1,10 @@
-"""The door to the leaderboards: `python -m leaderboards build|export|compare|publish|serve`."""
+"""Command line of the leaderboards: `python -m leaderboards build|export|publish|serve|compare`."""
 
 import enum
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from leaderboards.data.results import Results
 
 app = typer.Typer(
-    help="Leaderboards from results folders: a site, a table for a paper or a program, a comparison of two runs.",
+    help="Leaderboards from results folders: a web site, tables for papers and programs, comparisons of two runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -33,7 +33,7 @@ def _names(option: str, what: str) -> typer.models.OptionInfo:
 
 
 class Format(enum.StrEnum):
-    """What `export` writes."""
+    """Formats that `export` writes."""
 
     CSV = "csv"
     PARQUET = "parquet"
@@ -42,7 +42,7 @@ class Format(enum.StrEnum):
 
 
 class Report(enum.StrEnum):
-    """What `compare` prints."""
+    """Formats that `compare` prints."""
 
     TEXT = "text"
     JSON = "json"
@@ -51,48 +51,50 @@ class Report(enum.StrEnum):
 @app.command()
 def build(
     results: Folders,
-    html: Annotated[Path, typer.Option("--html", metavar="DIR", help="The folder for index.html.")],
+    html: Annotated[Path, typer.Option("--html", metavar="DIR", help="Folder to write index.html to.")],
 ) -> None:
-    """Write DIR/index.html and the pages it leads to; they need no server and no network."""
+    """Write DIR/index.html and the pages it links to. They need neither a server nor a network."""
     for folder in results:
         _require_results(folder)
     try:
         page = leaderboards.build(results, html)
     except OSError as error:
-        _leave(f"the page cannot be written to '{html}': {error.strerror or error}")
+        _leave(f"the pages cannot be written to '{html}': {error.strerror or error}; choose another folder with --html")
     typer.echo(page)
 
 
 @app.command()
 def export(
     results: Folders,
-    format: Annotated[Format, typer.Option("--format", help="Of the table.")] = Format.CSV,
+    format: Annotated[Format, typer.Option("--format", help="Format of the table.")] = Format.CSV,
     suite: Annotated[str, _names("--suite", "suites")] = "",
     preset: Annotated[str, _names("--preset", "presets")] = "",
     datasets: Annotated[str, _names("--datasets", "data sets")] = "",
     methods: Annotated[str, _names("--methods", "methods")] = "",
     metric: Annotated[
-        str, _names("--metric", "metrics; latex and markdown give a table to each, by default the leading one")
+        str,
+        _names("--metric", "metrics. latex and markdown write a table for each, by default for the leading metric"),
     ] = "",
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write to FILE instead of standard output.")
     ] = None,
 ) -> None:
-    """Print means, standard errors and n.
+    """Print means, standard errors and numbers of splits.
 
     csv and parquet: one row per suite, data set, method, preset and metric, with medians and failures. latex (booktabs)
-    and markdown: methods by data sets with the best marked and what is tied with it, a caption with protocol and n.
+    and markdown: methods by data sets, with marks for the best mean and for means that do not differ significantly from
+    it, and a caption with protocol and number of splits.
     """
     if format is Format.PARQUET and to is None and sys.stdout.isatty():
-        _leave("Parquet is binary and would garble the terminal; say --to FILE, or pipe it into a program")
+        _leave("Parquet is binary and cannot be shown in a terminal; use --to FILE, or pipe it into a program")
     from leaderboards.stats.summary import with_labelled_presets
-    from leaderboards.tables.selection import NotThere, select, select_metrics
+    from leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
     try:
         cells = with_labelled_presets(_read(results).cells)
         cells = select(cells, _listed(suite), _listed(preset), _listed(datasets), _listed(methods))
         wanted = select_metrics(cells, _listed(metric)) if metric else []
-    except NotThere as error:
+    except NoSuchResults as error:
         _leave(str(error))
     content = _content(cells, wanted, format)
     if to is None:
@@ -103,7 +105,7 @@ def export(
         temporary.write_bytes(content)
         os.replace(temporary, to)
     except OSError as error:
-        _leave(f"the table cannot be written to '{to}': {error.strerror or error}")
+        _leave(f"the table cannot be written to '{to}': {error.strerror or error}; choose another file with --to")
 
 
 @app.command()
@@ -114,10 +116,10 @@ def publish(
         typer.Option("--to", metavar="DIR|branch:NAME", help="A folder, or a branch of the current git repository."),
     ],
 ) -> None:
-    """Prepare a site for others, with its results and checksums beside it; nothing is sent anywhere.
+    """Prepare a site for publication, with its results and checksums. Nothing is uploaded.
 
-    A folder is replaced as a whole if publish made it, and left alone otherwise. A branch gets a new commit if anything
-    has changed; working tree and index stay as they are. The same results give the same bytes.
+    A folder is replaced as a whole if an earlier publish made it, and left alone otherwise. A branch gets a new commit
+    if anything has changed; the working tree and the index stay as they are. The same results give the same bytes.
     """
     from leaderboards.publishing import Refused, publish_to_branch, publish_to_folder
 
@@ -130,11 +132,11 @@ def publish(
     except Refused as refusal:
         _leave(str(refusal))
     except OSError as error:
-        _leave(f"the site cannot be written to '{to}': {error.strerror or error}")
+        _leave(f"the site cannot be written to '{to}': {error.strerror or error}; choose another place with --to")
     typer.echo(f"{contents.title}; results {_kib(contents.results_bytes)}, whole site {_kib(contents.site_bytes)}")
-    typer.echo(f"it names the machines that ran them: {contents.hosts}")
+    typer.echo(f"the pages name the machines that ran the cells: {contents.hosts}")
     if commit:
-        typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'as before: nothing has changed'}")
+        typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'unchanged'}")
         typer.echo(f"to publish it: {commit.push}")
     else:
         typer.echo(Path(to) / "index.html")
@@ -143,11 +145,11 @@ def publish(
 @app.command()
 def serve(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="RESULTS...|SITE", help="Results folders, or a site that was built.")
+        list[Path], typer.Argument(metavar="RESULTS...|SITE", help="Results folders, or the folder of a site.")
     ],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
 ) -> None:
-    """Show a leaderboard in this machine's browsers, and nobody else's, until Ctrl-C."""
+    """Serve a leaderboard on this machine only, until Ctrl-C."""
     import tempfile
 
     from leaderboards.site.serving import server
@@ -162,10 +164,10 @@ def serve(
         try:
             running = server(site, port)
         except OSError as error:
-            _leave(f"port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one")
+            _leave(f"port {port} is not available: {error.strerror or error}; --port 0 takes a free one")
         with running:
             try:
-                typer.echo(f"http://{running.server_address[0]}:{running.server_port}/ (Ctrl-C ends it)")
+                typer.echo(f"http://{running.server_address[0]}:{running.server_port}/ (stop with Ctrl-C)")
                 running.serve_forever()
             except KeyboardInterrupt:
                 typer.echo("")
@@ -179,38 +181,38 @@ def _kib(n_bytes: int) -> str:
 def compare(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="A results folder.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="A results folder.")],
-    metric: Annotated[str, _names("--metric", "metrics, by default those of the pages' main tables but times")] = "",
-    format: Annotated[Report, typer.Option("--format", help="Of the report.")] = Report.TEXT,
-    exact: Annotated[bool, typer.Option("--exact", help="Any other number counts, were it in the last bit.")] = False,
+    metric: Annotated[str, _names("--metric", "metrics, by default those of the main tables, without times")] = "",
+    format: Annotated[Report, typer.Option("--format", help="Format of the report.")] = Report.TEXT,
+    exact: Annotated[bool, typer.Option("--exact", help="Count differences within noise as changes.")] = False,
 ) -> None:
-    """Say which numbers moved beyond noise between two runs, and which cells ended otherwise.
+    """Report which numbers differ significantly between two runs, and which cells changed their status.
 
-    Ends with 0 if nothing did, 1 if something did, for better or worse, 2 if nothing can be compared.
+    Exit code: 0 if nothing changed, 1 if something did, for better or worse, 2 if nothing can be compared.
     """
     from rich.console import Console
 
     from leaderboards.comparison import comparison, report
-    from leaderboards.tables.selection import NotThere, select_metrics
+    from leaderboards.tables.selection import NoSuchResults, select_metrics
 
     cells = [_read([folder]).cells for folder in (old, new)]
     try:
         for side in cells if metric else ():
             select_metrics(side, _listed(metric))
-    except NotThere as error:
+    except NoSuchResults as error:
         _leave(str(error))
-    found = comparison.compare(*cells, metrics=_listed(metric) or comparison.DEFAULT)
+    result = comparison.compare(*cells, metrics=_listed(metric) or comparison.DEFAULT)
     if format is Report.JSON:
-        typer.echo(report.as_json(found))
+        typer.echo(report.as_json(result))
     else:
-        report.show(found, Console())
-    if not found.comparable:
-        _leave(f"'{old}' and '{new}' have nothing in common that could be compared")
-    changed = exact and (found.moves["verdict"] != "same").any()
-    raise typer.Exit(int(found.anything or changed))
+        report.show(result, Console())
+    if not result.comparable:
+        _leave(f"'{old}' and '{new}' have nothing in common that could be compared; give two runs of the same cells")
+    changed = exact and (result.moves["verdict"] != "same").any()
+    raise typer.Exit(int(result.anything or changed))
 
 
 def _read(folders: list[Path]) -> "Results":
-    """What the folders hold; what was left out of them is said on standard error."""
+    """Read results folders, and print on standard error what was left out of them."""
     for folder in folders:
         _require_results(folder)
     from bench.results.reader import has_cells
@@ -219,7 +221,7 @@ def _read(folders: list[Path]) -> "Results":
 
     if not any(map(has_cells, folders)):
         empty = " and ".join(f"'{folder}'" for folder in folders)
-        _leave(f"{empty}: no finished cells yet, there is no .parquet file under cells/")
+        _leave(f"{empty}: no finished cells yet (no .parquet file under cells/); run `python run_all.py` first")
     results = read_results(*folders)
     for path, reason in results.skipped:
         typer.echo(f"left out: {path}: {reason}", err=True)
@@ -247,16 +249,16 @@ def _listed(text: str) -> list[str]:
 
 
 def _require_results(folder: Path) -> None:
-    """Leave with 2 unless `folder` is one that a run has at least begun to fill."""
+    """Exit with code 2 unless a run has at least begun to fill the folder."""
     if not folder.exists():
-        _leave(f"the results folder '{folder}' does not exist; `python run_all.py --out {folder}` makes one")
+        _leave(f"the results folder '{folder}' does not exist; `python run_all.py --out {folder}` creates one")
     if not folder.is_dir():
-        _leave(f"'{folder}' is a file; the results folder that holds cells/ was expected")
+        _leave(f"'{folder}' is a file; give the results folder that holds cells/")
     if not (folder / "cells").is_dir() and not (folder / "unavailable.json").exists():
-        _leave(f"'{folder}' is no results folder: it holds neither cells/ with .parquet files nor unavailable.json")
+        _leave(f"'{folder}' is not a results folder: it holds neither cells/ with .parquet files nor unavailable.json")
 
 
-def _leave(sentence: str) -> None:
+def _leave(sentence: str) -> NoReturn:
     typer.echo(sentence, err=True)
     raise typer.Exit(2)
 

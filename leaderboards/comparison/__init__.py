@@ -1,1 +1,1 @@
-"""Two sets of results side by side: what moved beyond noise. Imports `leaderboards.stats` and below."""
+"""Comparison of two sets of results: what changed significantly. Imports `leaderboards.stats` and below."""

@@ -1,18 +1,17 @@
-"""Two sets of results side by side: what moved beyond noise, what ended otherwise, what came and went.
+"""Comparison of two sets of results: which numbers differ beyond noise, and which cells ended differently.
 
-For each suite, data set, method, preset and metric that both have:
+For each suite, data set, method, preset and metric that both sets have:
 
-- where at least 3 splits are in both: the paired tests of `leaderboards.stats.ties` on new - old, split by split
-(means over
-  seeds);
-- else, or where the data or the splits are others, if both have 3 splits or more: Welch's t test of means;
-- else there are too few splits to tell.
+- With at least 3 splits in both, the paired test of `leaderboards.stats.significance` on new - old, split by split
+  (means over seeds).
+- Otherwise, or where the data or the splits differ, Welch's t test of the means, if both have 3 splits or more.
+- Otherwise nothing is tested.
 
-All p-values are adjusted together by Holm's method, so that if nothing changed but luck, the chance that anything at
-all is said to have moved is at most 0.05. Numbers that are equal on every split are the same, whatever the test.
+All p-values are adjusted together by Holm's method. If nothing changed but noise, the probability that any number is
+reported as moved is at most 0.05. Numbers that are equal on every split are "same", whatever the test.
 
-Cells whose code, data, split, protocol, seed, versions and device are all the same should have the same numbers to the
-last bit. Where they have not, something is random that should not be; these are listed on their own.
+Cells with the same code, data, split, protocol, seed, versions and device should have the same numbers to the last bit.
+Where they do not, some source of randomness is not seeded; these cells are listed separately.
 """
 
 from collections.abc import Sequence
@@ -26,8 +25,8 @@ from bench.schema import METRICS
 from leaderboards.data.fingerprints import CELL
 from leaderboards.metrics import HEADLINE, badness, metric
 from leaderboards.stats.paired import mean_of_known
+from leaderboards.stats.significance import ALPHA, FEWEST_PAIRS, holm, paired_tests
 from leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
-from leaderboards.stats.ties import ALPHA, FEWEST_PAIRS, holm, paired_tests
 
 WHERE = [*GROUP, "metric"]
 MOVES = [*WHERE, "old", "new", "change", "n", "p_value", "test", "verdict"]
@@ -36,23 +35,24 @@ STATUSES = [*GROUP, "split", "seed", "old", "new", "verdict"]
 UNSTEADY = [*GROUP, "split", "seed", "metric", "old", "new"]
 FINGERPRINT = ["code_revision", "data_sha256", "split_sha256", "versions", "device"]
 
-DEFAULT = tuple(name for name in HEADLINE if name in METRICS)  # no times: these differ between any two runs
+DEFAULT = tuple(name for name in HEADLINE if name in METRICS)  # no times, which differ between any two runs
 
 
 class Comparison(NamedTuple):
-    """What `compare` finds; all frames may be empty.
+    """Result of `compare`; all frames may be empty.
 
     Attributes:
         moves: columns `MOVES`, one row per suite, data set, method, preset and metric that both have. old and new are
-            means over the n splits that both have; of Welch's test, and where there are none, over each one's own
-            splits, n then being the smaller number. change: new - old. test: "wilcoxon", "t", "welch" or "". verdict:
-            beyond noise "better", "worse" or, where a metric has no better, "moved"; else "noise"; "same" to the last
-            bit; "untested": different, but with too few splits to tell.
-        statuses: columns `STATUSES`, one row per cell that ended otherwise: "better" if it is "ok" now, "worse" if it
-            was, else "moved".
-        vanished, appeared: columns of `GROUP` and n: cells that only the old or only the new results have.
-        unsteady: columns `UNSTEADY`: see the last paragraph above.
-        notes: sentences on what keeps results from being compared.
+            means over the n splits that both have. For Welch's test, and where no split is in both, they are means
+            over the splits of each, and n is the smaller number. change is new - old. test is "wilcoxon", "t",
+            "welch" or "". verdict is "same" (to the last bit), "noise", "untested" (different, with too few splits to
+            test) or, for a significant change, "better", "worse" or, for a metric without a direction, "moved".
+        statuses: columns `STATUSES`, one row per cell whose status changed: "better" if it is "ok" now, "worse" if it
+            was "ok" before, else "moved".
+        vanished: columns of `GROUP` and n, the cells that only the old results have.
+        appeared: columns of `GROUP` and n, the cells that only the new results have.
+        unsteady: columns `UNSTEADY`, cells that were not reproduced to the last bit (last paragraph above).
+        notes: sentences on what could not be compared, and why.
     """
 
     moves: pd.DataFrame
@@ -64,22 +64,28 @@ class Comparison(NamedTuple):
 
     @property
     def moved(self) -> pd.DataFrame:
-        """The rows of `moves` that are beyond noise."""
+        """Rows of `moves` whose change is significant."""
         return self.moves[self.moves["verdict"].isin(BEYOND_NOISE)]
 
     @property
     def anything(self) -> bool:
-        """Whether a number moved, a status changed, or the same run gave other numbers."""
+        """Whether a number moved, a status changed, or a cell was not reproduced."""
         return not (self.moved.empty and self.statuses.empty and self.unsteady.empty)
 
     @property
     def comparable(self) -> bool:
-        """Whether there is a number or a status to compare at all."""
+        """Whether there is any number or status to compare."""
         return not (self.moves.empty and self.statuses.empty)
 
 
 def compare(old: pd.DataFrame, new: pd.DataFrame, metrics: Sequence[str] = DEFAULT) -> Comparison:
-    """Compare two frames of cells, each as `results.read_results` gives it, in `metrics`."""
+    """Return the comparison of two frames of cells.
+
+    Args:
+        old: cells as `results.read_results` returns them.
+        new: cells as `results.read_results` returns them.
+        metrics: those to compare.
+    """
     both = with_labelled_presets(pd.concat([old.assign(_new=False), new.assign(_new=True)], ignore_index=True))
     old, new = (both[both["_new"] == side].drop(columns="_new") for side in (False, True))
     pairs = old.merge(new, on=CELL, suffixes=("", "_new"))
@@ -99,7 +105,7 @@ def _moves(old: pd.DataFrame, new: pd.DataFrame, metrics: list[str]) -> pd.DataF
     splits = before.columns.union(after.columns)
     before, after = (frame.reindex(index=keys, columns=splits).to_numpy(float) for frame in (before, after))
     paired = ~np.isnan(before) & ~np.isnan(after)
-    paired[_on_other_rows(keys, old, new)] = False
+    paired[_has_changed_data(keys, old, new)] = False
     by_split = paired.sum(axis=1) >= FEWEST_PAIRS
     equal = (np.isnan(before) == np.isnan(after)) & (np.isnan(before) | (before == after))
     same = equal.all(axis=1)
@@ -123,7 +129,7 @@ def _moves(old: pd.DataFrame, new: pd.DataFrame, metrics: list[str]) -> pd.DataF
         table["change"] = means[1] - means[0]
     table["test"] = test
     goals = [metric(name).goal for name in table["metric"]]
-    table["verdict"] = [_verdict(*one) for one in zip(same, adjusted, *means, goals, strict=True)]
+    table["verdict"] = [_verdict(*row) for row in zip(same, adjusted, *means, goals, strict=True)]
     return table[MOVES]
 
 
@@ -133,13 +139,14 @@ def _wide(cells: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
     return splits.set_index([*WHERE, "split"])["value"].unstack("split")  # noqa: PD010 - nothing is aggregated
 
 
-def _on_other_rows(keys: pd.MultiIndex, old: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
-    """Which keys are of data sets whose data, or the rows of one of whose splits, are not the same in both."""
-    other = set(_other_rows(old, new))
-    return np.array([(suite, dataset) in other for suite, dataset, *_ in keys], bool)
+def _has_changed_data(keys: pd.MultiIndex, old: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
+    """Return for each key whether the data of its data set, or the rows of a split, differ between the two."""
+    changed = set(_changed_datasets(old, new))
+    return np.array([(suite, dataset) in changed for suite, dataset, *_ in keys], bool)
 
 
-def _other_rows(old: pd.DataFrame, new: pd.DataFrame) -> list[tuple[str, str]]:
+def _changed_datasets(old: pd.DataFrame, new: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return (suite, data set) where the checksums of the data or of a split differ."""
     key = ["suite", "dataset", "split"]
     sums = [cells[[*key, "data_sha256", "split_sha256"]].drop_duplicates() for cells in (old, new)]
     both = sums[0].merge(sums[1], on=key, suffixes=("", "_new"))
@@ -183,8 +190,8 @@ def _statuses(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _only_in(cells: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     shared = pd.MultiIndex.from_frame(pairs[CELL])
-    alone = cells[~pd.MultiIndex.from_frame(cells[CELL]).isin(shared)]
-    return alone.groupby(GROUP).size().rename("n").reset_index()
+    unshared = cells[~pd.MultiIndex.from_frame(cells[CELL]).isin(shared)]
+    return unshared.groupby(GROUP).size().rename("n").reset_index()
 
 
 def _unsteady(pairs: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
@@ -192,25 +199,25 @@ def _unsteady(pairs: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
     alike = ran["code_dirty"].eq(False) & ran["code_dirty_new"].eq(False)
     for name in FINGERPRINT:
         alike &= (ran[name] == ran[f"{name}_new"]) | (ran[name].isna() & ran[f"{name}_new"].isna())
-    found = [pd.DataFrame(columns=UNSTEADY)]
+    frames = []
     for name in metrics:
         old, new = ran[name], ran[f"{name}_new"]
         differ = ran[alike & ~((old == new) | (old.isna() & new.isna()))]
         if not differ.empty:
-            found.append(differ.assign(metric=name, old=differ[name], new=differ[f"{name}_new"])[UNSTEADY])
-    return pd.concat(found[1:], ignore_index=True) if len(found) > 1 else found[0]
+            frames.append(differ.assign(metric=name, old=differ[name], new=differ[f"{name}_new"])[UNSTEADY])
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=UNSTEADY)
 
 
 def _notes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     notes = []
-    for suite, dataset in _other_rows(old, new):
-        notes.append(f"{dataset} ({suite}): the data or their splits differ, so its splits cannot be paired")
+    for suite, dataset in _changed_datasets(old, new):
+        notes.append(f"{dataset} ({suite}): the data or the splits differ, so splits cannot be paired")
     hashes = [set(map(tuple, cells[["suite", "preset", "protocol_hash"]].to_numpy())) for cells in (old, new)]
-    names = [{(suite, preset.partition("@")[0]) for suite, preset, _ in found} for found in hashes]
+    names = [{(suite, preset.partition("@")[0]) for suite, preset, _ in triples} for triples in hashes]
     for suite, preset in sorted(names[0] & names[1]):
-        own = [{h for s, p, h in found if (s, p.partition("@")[0]) == (suite, preset)} for found in hashes]
-        if not own[0] & own[1]:
+        protocols = [{h for s, p, h in triples if (s, p.partition("@")[0]) == (suite, preset)} for triples in hashes]
+        if not protocols[0] & protocols[1]:
             notes.append(
-                f"preset {preset} of suite {suite} has another protocol in the new results; nothing is compared"
+                f"preset {preset} of suite {suite} has a different protocol in the new results, so it is not compared"
             )
     return notes

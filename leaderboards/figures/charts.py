@@ -1,4 +1,4 @@
-"""Figures of a suite: ranks, critical difference, quality against runtime, coverage of intervals."""
+"""Figures over all data sets of a suite: ranks, critical difference, quality against runtime, interval coverage."""
 
 import matplotlib as mpl
 import numpy as np
@@ -13,10 +13,10 @@ from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 from leaderboards.stats import CriticalDifference
 from leaderboards.wording.formats import shortened, visible
 
-LANE = 7  # pixels, of a bar that joins methods
-HEAD = 26  # pixels above the first method of a critical-difference diagram, for the difference itself
+LANE = 7  # width in pixels of a bar that joins methods
+HEAD = 26  # pixels above the first method of a critical-difference diagram, where the difference is drawn
 LONGEST = 28  # characters of a name
-SHAPES = {  # of a nominal coverage, round its place
+SHAPES = {  # mark of each nominal coverage in percent, centred on its position
     50: "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
     80: "M-3-3h6v6h-6z",
     90: "M0-4l4 7h-8z",
@@ -26,32 +26,34 @@ LEVELS = tuple(SHAPES)
 
 
 def rank_distribution(
-    places: pd.DataFrame, intervals: dict[str, tuple[float, float, float]], ahead: dict[str, bool]
+    ranks: pd.DataFrame, intervals: dict[str, tuple[float, float, float]], not_behind: dict[str, bool]
 ) -> Markup:
-    """Every method's rank on each data set, its mean rank and the 95 % interval of that.
+    """Return the figure of each method's rank on each data set, its mean rank and the 95 % interval of the mean.
 
-    `places` has the columns dataset, method, rank; `intervals` are (mean, low, high) in the order of the lines; `ahead`
-    are those that are not told from the best.
+    Args:
+        ranks: columns dataset, method and rank.
+        intervals: (mean, low, high) by method, in the order of the rows.
+        not_behind: by method, whether it does not differ significantly from the best.
     """
-    single = places.groupby("method")["rank"].agg(tuple)
+    single = ranks.groupby("method")["rank"].agg(tuple)
     estimates = [Estimate(*ends, single[method]) for method, ends in intervals.items()]
     labels = [visible(method) for method in intervals]
-    return forest(labels, [ahead[m] for m in intervals], [Column("rank on a data set (1 is best)", estimates)])
+    return forest(labels, [not_behind[m] for m in intervals], [Column("rank on a data set (1 is best)", estimates)])
 
 
-def critical_difference_diagram(found: CriticalDifference) -> Markup:
-    """Demsar's diagram, upright: methods by mean rank, and bars that join what cannot be told apart."""
-    methods = list(found.mean_ranks.index)
-    lanes = _lanes([(methods.index(group[0]), methods.index(group[-1])) for group in found.groups])
-    axis = Axis(1.0, float(max(found.mean_ranks.max(), 1 + found.difference)) + 0.3)
+def critical_difference_diagram(result: CriticalDifference) -> Markup:
+    """Return Demsar's diagram, upright: methods by mean rank, and bars that join methods that do not differ."""
+    methods = list(result.mean_ranks.index)
+    lanes = _lanes([(methods.index(group[0]), methods.index(group[-1])) for group in result.groups])
+    axis = Axis(1.0, float(max(result.mean_ranks.max(), 1 + result.difference)) + 0.3)
     bottom = LINE * len(methods) + HEAD
-    ends = f'x1="{axis.at(1.0)}" x2="{axis.at(1 + found.difference)}"'
+    ends = f'x1="{axis.at(1.0)}" x2="{axis.at(1 + result.difference)}"'
     parts = [
         *axis.ruled(bottom, "mean rank (1 is best)"),
         f'<line class="bar published" {ends} y1="{HEAD - 10}" y2="{HEAD - 10}"/>',
         f'<text class="theirs" x="{axis.at(1.0)}" y="{HEAD - 15}">critical difference</text>',
     ]
-    for place, rank in enumerate(found.mean_ranks):
+    for place, rank in enumerate(result.mean_ranks):
         y = HEAD + LINE * (place + 0.5)
         parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
         parts.append(f'<circle class="mean" cx="{axis.at(rank)}" cy="{y}" r="4"/>')
@@ -66,7 +68,7 @@ def critical_difference_diagram(found: CriticalDifference) -> Markup:
 
 
 def _lanes(bars: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """(first, last, lane) of each bar, lanes so that no two in one touch."""
+    """Return (first, last, lane) of each bar, with lanes chosen so that no two bars in a lane touch."""
     ends: list[int] = []
     placed = []
     for first, last in bars:
@@ -77,9 +79,13 @@ def _lanes(bars: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 
 def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key: str) -> Markup:
-    """SVG: quality against cost, a point per method, a line through those that no other beats in both.
+    """Return quality against cost (log scale), a point per method, with a line through the Pareto front.
 
-    `points` has the index method and the columns cost, on a log scale, and quality.
+    Args:
+        points: index method, columns cost and quality.
+        labels: of the two axes.
+        low_is_good: whether low quality values are good.
+        key: prefix of ids, unique within a page.
     """
     front = pareto_front(points, low_is_good)
 
@@ -102,9 +108,9 @@ def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key
 
 
 def _name(axes: Axes, points: pd.DataFrame, front: list[str]) -> None:
-    """Names beside the points, those of the front first; a name that would lie on another is left out."""
+    """Write names beside the points, those of the front first; names that would overlap others are left out."""
     figure, (low, high) = axes.figure, axes.get_ylim()
-    taken: list[tuple[float, float, float]] = []  # of each name its left end, right end and height, in points
+    taken: list[tuple[float, float, float]] = []  # left end, right end and height of each name, in points
     for method in [*front, *(name for name in points.index if name not in front)]:
         cost, quality = points.loc[method, ["cost", "quality"]]
         if not low <= quality <= high:
@@ -120,7 +126,7 @@ def _name(axes: Axes, points: pd.DataFrame, front: list[str]) -> None:
 
 
 def _window(values: np.ndarray, low_is_good: bool) -> tuple[float, float]:
-    """Ends of an axis that a few terrible methods do not stretch: 3 interquartile ranges beyond the worse quartile."""
+    """Return the ends of an axis, at most 3 interquartile ranges beyond the worse quartile."""
     lower, upper = np.quantile(values, [0.25, 0.75])
     reach = 3 * (upper - lower)
     kept = values[values <= upper + reach] if low_is_good else values[values >= lower - reach]
@@ -129,7 +135,7 @@ def _window(values: np.ndarray, low_is_good: bool) -> tuple[float, float]:
 
 
 def pareto_front(points: pd.DataFrame, low_is_good: bool) -> list[str]:
-    """The methods than which no other is as cheap and better, or as good and cheaper; the cheapest first."""
+    """Return the methods that no other method beats in both cost and quality, the cheapest first."""
     sign = 1 if low_is_good else -1
     ordered = points.assign(loss=sign * points["quality"]).sort_values(["cost", "loss"])
     best, front = np.inf, []
@@ -141,16 +147,17 @@ def pareto_front(points: pd.DataFrame, low_is_good: bool) -> list[str]:
 
 
 def coverage(shares: pd.DataFrame) -> Markup:
-    """How much larger than nominal the share of test points inside central intervals is, in percentage points.
+    """Return the figure of observed less nominal coverage of central intervals, in percentage points.
 
-    `shares` has the index method, in the order of the lines, and a column per nominal level in percent.
+    Args:
+        shares: index method, in the order of the rows; a column per nominal level in percent.
     """
     off = 100 * shares - np.array(shares.columns, float)
     low, high = min(float(np.nanmin(off)), 0.0), max(float(np.nanmax(off)), 0.0)
     margin = 0.04 * (high - low) or 1.0
     axis = Axis(low - margin, high + margin)
     bottom = LINE * len(off)
-    parts = axis.ruled(bottom, "coverage less its nominal value, points", zero=0.0)
+    parts = axis.ruled(bottom, "coverage minus nominal coverage, percentage points", zero=0.0)
     for place, values in enumerate(off.to_numpy()):
         y = LINE * (place + 0.5)
         parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')

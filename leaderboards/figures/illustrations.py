@@ -28,7 +28,7 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     found = [make(finished) for make in (*makers, *(partial(_shifted, family) for family in SHIFT_FAMILIES))]
     plots = [plot for plot in found if plot]
     coverage = calibration.coverage(finished)
-    told, unseen = calibration.of_predictions(finished, reliability=not any_of("reliability", finished))
+    told, unseen = calibration.of_predictions(finished, with_reliability=not any_of("reliability", finished))
     return [*filter(None, [coverage]), *told, *plots], unseen
 
 

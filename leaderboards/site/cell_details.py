@@ -1,4 +1,4 @@
-"""What is behind a cell of a table: its splits, chosen hyper-parameters, protocol, fingerprint, errors, its command."""
+"""Details of a table's cell: splits, hyper-parameters, provenance, errors and the command that runs it again."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from leaderboards.wording.commands import command
 
 Row = dict[str, Any]  # columns of `bench.schema.CELLS`
 
-# Columns that are read of rows, besides metrics.
+# Columns of rows that are read, besides metrics.
 COLUMNS = (
     *(
         "folder",
@@ -30,11 +30,11 @@ COLUMNS = (
     *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "code_revision", "code_dirty"),
     *("data_sha256", "versions", "device", "host", "finished_at"),
 )
-DIGITS = 4  # significant ones of a split's numbers
+DIGITS = 4  # significant digits of a split's numbers
 
 
 class Split(NamedTuple):
-    """One row of results, printed."""
+    """One row of results, as printed."""
 
     split: int
     seed: int
@@ -43,20 +43,27 @@ class Split(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What makes some of the splits again."""
+    """The shell command that runs some of the splits again."""
 
     splits: str
     revision: str
     text: str
 
 
-class Opened(NamedTuple):
-    """One method on one data set under one preset.
+class CellDetails(NamedTuple):
+    """The rows of one method on one data set under one preset.
 
     Attributes:
-        metrics, hparams: headings of the columns of `splits`.
-        facts: what was recorded about how the cells were run, by name.
-        errors: (which splits, status, text), one for each different end.
+        method: name of the method.
+        n: number of rows that finished.
+        n_failed: number of rows that did not.
+        metrics: headings of the metrics in `splits`.
+        hparams: headings of the hyper-parameters in `splits`.
+        splits: one entry per row.
+        several_seeds: whether the rows have different seeds.
+        commands: commands that run the splits again.
+        facts: provenance, by name.
+        errors: (which splits, status, text), one for each distinct error.
     """
 
     method: str
@@ -71,26 +78,30 @@ class Opened(NamedTuple):
     errors: list[tuple[str, str, str]]
 
 
-def opened(rows: list[Row], names: list[str], original: str | None = None) -> Opened:
-    """The details of `rows`, cells of one method, data set and preset in the order of their splits.
+def cell_details(rows: list[Row], names: list[str], original: str | None = None) -> CellDetails:
+    """Return the details of the rows of one method, data set and preset.
 
-    `names` are metrics, and `original` is the protocol of the preset before it was changed, where it is known. (Rows
-    are dictionaries, and all of this is without pandas, because a site has hundreds of these.)
+    Rows are dictionaries, not frames: a site has hundreds of these, and pandas is slow on small frames.
+
+    Args:
+        rows: in the order of their splits.
+        names: metrics to show.
+        original: protocol of the unmodified preset, where it is known.
     """
     names = [name for name in names if any(not isnan(row[name]) for row in rows)]
     chosen = [as_object(row["hparams"]) for row in rows]
-    hparams = list(dict.fromkeys(name for one in chosen for name in one))
+    hparams = list(dict.fromkeys(name for setting in chosen for name in setting))
     splits = [
         Split(
             row["split"],
             row["seed"],
             row["status"],
-            [*(printed(row[name]) for name in names), *(_value(one.get(name)) for name in hparams)],
+            [*(printed(row[name]) for name in names), *(_value(setting.get(name)) for name in hparams)],
         )
-        for row, one in zip(rows, chosen, strict=True)
+        for row, setting in zip(rows, chosen, strict=True)
     ]
     n_failed = sum(row["status"] != "ok" for row in rows)
-    return Opened(
+    return CellDetails(
         rows[0]["method"],
         len(rows) - n_failed,
         n_failed,
@@ -105,7 +116,7 @@ def opened(rows: list[Row], names: list[str], original: str | None = None) -> Op
 
 
 def printed(value: float) -> str:
-    """A number with four significant digits, a dash for none."""
+    """Return a number with four significant digits, or a dash for NaN."""
     if isnan(value):
         return "–"
     if isinf(value):
@@ -113,13 +124,13 @@ def printed(value: float) -> str:
     return f"{value:#.{DIGITS}g}".rstrip(".").replace("-", "−") if abs(value) < 1e5 else f"{value:.3g}"
 
 
-def as_object(text: object) -> dict:
-    """A JSON object; an empty one where `text` is none."""
+def as_object(text: Any) -> dict[str, Any]:
+    """Return the JSON object in a text; an empty one where the text holds none."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (TypeError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _value(value: object) -> str:
@@ -127,14 +138,14 @@ def _value(value: object) -> str:
 
 
 def _commands(rows: list[Row], original: str | None) -> list[Command]:
-    """A command for each code revision, protocol and seed among the rows."""
+    """Return a command for each code revision, protocol and seed among the rows."""
     first = rows[0]
-    found = []
+    commands = []
     for (revision, preset, protocol, seed), part in _grouped(rows, "code_revision", "preset", "protocol", "seed"):
         numbers = sorted({row["split"] for row in part})
         text = command(first["suite"], first["dataset"], first["method"], numbers, preset, protocol, seed, original)
-        found.append(Command(ran.ranges(numbers), revision, text))
-    return found
+        commands.append(Command(ran.ranges(numbers), revision, text))
+    return commands
 
 
 def _grouped(rows: list[Row], *columns: str) -> Iterable[tuple[tuple, list[Row]]]:
@@ -145,7 +156,7 @@ def _grouped(rows: list[Row], *columns: str) -> Iterable[tuple[tuple, list[Row]]
 
 
 def _facts(rows: list[Row]) -> dict[str, str]:
-    """How the cells were run, each fact once; those that differ between splits are listed."""
+    """Return the provenance of the rows by name; values that differ between splits are listed."""
     dates = sorted({str(row["finished_at"].date()) for row in rows})
     facts = {
         "Protocol": "; ".join(ran.protocol_in_words(text) for text in _distinct(rows, "protocol")),
@@ -161,11 +172,11 @@ def _facts(rows: list[Row]) -> dict[str, str]:
     if any(trials):
         failed = sum(int(row["n_trials_failed"]) for row in rows if not isnan(row["n_trials_failed"]))
         facts["Trials"] = ", ".join(map(str, trials)) + (f", {failed} failed in all" if failed else "")
-    said = [one for row in rows if (one := as_object(row["diagnostics"]))]
-    for name in dict.fromkeys(name for one in said for name in one):
-        values = [one[name] for one in said if isinstance(one.get(name), int | float)]
-        if values:
-            low, high = min(values), max(values)
+    diagnostics = [values for row in rows if (values := as_object(row["diagnostics"]))]
+    for name in dict.fromkeys(name for values in diagnostics for name in values):
+        numbers = [values[name] for values in diagnostics if isinstance(values.get(name), int | float)]
+        if numbers:
+            low, high = min(numbers), max(numbers)
             facts[name.replace("_", " ")] = printed(low) + ("" if low == high else f" to {printed(high)}")
     return {name: value for name, value in facts.items() if value}
 
@@ -176,10 +187,10 @@ def _distinct(rows: list[Row], column: str) -> list[str]:
 
 def _errors(rows: list[Row]) -> list[tuple[str, str, str]]:
     bad = [row for row in rows if row["status"] != "ok"]
-    found = []
+    errors = []
     for (status, error, log), part in _grouped(bad, "status", "error", "log"):
         splits = sorted({row["split"] for row in part})
         label = f"{'split' if len(splits) == 1 else 'splits'} {ran.ranges(splits)}"
         text = error if isinstance(error, str) else "no error text"
-        found.append((label, status, f"{text}\n\nLast lines of its log:\n{log}" if isinstance(log, str) else text))
-    return found
+        errors.append((label, status, f"{text}\n\nLast lines of the log:\n{log}" if isinstance(log, str) else text))
+    return errors

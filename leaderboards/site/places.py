@@ -1,4 +1,4 @@
-"""Where things are on the site: file names and fragments, safe for any file system and any URL."""
+"""Addresses of the site: file names and fragments that are safe for any file system and any URL."""
 
 import hashlib
 import re
@@ -10,10 +10,11 @@ INDEX = "index.html"
 
 @cache  # a name is linked to from thousands of cells
 def slug(name: str) -> str:
-    """`name` as a part of a file name: itself where it is lower-case letters, digits and . _ -, with + for a colon.
+    """Return a name as part of a file name.
 
-    Any other name keeps what it can and gets a hash of the whole, so that two names never share a file, nor do names
-    that differ in case alone, which some file systems cannot tell apart.
+    A name of lower-case letters, digits and . _ - stays as it is, with + for a colon. Any other name keeps its allowed
+    characters and gets a hash of the whole. Two names therefore never share a file, even if they differ only in case,
+    which some file systems ignore.
     """
     plain = re.sub(r"[^a-z0-9._+-]+", "-", name.replace(":", "+").lower())[:LONGEST]
     if plain and plain == name.replace(":", "+") and "+" not in name:
@@ -22,20 +23,20 @@ def slug(name: str) -> str:
 
 
 def suite_page(name: str) -> str:
-    """File name of a suite's page."""
+    """Return the file name of a suite's page."""
     return f"suite-{slug(name)}.html"
 
 
 def dataset_page(name: str) -> str:
-    """File name of a data set's page."""
+    """Return the file name of a data set's page."""
     return f"dataset-{slug(name)}.html"
 
 
 def method_page(name: str) -> str:
-    """File name of a method's page."""
+    """Return the file name of a method's page."""
     return f"method-{slug(name)}.html"
 
 
 def fragment(*names: str) -> str:
-    """An id for what is called by these names in this order."""
+    """Return the id of the element that these names, in this order, identify."""
     return "~".join(map(slug, names))  # a character that no slug has

@@ -1,4 +1,4 @@
-"""A site on this machine's loopback address, for a look before it is published."""
+"""A local web server for a site, on the loopback address, to look at it before it is published."""
 
 import html
 import re
@@ -6,17 +6,21 @@ import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 LOOPBACK = "127.0.0.1"
-NOTHING = "default-src 'none'"  # the policy of what is no page
+NOTHING = "default-src 'none'"  # the content-security policy of files that are no pages
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """A server of the folder `site` that only this machine can reach; `port` 0 takes a free one.
+    """Return a server of a folder that only this machine can reach; `serve_forever` starts it.
 
-    Its `server_port` is the port that it listens on; `serve_forever` starts it. Folders are never listed: one without
-    an index.html is not found.
+    Folders are never listed: one without an index.html gives "not found".
+
+    Args:
+        site: folder of the site.
+        port: port to listen on; 0 takes a free one, which is then `server_port`.
 
     Raises:
         OSError: The port is taken or not allowed.
@@ -27,27 +31,27 @@ def server(site: Path, port: int) -> ThreadingHTTPServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True  # a browser that keeps a connection open does not keep Ctrl-C waiting
 
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):  # a reader who leaves early is no error
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a client that closes the connection early is no error
             super().handle_error(request, client_address)
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    def end_headers(self):
+    def end_headers(self) -> None:
         self.send_header("Content-Security-Policy", self._policy())
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
-    def list_directory(self, path):
+    def list_directory(self, path: Any) -> None:
         self.send_error(404, "File not found")
 
-    def log_message(self, format, *args):
-        """Nothing: one line per file would bury the address."""
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: one line per file would hide the address."""
 
     def _policy(self) -> str:
-        """The policy that a page states itself; nothing at all for what states none."""
+        """Return the policy that a page states in its header; `NOTHING` for files that state none."""
         path = Path(self.translate_path(self.path))
         page = path / "index.html" if path.is_dir() else path
         if page.suffix != ".html" or not page.is_file():

@@ -1,151 +1,158 @@
-"""How methods stand in one suite and preset by one metric, over all its data sets: `leaderboards.stats`, for a page."""
+"""Standings of methods in one suite and preset by one metric, over all its data sets."""
 
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from leaderboards.metrics import badness
 from leaderboards.stats import (
-    Ground,
+    CompleteBlocks,
     Paired,
     Relative,
     Wins,
-    common_ground,
+    complete_blocks,
     mean_ranks,
     paired,
+    ranks,
     relative,
     win_rates,
 )
-from leaderboards.stats.paired import blocks
-from leaderboards.stats.ranks import places
 from leaderboards.stats.relative import REFERENCE
 from leaderboards.wording.formats import not_nothing, number, visible
 
+NAN = float("nan")
+
 
 class Standing(NamedTuple):
-    """One method's line.
+    """One method's row in a table of standings.
 
     Attributes:
-        rank, rank_low, rank_high: mean rank over data sets and its 95 % interval.
-        behind: whether its mean rank is behind the best by more than chance.
-        first, n_datasets: data sets where it is best or tied, of all that were ranked.
-        wins: chance to win against a rival drawn at random.
-        change, change_low, change_high: against the reference; NaN for the reference, or without one.
-        shared: mean rank on the common ground; NaN where there is none.
-        lacking, absent: data sets where it shares the last places, because it failed or was not run.
+        rank: mean rank over data sets.
+        rank_low: lower end of its 95 % interval.
+        rank_high: upper end of its 95 % interval.
+        behind: whether its mean rank is significantly worse than the best.
+        n_best: number of data sets where it is best or not significantly different from the best.
+        n_datasets: number of data sets that were ranked.
+        wins: mean win rate against the other methods.
+        change: improvement over the reference; NaN for the reference, or without one.
+        change_low: lower end of its 95 % interval.
+        change_high: upper end of its 95 % interval.
+        complete_rank: mean rank over the data sets that every method finished; NaN without any.
+        n_failed: number of data sets where it has the last ranks because it failed.
+        n_not_run: number of data sets where it has the last ranks because it was not run.
     """
 
     rank: float
     rank_low: float
     rank_high: float
     behind: bool
-    first: int
+    n_best: int
     n_datasets: int
     wins: float
     change: float
     change_low: float
     change_high: float
-    shared: float
-    lacking: int
-    absent: int
+    complete_rank: float
+    n_failed: int
+    n_not_run: int
 
 
 class Standings(NamedTuple):
-    """Attributes:
-    lines: by method, the best mean rank first.
-    table: the values that all this is about.
-    places: a row per data set and method, with its rank and standing.
-    told: whether some data set has enough splits to tell ties.
-    ground: what every method finished.
-    unit: of `change`; see `leaderboards.stats.Relative`.
+    """Standings of all methods by one metric.
+
+    Attributes:
+        by_method: standing of each method, the best mean rank first.
+        table: the values that the standings are computed from.
+        ranks: a row per data set and method, with columns dataset, method, rank and verdict.
+        tested: whether some data set has enough splits for significance tests.
+        complete: the data sets that every method finished.
+        wins: win rates of all pairs.
+        relative: improvements over the reference; None without a reference.
     """
 
-    lines: dict[str, Standing]
+    by_method: dict[str, Standing]
     table: Paired
-    places: pd.DataFrame
-    told: bool
-    ground: Ground
+    ranks: pd.DataFrame
+    tested: bool
+    complete: CompleteBlocks
     wins: Wins
-    against: Relative | None
+    relative: Relative | None
 
     @property
     def reference(self) -> str:
-        """What `change` is against; "" if there is nothing."""
-        return self.against.reference if self.against else ""
+        """Name of the method that `change` refers to; "" without one."""
+        return self.relative.reference if self.relative else ""
 
     @property
-    def ranked(self) -> int:
-        """Data sets that methods were ranked on."""
-        return self.places["dataset"].nunique()
+    def n_datasets(self) -> int:
+        """Number of data sets that methods were ranked on."""
+        return self.ranks["dataset"].nunique()
 
-    def first(self, n: int) -> list[tuple[str, Standing]]:
-        """The first `n` methods."""
-        return list(self.lines.items())[:n]
+    def top(self, n: int) -> list[tuple[str, Standing]]:
+        """Return the first n methods and their standings."""
+        return list(self.by_method.items())[:n]
 
     @property
-    def ground_in_words(self) -> str:
-        """Which data sets every method finished, and why the others are not among them."""
-        left_out = self.ground.left_out
+    def complete_in_words(self) -> str:
+        """A sentence on the data sets that some method did not finish, and why; "" if there are none."""
+        left_out = self.complete.left_out
         if not left_out:
             return ""
-        n = len(self.ground.table.datasets)
+        n = len(self.complete.table.datasets)
         reasons = "; ".join(f"{visible(name)} ({visible(reason)})" for name, reason in left_out.items())
-        return f"Every method finished {n} of the {n + len(left_out)} data sets. Left out of those: {reasons}."
+        return f"Every method finished {n} of the {n + len(left_out)} data sets. The others: {reasons}."
 
 
 def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verdicts: pd.DataFrame) -> Standings:
-    """The standings by `metric`, which must have a better and a worse.
+    """Return the standings by a metric, which must have a direction in which it is better.
 
-    `verdicts` are those of `leaderboards.stats.ties.standings` for this suite, preset and metric: told on single
-    data sets
-    already. To test all pairs of all metrics once more would take most of the time that a site takes.
+    Args:
+        cells: with labelled presets.
+        suite: name of the suite.
+        preset: label of the preset.
+        metric: name of the metric.
+        verdicts: rows of `stats.verdicts.verdicts` of this suite, preset and metric. Computing them once for all
+            metrics saves most of the time that a site takes.
     """
     table = paired(cells, suite, preset, metric)
-    ground = common_ground(table)
-    places, wins = _places(table, verdicts), win_rates(table)
-    overall = mean_ranks(table, places).set_index("method")
-    shared = places[places["dataset"].isin(ground.table.datasets)].groupby("method")["rank"].mean()
-    against = relative(table) if REFERENCE in table.methods and len(table.methods) > 1 else None
-    change = against.overall.set_index("method") if against else pd.DataFrame()
-    lines = {}
+    complete = complete_blocks(table)
+    ranked, wins = _with_verdicts(ranks(table), verdicts), win_rates(table)
+    overall = mean_ranks(table).set_index("method")
+    n_best = ranked["verdict"].isin(["best", "tied", "alone"]).groupby(ranked["method"]).sum()
+    complete_rank = ranked[ranked["dataset"].isin(complete.table.datasets)].groupby("method")["rank"].mean()
+    improvement = relative(table) if REFERENCE in table.methods and len(table.methods) > 1 else None
+    changes = improvement.overall.set_index("method").to_dict("index") if improvement else {}
+    by_method = {}
     for method, row in overall.iterrows():
-        has = change.loc[method] if method in change.index else {}
-        lines[method] = Standing(
+        change = changes.get(method, {})
+        by_method[str(method)] = Standing(
             row["mean_rank"],
             row["low"],
             row["high"],
             bool(row["behind"]),
-            int(row["n_first"]),
+            int(n_best[method]),
             int(row["n_datasets"]),
             float(wins.overall[method]),
-            *(float(has.get(name, float("nan"))) for name in ("improvement", "low", "high")),
-            float(shared.get(method, float("nan"))),
-            int(row["n_lacking"]),
-            int(row["n_absent"]),
+            *(float(change.get(name, NAN)) for name in ("improvement", "low", "high")),
+            float(complete_rank.get(method, NAN)),
+            int(row["n_failed"]),
+            int(row["n_not_run"]),
         )
-    told = bool(places["standing"].isin(["tied", "worse"]).any())
-    return Standings(lines, table, places, told, ground, wins, against)
+    tested = bool(ranked["verdict"].isin(["tied", "worse"]).any())
+    return Standings(by_method, table, ranked, tested, complete, wins, improvement)
 
 
-def _places(table: Paired, verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row per data set and method: rank as in `leaderboards.stats.ranks`, and the standing that `verdicts` tell."""
-    found = blocks(table)
-    said = {(row.dataset, row.method): row.standing for row in verdicts.itertuples()}
-    rows = []
-    for dataset, values in found.arrays.items():
-        lacking, absent = (frame.loc[dataset].to_numpy() for frame in (found.lacking, found.absent))
-        with np.errstate(invalid="ignore"):
-            losses = badness(values.mean(axis=0), table.goal)
-        ranked = places(losses, ~(lacking | absent))
-        for method, rank, lacks, away in zip(table.methods, ranked.tolist(), lacking, absent, strict=True):
-            standing = "absent" if away else "lacking" if lacks else said.get((dataset, method), "alone")
-            rows.append((dataset, method, rank, np.nan, standing))
-    return pd.DataFrame(rows, columns=["dataset", "method", "rank", "shared_rank", "standing"])
+def _with_verdicts(ranked: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Return the ranks with a column `verdict`: that of the tests, or "failed" or "not run" where it has none."""
+    by_cell = {(row.dataset, row.method): row.verdict for row in verdicts.itertuples()}
+    judged = [
+        "not run" if row.not_run else "failed" if row.failed else by_cell.get((row.dataset, row.method), "alone")
+        for row in ranked.itertuples()
+    ]
+    return ranked.assign(verdict=judged)
 
 
 def change_in_words(value: float, unit: str) -> str:
-    """A change against the reference: "× 0.97", "+0.012"."""
+    """Return a change relative to the reference as printed: "× 0.97", "+0.012"."""
     if unit == "times":
         return f"× {not_nothing(value, 3 if value < 10 else 1)}"
     text = number(value, 3)

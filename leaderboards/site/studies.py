@@ -1,21 +1,24 @@
-"""What tuning went through: Optuna's journals, kept beside cells in the folder `studies`."""
+"""Tuning curves and importances, from Optuna's journals, which are kept beside cells in the folder `studies`."""
 
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench.schema import cell_key
 from leaderboards.site.cell_details import Row
 
-FEWEST = 10  # trials that a curve or an importance needs to say anything
+if TYPE_CHECKING:
+    import optuna
+
+FEWEST_TRIALS = 10  # that a curve or an importance is computed from
 
 
 class Tuning(NamedTuple):
-    """One study.
+    """Summary of one study.
 
     Attributes:
         best: the best objective so far, after each finished trial; lower is better.
-        importances: of hyper-parameters, adding up to 1; empty where Optuna cannot tell them.
+        importances: importance of each hyper-parameter, adding up to 1; empty where Optuna cannot compute them.
     """
 
     best: list[float]
@@ -23,8 +26,12 @@ class Tuning(NamedTuple):
 
 
 def tuning(row: Row) -> Tuning | None:
-    """The study of a cell, or None: not kept, not readable, or of fewer than `FEWEST` trials."""
-    if not row["n_trials"] >= FEWEST:
+    """Return the study of a cell.
+
+    None if the journal was not kept or cannot be read, if Optuna is not installed, or if there are fewer than
+    `FEWEST_TRIALS` trials.
+    """
+    if not row["n_trials"] >= FEWEST_TRIALS:
         return None
     preset = row["preset"].partition("@")[0]
     names = (row["suite"], row["dataset"], row["method"], preset, row["protocol_hash"], row["split"], row["seed"])
@@ -45,20 +52,20 @@ def _read(path: Path) -> Tuning | None:
         (name,) = optuna.get_all_study_names(storage)
         study = optuna.load_study(study_name=name, storage=storage)
         scores = [trial.value for trial in study.get_trials(False, (TrialState.COMPLETE,))]
-    except Exception:  # a journal that was cut or spoilt raises this or that, and no number depends on it
+    except Exception:  # a damaged journal raises all kinds of errors, and no number of a table depends on it
         return None
-    if len(scores) < FEWEST:
+    if len(scores) < FEWEST_TRIALS:
         return None
     best = [min(scores[: place + 1]) for place in range(len(scores))]
     return Tuning(best, _importances(study))
 
 
-def _importances(study) -> dict[str, float]:
+def _importances(study: "optuna.Study") -> dict[str, float]:
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the evaluator is experimental
+        warnings.simplefilter("ignore")  # about the evaluator being experimental
         try:
             return get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
-        except (RuntimeError, ValueError):  # too few trials, or all alike
+        except (RuntimeError, ValueError):  # too few trials, or all equal
             return {}

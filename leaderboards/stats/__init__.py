@@ -1,23 +1,20 @@
-"""What result rows say about methods, across data sets: pure functions from frames to frozen records.
+"""Statistics over result rows: pure functions from frames to frozen records. Imports `leaderboards.wording` and below.
 
-Imports `leaderboards.data` and `leaderboards.wording`.
-
-`paired` lays the rows of one suite, preset and metric out as splits x methods. The others take what it returns, or the
-part of it that `common_ground` leaves:
+`paired` lays the rows of one suite, preset and metric out as splits x methods. The other functions take that table, or
+the complete part of it:
 
     table = paired(cells, "uci", "paper", "nmll")
-    ground = common_ground(table)      # what every method finished, and what was left out and why
-    ranks(table)                       # per data set: rank, tie group, standing
-    mean_ranks(ground.table)           # over data sets, with bootstrap intervals
-    win_rates(table)                   # fraction of data sets that row wins against column
-    critical_difference(ground.table)  # Friedman, Nemenyi, and the groups that bars join
-    relative(table, "map")             # how much better than a reference
+    complete = complete_blocks(table)    # the data sets that every method finished, and why others are left out
+    ranks(table)                         # rank of each method on each data set
+    mean_ranks(complete.table)           # mean over data sets, with bootstrap intervals
+    win_rates(table)                     # fraction of data sets that the row's method wins against the column's
+    critical_difference(complete.table)  # Friedman, Nemenyi, and the groups that do not differ significantly
+    relative(table, "map")               # improvement over a reference
 
-One rule holds everywhere: a split that was tried and left no value counts against the method, and no number is put in
-its place.
+One rule holds everywhere: a split that was run and has no value counts against the method. No value is imputed.
 """
 
-from leaderboards.stats.complete import Ground, common_ground
+from leaderboards.stats.complete import CompleteBlocks, complete_blocks
 from leaderboards.stats.critical import CriticalDifference, critical_difference
 from leaderboards.stats.paired import Paired, paired
 from leaderboards.stats.ranks import mean_ranks, ranks
@@ -25,12 +22,12 @@ from leaderboards.stats.relative import Relative, relative
 from leaderboards.stats.wins import Wins, win_rates
 
 __all__ = [
+    "CompleteBlocks",
     "CriticalDifference",
-    "Ground",
     "Paired",
     "Relative",
     "Wins",
-    "common_ground",
+    "complete_blocks",
     "critical_difference",
     "mean_ranks",
     "paired",

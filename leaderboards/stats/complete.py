@@ -1,4 +1,4 @@
-"""The common ground: what every method finished, and what that leaves out."""
+"""The complete part of a table: the data sets that every method finished."""
 
 from typing import NamedTuple
 
@@ -6,47 +6,41 @@ from leaderboards.stats.paired import Paired, blocks
 from leaderboards.wording.formats import counted
 
 
-class Ground(NamedTuple):
+class CompleteBlocks(NamedTuple):
     """The data sets that every method finished on all the splits considered.
 
     Attributes:
         table: those data sets, considered splits alone; complete, without a NaN.
-        left_out: why, in words, by data set.
-        narrowed: by method, how many of the data sets left out would be in if that method alone were not shown.
+        left_out: reason for leaving a data set out, in words, by data set.
     """
 
     table: Paired
     left_out: dict[str, str]
-    narrowed: dict[str, int]
 
 
-def common_ground(table: Paired) -> Ground:
-    """What of `table` allows every method to be compared with every other, nothing filled in.
+def complete_blocks(table: Paired) -> CompleteBlocks:
+    """Return the part of a table on which all methods can be compared without imputing a value.
 
-    A data set is in if every method was tried on it and has a value on each split considered (`Paired.considered`).
+    A data set is included if every method was run on it and has a value on each split considered
+    (`Paired.considered`).
     """
-    found = blocks(table)
-    reasons, alone = {}, dict.fromkeys(table.methods, 0)
+    by_dataset = blocks(table)
+    reasons = {}
     for dataset in table.datasets:
-        if dataset not in found.arrays:
+        if dataset not in by_dataset.arrays:
             reasons[dataset] = "no split that all its methods were run on"
             continue
-        absent = [method for method in table.methods if found.absent.at[dataset, method]]
-        lacking = [method for method in table.methods if found.lacking.at[dataset, method]]
-        if not absent and not lacking:
-            continue
-        parts = [f"{_some(absent)} not run"] if absent else []
-        parts += [f"{_some(lacking)} without a value on some split"] if lacking else []
-        reasons[dataset] = "; ".join(parts)
-        if len(absent + lacking) == 1:
-            alone[(absent + lacking)[0]] += 1
+        not_run = [method for method in table.methods if by_dataset.not_run.at[dataset, method]]
+        failed = [method for method in table.methods if by_dataset.failed.at[dataset, method]]
+        parts = [f"{_first_names(not_run)} not run"] if not_run else []
+        parts += [f"{_first_names(failed)} failed on some split"] if failed else []
+        if parts:
+            reasons[dataset] = "; ".join(parts)
     keep = table.considered & ~table.observed.index.get_level_values("dataset").isin(list(reasons))
-    return Ground(table.part(keep), reasons, {method: n for method, n in alone.items() if n})
+    return CompleteBlocks(table.part(keep), reasons)
 
 
-def _some(methods: list[str]) -> str:
-    return (
-        ", ".join(methods)
-        if len(methods) <= 3
-        else f"{', '.join(methods[:2])} and {counted(len(methods) - 2, 'other')}"
-    )
+def _first_names(methods: list[str]) -> str:
+    if len(methods) <= 3:
+        return ", ".join(methods)
+    return f"{', '.join(methods[:2])} and {counted(len(methods) - 2, 'other')}"

@@ -1,4 +1,4 @@
-"""The rows of one suite, preset and metric as a table of splits x methods: what paired statistics start from."""
+"""The rows of one suite, preset and metric as a table of splits x methods, from which paired statistics start."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -6,20 +6,22 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.metrics import metric as known
+from leaderboards.metrics import metric as metric_named
 
 
 class Paired(NamedTuple):
-    """Values of one metric by split and method, and which splits each method was tried on.
+    """Values of one metric by split and method, and which splits each method was run on.
+
+    A split is *considered* on a data set if every method that was run on the data set was run on it, and some method
+    has a value there. A method that is still running, or that is run on fewer splits, is therefore compared on those
+    that all methods have. A method that failed on a split where others finished is still judged on it.
 
     Attributes:
-        suite, preset, metric: as asked for; the preset may be a label, preset@hash.
+        suite: as asked for.
+        preset: as asked for; may be a label, preset@hash.
+        metric: as asked for.
         observed: index (dataset, split), a column per method; the mean over seeds that finished, NaN without any.
-        tried: alike, bool: whether there is a row, whatever became of it.
-
-    A split is *considered* on a data set if every method that was tried on the data set was tried on it, and some
-    method has a value. So a method that is still running, or that is run on fewer splits, is compared on those that all
-    have; a method that failed on a split where others did not is not spared it.
+        tried: the same shape, bool: whether there is a row, whatever its status.
     """
 
     suite: str
@@ -30,58 +32,62 @@ class Paired(NamedTuple):
 
     @property
     def goal(self) -> str | float:
-        """Which values are good: "low", "high", or the number that they should be near."""
-        return known(self.metric).goal
+        """Values that are good: "low", "high", or the number that they should be near."""
+        goal = metric_named(self.metric).goal
+        assert goal is not None, "`paired` refuses metrics without a goal"
+        return goal
 
     @property
     def methods(self) -> list[str]:
-        """In alphabetical order."""
+        """Names in alphabetical order."""
         return list(self.observed.columns)
 
     @property
     def datasets(self) -> list[str]:
-        """In alphabetical order."""
+        """Names in alphabetical order."""
         return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
 
     @property
     def present(self) -> pd.DataFrame:
-        """Data sets x methods, bool: whether the method was tried there at all."""
+        """Data sets x methods, bool: whether the method was run on any split of the data set."""
         return self.tried.groupby(level="dataset").any()
 
     @property
     def considered(self) -> pd.Series:
-        """Bool by (dataset, split)."""
-        absent = ~self.present.reindex(self.tried.index, level="dataset")
-        return (self.tried | absent).all(axis=1) & self.observed.notna().any(axis=1)
+        """Whether a split is considered, by (dataset, split)."""
+        not_run = ~self.present.reindex(self.tried.index, level="dataset")
+        return (self.tried | not_run).all(axis=1) & self.observed.notna().any(axis=1)
 
-    def part(self, rows: pd.Series | None = None, methods: Collection[str] | None = None) -> "Paired":
-        """The rows where `rows` is true and the columns `methods`; None for all."""
-        rows = slice(None) if rows is None else rows
+    def part(self, rows: pd.Series | list[bool] | None = None, methods: Collection[str] | None = None) -> "Paired":
+        """Return the table of the rows where `rows` is true and the columns `methods`; None keeps all."""
+        chosen = slice(None) if rows is None else rows
         columns = self.methods if methods is None else list(methods)
-        return self._replace(observed=self.observed.loc[rows, columns], tried=self.tried.loc[rows, columns])
+        return self._replace(observed=self.observed.loc[chosen, columns], tried=self.tried.loc[chosen, columns])
 
 
 class Blocks(NamedTuple):
-    """What rankings need of a `Paired`, considered splits alone.
+    """The considered splits of a `Paired`, as rankings need them.
 
     Attributes:
-        arrays: by data set, values as an array (S, M) of its S considered splits; M methods. Never empty.
-        lacking: data sets x methods, bool: tried, but without a value on some considered split.
-        absent: alike: never tried on the data set.
+        arrays: by data set, values (S, M) of its S considered splits and M methods. S is at least 1.
+        failed: data sets x methods, bool: run, but without a value on some considered split.
+        not_run: data sets x methods, bool: never run on the data set.
     """
 
     arrays: dict[str, np.ndarray]
-    lacking: pd.DataFrame
-    absent: pd.DataFrame
+    failed: pd.DataFrame
+    not_run: pd.DataFrame
 
 
 def blocks(table: Paired) -> Blocks:
-    """The considered splits of `table`; data sets that have none are not in it."""
+    """Return the considered splits of a table; data sets without any are not included."""
     considered = table.considered
-    arrays = {dataset: part.to_numpy(float) for dataset, part in table.observed[considered].groupby(level="dataset")}
-    there = table.present.reindex(index=list(arrays), columns=table.methods).astype(bool)
-    missing = table.observed[considered].isna().groupby(level="dataset").any().reindex(there.index)
-    return Blocks(arrays, missing & there, ~there)
+    arrays = {
+        str(dataset): part.to_numpy(float) for dataset, part in table.observed[considered].groupby(level="dataset")
+    }
+    present = table.present.reindex(index=list(arrays), columns=table.methods).astype(bool)
+    missing = table.observed[considered].isna().groupby(level="dataset").any().reindex(present.index)
+    return Blocks(arrays, missing & present, ~present)
 
 
 def mean_of_known(values: np.ndarray, axis: int = 0) -> np.ndarray:
@@ -99,26 +105,37 @@ def paired(
     datasets: Collection[str] | None = None,
     methods: Collection[str] | None = None,
 ) -> Paired:
-    """The rows of `cells` (columns of `bench.schema.CELLS`) that are of one suite and preset; None for all.
+    """Return the values of one metric in one suite and preset, as splits x methods.
 
-    A data set on which no row has the metric although some finished is left out: the metric is not for it.
+    A data set on which cells finished but none has the metric is left out: the metric does not apply to it.
+
+    Args:
+        cells: columns of `bench.schema.CELLS`.
+        suite: name of the suite.
+        preset: name or label of the preset.
+        metric: a column of the schema.
+        datasets: those to keep; None keeps all.
+        methods: those to keep; None keeps all.
 
     Raises:
-        ValueError: for a metric that has no better and worse.
+        ValueError: The metric has no direction in which it is better.
     """
-    if known(metric).goal is None:
-        raise ValueError(f"metric '{metric}' has no better and worse, so methods cannot be compared by it")
+    if metric_named(metric).goal is None:
+        raise ValueError(
+            f"metric '{metric}' has no direction in which it is better, so methods cannot be compared by it; "
+            "choose another metric"
+        )
     columns = ["dataset", "split", "method", "status", metric]
-    here = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), columns]
+    rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), columns]
     if datasets is not None:
-        here = here[here["dataset"].isin(datasets)]
+        rows = rows[rows["dataset"].isin(datasets)]
     if methods is not None:
-        here = here[here["method"].isin(methods)]
-    finished = here["status"] == "ok"
-    here = here.assign(value=here[metric].where(finished))
-    by_dataset = here.groupby("dataset")
-    undefined = by_dataset["value"].transform("count").eq(0) & finished.groupby(here["dataset"]).transform("any")
-    wide = here[~undefined].groupby(["dataset", "split", "method"])["value"].agg(["mean", "size"])
+        rows = rows[rows["method"].isin(methods)]
+    finished = rows["status"] == "ok"
+    rows = rows.assign(value=rows[metric].where(finished))
+    by_dataset = rows.groupby("dataset")
+    undefined = by_dataset["value"].transform("count").eq(0) & finished.groupby(rows["dataset"]).transform("any")
+    wide = rows[~undefined].groupby(["dataset", "split", "method"])["value"].agg(["mean", "size"])
     wide = wide.unstack("method")  # noqa: PD010 - two tables at once
     if wide.empty:
         index = pd.MultiIndex.from_arrays([[], []], names=["dataset", "split"])

@@ -1,4 +1,4 @@
-"""How much better than a reference, in units that mean something."""
+"""Improvement over a reference method: ratios, or differences in the unit of the metric."""
 
 import re
 from typing import NamedTuple
@@ -7,32 +7,33 @@ import numpy as np
 import pandas as pd
 
 from leaderboards.metrics import badness, loss
+from leaderboards.stats.bootstrap import enough, interval, resampled_losses, resampled_over_datasets
 from leaderboards.stats.paired import Paired, blocks
-from leaderboards.stats.resampling import enough, interval, resampled_losses, resampled_over_datasets
 
 REFERENCE = "map"
 
-# Metrics whose ratio is what counts; of all others it is the difference.
+# Metrics that are compared by ratio; all others are compared by difference.
 RATIOS = r"rmse.*|crps|rel_(mean|cov)|w2_scaled|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio"
 NATS = r"(corrupted_)?nmll.*|kl"
 
 BY_DATASET = ["dataset", "method", "improvement", "stderr", "n"]
-OVERALL = ["method", "improvement", "low", "high", "n_datasets", "n_lacking", "n_absent"]
+OVERALL = ["method", "improvement", "low", "high", "n_datasets", "n_failed", "n_not_run"]
 
 
 class Relative(NamedTuple):
-    """Improvement over `reference`.
+    """Improvement of methods over a reference.
 
     Attributes:
-        unit: "times" for ratios, where values are method / reference and below 1 is better; "nats" or "" (the metric's
-            own) for differences, where values are what the method's loss is lower by and above 0 is better.
-        by_dataset: columns dataset, method, improvement, stderr, n. NaN where either lacks a split considered. stderr
-            is that of paired differences over n splits; of log-ratios it is that of the logarithm (delta method over
-            paired splits).
-        overall: columns method, improvement, low, high, n_datasets, n_lacking, n_absent: the mean over the n_datasets
-            that have a number (the geometric mean of ratios), with the central 95 % of bootstrap resamples of data
-            sets and splits, NaN where splits are too few (`resampling.enough`); on n_lacking and n_absent data sets of
-            the reference there is none. In the order of improvement.
+        reference: name of the reference method.
+        unit: "times" for ratios, method / reference, below 1 is better; "nats" or "" (the metric's own unit) for
+            differences, the reference's loss less the method's, above 0 is better.
+        by_dataset: columns dataset, method, improvement, stderr and n, the number of splits. stderr is that of paired
+            differences over splits; for ratios, the ratio times the standard error of its logarithm (delta method).
+            NaN where the method or the reference failed or was not run.
+        overall: columns method, improvement, low, high, n_datasets, n_failed and n_not_run, ordered by improvement.
+            improvement is the mean over the n_datasets that have a number (the geometric mean of ratios). low and high
+            are the ends of the central 95 % of bootstrap resamples of data sets and splits, NaN with too few splits
+            (`bootstrap.enough`). n_failed and n_not_run count data sets without a number.
     """
 
     reference: str
@@ -42,43 +43,48 @@ class Relative(NamedTuple):
 
 
 def relative(table: Paired, reference: str = REFERENCE) -> Relative:
-    """The improvement of every other method of `table` over `reference`, from means over the splits considered.
+    """Return the improvement of every other method over the reference, from means over the splits considered.
 
     Raises:
-        ValueError: if `table` has no column `reference`.
+        ValueError: The table has no method `reference`.
     """
     if reference not in table.methods:
-        raise ValueError(f"nothing can be relative to '{reference}': methods here are {', '.join(table.methods)}")
+        raise ValueError(
+            f"reference '{reference}' has no results in this table; choose one of {', '.join(table.methods)}"
+        )
     is_ratio = bool(re.fullmatch(RATIOS, table.metric))
     unit = "times" if is_ratio else "nats" if re.fullmatch(NATS, table.metric) else ""
-    found = blocks(table)
+    by_block = blocks(table)
     place = table.methods.index(reference)
-    void = found.lacking | found.absent
-    void = void.to_numpy() | void[[reference]].to_numpy()
+    missing = by_block.failed | by_block.not_run
+    missing = missing.to_numpy() | missing[[reference]].to_numpy()
     others = [method for method in table.methods if method != reference]
 
     rows = []
-    for (dataset, values), blank in zip(found.arrays.items(), void, strict=True):
+    for (dataset, values), missing_here in zip(by_block.arrays.items(), missing, strict=True):
         change, stderr = _change(values, place, table.goal, is_ratio)
-        frame = {"dataset": dataset, "method": table.methods, "improvement": change, "stderr": stderr, "n": len(values)}
-        rows.append(pd.DataFrame(frame).assign(improvement=np.where(blank, np.nan, change)))
-        rows[-1].loc[blank, ["stderr", "n"]] = [np.nan, 0]
+        columns = {
+            "improvement": np.where(missing_here, np.nan, change),
+            "stderr": np.where(missing_here, np.nan, stderr),
+            "n": np.where(missing_here, 0, len(values)),
+        }
+        rows.append(pd.DataFrame({"dataset": dataset, "method": table.methods, **columns}))
     by_dataset = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=BY_DATASET)
     by_dataset = by_dataset[by_dataset["method"] != reference].reset_index(drop=True)
     if not rows:
         return Relative(reference, unit, by_dataset, pd.DataFrame(columns=OVERALL))
 
     rng = np.random.default_rng(0)
-    draws = _improvement(resampled_losses(found.arrays, table.goal, rng), place, is_ratio)
-    draws[:, void] = np.nan
+    draws = _improvement(resampled_losses(by_block.arrays, table.goal, rng), place, is_ratio)
+    draws[:, missing] = np.nan
     point = _improvement(
-        np.stack([badness(v.mean(axis=0), table.goal) for v in found.arrays.values()])[None], place, is_ratio
+        np.stack([badness(v.mean(axis=0), table.goal) for v in by_block.arrays.values()])[None], place, is_ratio
     )[0]
-    point[void] = np.nan
+    point[missing] = np.nan
     low, high = interval(resampled_over_datasets(draws, rng))
     with np.errstate(invalid="ignore"):
-        middle = np.nansum(point, axis=0) / (~void).sum(axis=0)
-    if not enough(found.arrays):
+        middle = np.nansum(point, axis=0) / (~missing).sum(axis=0)
+    if not enough(by_block.arrays):
         low = high = np.full(len(middle), np.nan)
     low, high, middle = (np.exp(x) if is_ratio else x for x in (low, high, middle))
     overall = pd.DataFrame(
@@ -86,9 +92,9 @@ def relative(table: Paired, reference: str = REFERENCE) -> Relative:
             "improvement": middle,
             "low": low,
             "high": high,
-            "n_datasets": (~void).sum(axis=0),
-            "n_lacking": found.lacking.sum().to_numpy(),
-            "n_absent": found.absent.sum().to_numpy(),
+            "n_datasets": (~missing).sum(axis=0),
+            "n_failed": by_block.failed.sum().to_numpy(),
+            "n_not_run": by_block.not_run.sum().to_numpy(),
         },
         index=pd.Index(table.methods, name="method"),
     )
@@ -97,14 +103,14 @@ def relative(table: Paired, reference: str = REFERENCE) -> Relative:
 
 
 def _improvement(losses: np.ndarray, place: int, is_ratio: bool) -> np.ndarray:
-    """From losses (..., M): log of method / reference, or reference - method."""
+    """Return log(loss / reference loss) or reference loss - loss (..., M); the reference is at `place`."""
     of_reference = losses[..., [place]]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(losses) - np.log(of_reference) if is_ratio else of_reference - losses
 
 
 def _change(values: np.ndarray, place: int, goal: str | float, is_ratio: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Improvement and standard error (M,) each, from values (S, M)."""
+    """Return improvements and their standard errors, (M,) each, from values (S, M) of one data set."""
     losses = np.column_stack([loss(column, goal) for column in values.T])
     means = losses.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

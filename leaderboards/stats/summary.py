@@ -1,4 +1,4 @@
-"""From cells to means: pure functions from table to table."""
+"""Means over splits: pure functions from cells to one row per method, data set and metric."""
 
 import numpy as np
 import pandas as pd
@@ -10,10 +10,10 @@ GROUP = ["suite", "dataset", "method", "preset"]
 
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
-    """`cells` with `preset` renamed to preset@hash where one preset of a suite was run under several protocols.
+    """Return the cells, with presets of a suite that were run under several protocols renamed to preset@hash.
 
-    A preset that was changed on the command line keeps its name but not its protocol hash; results of different
-    protocols must not be averaged, nor compared as if they were alike.
+    A preset that was changed on the command line keeps its name but not its protocol hash. Results of different
+    protocols must be neither averaged nor compared.
     """
     several = cells.groupby(["suite", "preset"])["protocol_hash"].transform("nunique") > 1
     labelled = cells["preset"] + "@" + cells["protocol_hash"].str[:8]
@@ -21,7 +21,7 @@ def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def per_split(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per group, metric and split: `value`, the mean over the seeds that finished.
+    """Return one row per group, metric and split, whose `value` is the mean over the seeds that finished.
 
     Runs of one split with several seeds share their test points, so they count as one observation.
     """
@@ -31,19 +31,20 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per group and metric: mean, stderr, median, n, n_failed.
+    """Return one row per group and metric, with columns mean, stderr, median, n and n_failed.
 
-    With v_1..v_n the values of the n finished splits, stderr = sd(v) / sqrt(n) with sd of n - 1 degrees of freedom:
-    NaN for n = 1, and where a value is infinite. n_failed counts cells that diverged or failed. A group shows every
-    metric that some method has on its data set, with n = 0 where it has none itself: nothing drops out silently.
+    For the values v_1..v_n of the n finished splits, stderr = sd(v) / sqrt(n), where sd has n - 1 degrees of freedom.
+    It is NaN for n = 1, and where a value is infinite. n_failed counts cells that diverged or failed. A group has a
+    row for every metric that some method has on its data set, with n = 0 where it has no value itself, so that a
+    failure stays visible.
     """
     splits = per_split(cells)
     values = splits.groupby([*GROUP, "metric"])["value"]
-    with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as promised
-        found = pd.DataFrame(
+    with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as documented
+        moments = pd.DataFrame(
             {"mean": values.mean(), "stderr": values.sem(ddof=1), "median": values.median(), "n": values.count()}
         )
-    table = _expected(cells, splits).merge(found.reset_index(), "left", [*GROUP, "metric"])
+    table = _expected(cells, splits).merge(moments.reset_index(), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
@@ -52,7 +53,7 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a summary: every group with every metric of its data set; NMLL where nothing finished."""
+    """Return every group with every metric of its data set; with NMLL where nothing finished."""
     groups = cells[GROUP].drop_duplicates()
     values = splits[["suite", "dataset", "metric"]].drop_duplicates()
     table = groups.merge(values, "left", ["suite", "dataset"])

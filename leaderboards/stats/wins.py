@@ -1,4 +1,4 @@
-"""How often each method wins against each other."""
+"""Win rates: how often each method beats each other one."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,13 @@ from leaderboards.stats.paired import Paired, mean_of_known
 
 
 class Wins(NamedTuple):
-    """Attributes:
-    rates: methods x methods, the fraction that the row wins against the column; NaN on the diagonal, and where the two
-        share no data set.
-    n_datasets: methods x methods: data sets that both were tried on, on a common split.
-    overall: by method, the mean of its row's rates: the chance to win against a rival drawn at random.
+    """Win rates of all pairs of methods.
+
+    Attributes:
+        rates: methods x methods, the fraction that the row wins against the column; NaN on the diagonal, and where the
+            two share no data set.
+        n_datasets: methods x methods, the data sets with a split that both were run on.
+        overall: by method, the mean of its row of `rates`.
     """
 
     rates: pd.DataFrame
@@ -23,11 +25,12 @@ class Wins(NamedTuple):
 
 
 def win_rates(table: Paired) -> Wins:
-    """Over the splits that row and column were both tried on: 1 if the row's loss is lower, 1/2 if equal, else 0.
+    """Return win rates over the splits that row and column were both run on.
 
-    A split without a value loses against every value, and draws with another such. The mean over splits is taken first,
-    then that over data sets, so that each data set counts once. A data set that either was never tried on says nothing
-    of the pair: look at `n_datasets` before comparing two rows.
+    A split scores 1 if the row's loss is lower, 1/2 if the losses are equal, else 0. A split without a value loses
+    against every value and draws with another split without one. The mean is taken over splits first, then over data
+    sets, so that each data set counts once. Data sets that either method was not run on do not count for the pair, so
+    rows may rest on different data sets (`n_datasets`).
     """
     values = table.observed.to_numpy(float)
     losses = np.where(np.isnan(values), np.inf, badness(values, table.goal))

@@ -1,7 +1,7 @@
-"""One board for a page: the methods of one data set under one preset, beside what papers report."""
+"""The board of a page: the methods on one data set under one preset, with published numbers below them."""
 
 from math import isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from leaderboards.data.times import about_times
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
 from leaderboards.wording.formats import as_printed, counted, decimals_for, not_nothing, number, visible
 
-LONG = 12  # methods
+LONG = 12  # methods, beyond which a table has one line per method
 TESTS = {"wilcoxon": "the paired Wilcoxon signed-rank test", "t": "the paired t test"}
 
 
@@ -18,18 +18,20 @@ class Cell(NamedTuple):
     """A number as printed; every attribute may be empty.
 
     Attributes:
-        value, stderr, median: of measured splits, or as a paper prints them.
-        standing: one of `ties.STANDINGS`.
-        hint: a sentence for a tooltip.
-        difference: ours minus theirs in joint standard errors.
-        sources: numbers of the page's list of sources.
-        amount: the mean itself, to sort by; NaN where there is none.
+        value: mean over measured splits, or as a paper prints it.
+        stderr: its standard error.
+        median: over measured splits, or as a paper prints it.
+        verdict: one of `stats.verdicts.VERDICTS`.
+        hint: text of a tooltip.
+        difference: measured minus published, in joint standard errors.
+        sources: numbers in the page's list of sources.
+        amount: unrounded mean, to sort by; NaN for none.
     """
 
     value: str = ""
     stderr: str = ""
     median: str = ""
-    standing: str = ""
+    verdict: str = ""
     hint: str = ""
     difference: str = ""
     sources: tuple[int, ...] = ()
@@ -37,7 +39,7 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of a table: what we measured, or what one source reports."""
+    """A row of a table: measured results of a method, or what one source reports of it."""
 
     method: str
     published: bool
@@ -48,7 +50,18 @@ class Row(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Attributes: as shown; `rows` are sorted by the mean of `lead`, those of papers below their method."""
+    """The results of one suite, data set and preset.
+
+    Attributes:
+        suite: name of the suite.
+        dataset: name of the data set.
+        preset: label of the preset.
+        lead: metric that orders the methods.
+        headline: metrics of the main table, by name.
+        others: all other metrics, by name.
+        rows: ordered by the mean of `lead`; published rows below their method.
+        sentence: notes on tests, published numbers and times.
+    """
 
     suite: str
     dataset: str
@@ -61,40 +74,47 @@ class Board(NamedTuple):
 
     @property
     def long(self) -> bool:
-        """Whether it has so many methods that each should take little room."""
+        """Whether there are so many methods that each gets a single line."""
         return sum(not row.published for row in self.rows) > LONG
 
     @property
     def n_splits(self) -> int:
-        """The most that some method was run on."""
+        """The largest number of splits that a method was run on."""
         return max(row.n + row.n_failed for row in self.rows)
 
     def rows_about(self, columns: dict[str, Metric]) -> list[Row]:
-        """All measured rows, and those of papers that report one of `columns`."""
+        """Return all measured rows, and the published rows that have one of the metrics `columns`."""
         return [row for row in self.rows if not row.published or columns.keys() & row.cells.keys()]
 
 
 class Sources:
-    """The page's numbered list of sources, in the order of their first use."""
+    """The numbered list of sources of published numbers, in the order of their first use."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.entries: list[tuple[str, str, str]] = []
 
     def cite(self, source: str, table: str, note: str) -> int:
-        """The number (from 1) of this source, which is added if it is new."""
+        """Return the number (from 1) of a source, which is added if it is new."""
         entry = (source, table, note)
         if entry not in self.entries:
             self.entries.append(entry)
         return self.entries.index(entry) + 1
 
 
-def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFrame, sources: Sources) -> Board:
-    """The board of `summary`, which holds one suite, data set and preset; the other tables hold no other data set."""
+def board(summary: pd.DataFrame, verdicts: pd.DataFrame, published: pd.DataFrame, sources: Sources) -> Board:
+    """Return the board of one suite, data set and preset.
+
+    Args:
+        summary: rows of `stats.summary.summarise` of this board.
+        verdicts: rows of `stats.verdicts.verdicts` of this board.
+        published: rows of `data.published.read_published` of this data set.
+        sources: list that cited sources are added to.
+    """
     suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
     names = list(dict.fromkeys(summary["metric"]))
-    verdicts = {(row.metric, row.method): row for row in standings.itertuples()}
+    verdict_of = {(row.metric, row.method): row for row in verdicts.itertuples()}
     means = {(row.method, row.metric): row for row in summary.itertuples()}
-    measured = {row.method: row for row in _measured(summary, means, verdicts)}
+    measured = {row.method: row for row in _measured(summary, means, verdict_of)}
     reported = _reported(published, names, means, sources)
     leading = lead(names)
     score = {method: means[method, leading].mean if (method, leading) in means else nan for method in measured}
@@ -113,13 +133,13 @@ def board(summary: pd.DataFrame, standings: pd.DataFrame, published: pd.DataFram
         " ".join(
             filter(
                 None,
-                (_how_ties_were_told(standings), _what_keeps_apart(published, means, sources), about_times(summary)),
+                (_tests_in_words(verdicts), _protocols_in_words(published, means, sources), about_times(summary)),
             )
         ),
     )
 
 
-def _measured(summary: pd.DataFrame, means: dict, verdicts: dict) -> list[Row]:
+def _measured(summary: pd.DataFrame, means: dict, verdict_of: dict) -> list[Row]:
     decimals = {
         name: decimals_for(column["mean"].tolist(), column["stderr"].tolist())
         for name, column in summary.groupby("metric")
@@ -129,45 +149,45 @@ def _measured(summary: pd.DataFrame, means: dict, verdicts: dict) -> list[Row]:
         of_method.setdefault(method, {})[name] = values
     rows = []
     for method, by_metric in of_method.items():
-        cells = {name: _cell(v, verdicts.get((name, method)), decimals[name]) for name, v in by_metric.items()}
+        cells = {name: _cell(v, verdict_of.get((name, method)), decimals[name]) for name, v in by_metric.items()}
         n, n_failed = (max(getattr(values, count) for values in by_metric.values()) for count in ("n", "n_failed"))
         rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
 
 
 def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
-    """`cells` by metric, those of `INTERVALS` with their ends in the tooltip."""
-    told = {}
+    """Return the cells by metric, those of `INTERVALS` with the ends of their interval in the tooltip."""
+    with_ends = {}
     for name, ends in INTERVALS.items():
         low, high = (cells.get(end, Cell()).value for end in ends)
         if name in cells and low and high:
             hint = f"{cells[name].hint}; 95 % bootstrap interval of a split, on average {low} to {high}"
-            told[name] = cells[name]._replace(hint=hint)
-    return cells | told
+            with_ends[name] = cells[name]._replace(hint=hint)
+    return cells | with_ends
 
 
-def _cell(values, verdict, decimals: int) -> Cell:
-    """`values`: a row of the summary; `verdict`: its row of the standings, None where the metric has no better."""
+def _cell(values: Any, verdict: Any, decimals: int) -> Cell:
+    """Return the cell of a row of the summary and its row of verdicts (None for a metric without a direction)."""
     if values.n == 0:
         return Cell()
     hint = f"{counted(values.n, 'split')}, median {number(values.median, decimals)}"
     if values.n_failed:
         hint += f", {values.n_failed} failed"
     if verdict is not None and not isnan(verdict.p_value):
-        hint += f"; against the best: p = {verdict.p_value:.2g} after Holm, {TESTS[verdict.test]}"
+        hint += f"; compared with the best: p = {verdict.p_value:.2g} after Holm's correction, {TESTS[verdict.test]}"
         hint += f" over {counted(verdict.n_pairs, 'common split')}"
     return Cell(
         value=not_nothing(values.mean, decimals),
         stderr="" if isnan(values.stderr) else number(values.stderr, decimals),
         median=number(values.median, decimals),
-        standing="" if verdict is None else verdict.standing,
+        verdict="" if verdict is None else verdict.verdict,
         hint=hint,
         amount=values.mean,
     )
 
 
 def _reported(published: pd.DataFrame, names: list[str], means: dict, sources: Sources) -> list[Row]:
-    """One row per method and source that report one of the metrics `names`."""
+    """Return one row per method and source that report one of the metrics `names`."""
     relevant = published[published["metric"].isin(names)]
     rows = []
     for (method, _), reports in relevant.groupby(["method", "source"], sort=False):
@@ -179,22 +199,22 @@ def _reported(published: pd.DataFrame, names: list[str], means: dict, sources: S
     return sorted(rows, key=lambda row: row.method)
 
 
-def _report(report: pd.DataFrame, ours, sources: Sources) -> Cell:
-    """What one source says of one metric of one method: a mean, a median, or both."""
-    said = {row.statistic: row for row in report.itertuples()}
-    hints = [f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "") for row in said.values()]
-    value = stderr = median = told = ""
+def _report(report: pd.DataFrame, measured: Any, sources: Sources) -> Cell:
+    """Return what one source reports of one metric of one method: a mean, a median, or both."""
+    reported = {row.statistic: row for row in report.itertuples()}
+    hints = [f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "") for row in reported.values()]
+    value = stderr = median = apart_by = ""
     amount = nan
-    if mean := said.get("mean"):
+    if mean := reported.get("mean"):
         value, stderr = as_printed(mean.value, mean.stderr)
         amount = mean.value
-        if ours is not None and mean.comparable:
-            distance = difference(ours.mean, ours.stderr, mean.value, mean.stderr)
-            told = "" if isnan(distance) else _signed(distance)
-    if middle := said.get("median"):
+        if measured is not None and mean.comparable:
+            distance = difference(measured.mean, measured.stderr, mean.value, mean.stderr)
+            apart_by = "" if isnan(distance) else _signed(distance)
+    if middle := reported.get("median"):
         median, _ = as_printed(middle.value, nan)
-    numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in said.values()}))
-    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), told, numbers, amount)
+    numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in reported.values()}))
+    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), apart_by, numbers, amount)
 
 
 def _signed(distance: float) -> str:
@@ -202,37 +222,37 @@ def _signed(distance: float) -> str:
     return text if text.startswith("−") else f"+{text}"
 
 
-def _what_keeps_apart(published: pd.DataFrame, means: dict, sources: Sources) -> str:
-    """A sentence on the protocols of published numbers that have a measured one beside them."""
-    found: dict[str, set[int]] = {}
+def _protocols_in_words(published: pd.DataFrame, means: dict, sources: Sources) -> str:
+    """Return a sentence on published numbers whose protocol differs from that of the measured number."""
+    by_reason: dict[str, set[int]] = {}
     for row in published[published["statistic"] == "mean"].itertuples():
         ours = means.get((row.method, row.metric))
         if ours is not None and ours.n and row.comparable:
             reason = apart(row.source, ours.suite, ours.preset, ours.n, row.n)
-            found.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))
-    found.pop("", None)
-    parts = [f"{reason} (source {', '.join(map(str, sorted(numbers)))})" for reason, numbers in found.items()]
-    return f"Differences to published numbers are not of like with like: {'; '.join(parts)}." if parts else ""
+            by_reason.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))
+    by_reason.pop("", None)
+    parts = [f"{reason} (source {', '.join(map(str, sorted(numbers)))})" for reason, numbers in by_reason.items()]
+    return f"Not directly comparable with published numbers: {'; '.join(parts)}." if parts else ""
 
 
-def _how_ties_were_told(standings: pd.DataFrame) -> str:
-    """A sentence or three on the tests behind a board's marks: those of NMLL; other metrics have the same splits."""
-    rivals = standings[
-        (standings["metric"] == "nmll") & standings["standing"].isin(["tied", "lacking", "worse", "undecided"])
+def _tests_in_words(verdicts: pd.DataFrame) -> str:
+    """Return sentences on the tests behind a board's marks: those of NMLL, as other metrics have the same splits."""
+    rivals = verdicts[
+        (verdicts["metric"] == "nmll") & verdicts["verdict"].isin(["tied", "failed", "worse", "untested"])
     ]
     if rivals.empty:
         return ""
-    if (rivals["standing"] == "undecided").all():
-        return "Too few splits to tell ties: only the best mean is marked."
+    if (rivals["verdict"] == "untested").all():
+        return "Too few splits to test differences: only the best mean is marked."
     parts = []
-    for test, told in rivals[rivals["test"] != ""].groupby("test"):
-        fewest, most = told["n_pairs"].min(), told["n_pairs"].max()
+    for test, rows in rivals[rivals["test"] != ""].groupby("test"):
+        fewest, most = rows["n_pairs"].min(), rows["n_pairs"].max()
         splits = counted(most, "common split") if fewest == most else f"{fewest} to {most} common splits"
         parts.append(f"{TESTS[test]} over {splits}")
-    sentence = f"Ties are told by {' or '.join(parts)}."
+    sentence = f"Methods are compared with the best by {' or '.join(parts)}."
     if "t" in set(rivals["test"]):
-        sentence += " With so few splits the Wilcoxon test could never tell two methods apart."
-    if (rivals["standing"] == "undecided").any():
-        unclear = ", ".join(visible(method) for method in rivals.loc[rivals["standing"] == "undecided", "method"])
-        sentence += f" Too few splits to tell for {unclear}."
+        sentence += " With so few splits the Wilcoxon test could never find a significant difference."
+    if (rivals["verdict"] == "untested").any():
+        untested = ", ".join(visible(method) for method in rivals.loc[rivals["verdict"] == "untested", "method"])
+        sentence += f" Too few splits to test {untested}."
     return sentence

@@ -1,4 +1,4 @@
-"""Tables as LaTeX, with booktabs."""
+"""Tables as LaTeX, for the package booktabs."""
 
 import re
 from math import isinf, isnan
@@ -25,12 +25,12 @@ SPECIAL = str.maketrans(
 
 
 def latex(tables: list[Table]) -> str:
-    """A `table` environment for each of `tables`, ready to be input; names are escaped."""
+    """Return a `table` environment for each table, ready for LaTeX's input; names are escaped."""
     return "\n".join(["% \\usepackage{booktabs}", *map(_table, tables)])
 
 
 def escaped(text: str) -> str:
-    """`text` as LaTeX prints it."""
+    """Return the text with LaTeX's special characters escaped."""
     return visible(text).translate(SPECIAL)
 
 
@@ -67,7 +67,7 @@ def _entry(entry: Entry, remark: str) -> str:
     shown = _number(entry.mean, entry.decimals)
     if not isnan(entry.stderr):
         shown += rf" \pm {_number(entry.stderr, entry.decimals)}"
-    style = {"best": r"\mathbf", "tied": r"\underline"}.get(entry.standing)
+    style = {"best": r"\mathbf", "tied": r"\underline"}.get(entry.verdict)
     shown = f"${style}{{{shown}}}$" if style else f"${shown}$"
     return f"{shown} ({remark})" if remark else shown
 

@@ -1,4 +1,4 @@
-"""What a table says, in any format."""
+"""The content of a table, whatever its format: entries, order of rows, caption."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -6,37 +6,39 @@ from typing import NamedTuple
 import pandas as pd
 
 from leaderboards.metrics import lead, metric
-from leaderboards.stats import common_ground, mean_ranks, paired
+from leaderboards.stats import complete_blocks, mean_ranks, paired
 from leaderboards.stats.summary import per_split, summarise
-from leaderboards.stats.ties import standings
+from leaderboards.stats.verdicts import verdicts
 from leaderboards.tables.boards import TESTS
 from leaderboards.wording.formats import counted, decimals_for
 from leaderboards.wording.ran import protocol_in_words, ranges
 
 GOALS = {"low": "low is better", "high": "high is better"}
-UNTESTED = "too few splits to tell ties"
+UNTESTED = "too few splits to test differences"
 
 
 class Entry(NamedTuple):
-    """A number of one method on one data set.
+    """The result of one method on one data set.
 
     Attributes:
-        mean, stderr: over n splits; NaN where there is none.
-        n_failed: splits tried without a result.
-        standing: of `ties.STANDINGS`, "" where the metric has no better.
-        decimals: to print.
+        mean: over the n splits that finished; NaN for none.
+        stderr: standard error of the mean; NaN for fewer than 2 splits.
+        n: number of splits that finished.
+        n_failed: number of splits that were run and have no result.
+        verdict: one of `stats.verdicts.VERDICTS`; "" for a metric without a direction.
+        decimals: number of decimals to print.
     """
 
     mean: float
     stderr: float
     n: int
     n_failed: int
-    standing: str
+    verdict: str
     decimals: int
 
 
 class Lines(NamedTuple):
-    """A table's cells as text: the first line, those below it, and one that sums up, if any."""
+    """A table's cells as text: the header, the rows, and a last row of mean ranks, if any."""
 
     head: list[str]
     body: list[list[str]]
@@ -44,16 +46,22 @@ class Lines(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One suite, preset and metric.
+    """The table of one suite, preset and metric.
 
     Attributes:
-        methods, datasets: the best mean rank first if there is one, else by name; by name.
-        entries: by (method, data set); pairs that were not run are missing.
+        suite: name of the suite.
+        preset: label of the preset.
+        metric: name of the metric.
+        methods: by mean rank, the best first, if there are mean ranks; else by name.
+        datasets: by name.
+        entries: by (method, data set); pairs that were not run have none.
         mean_ranks: by method, over the data sets that every method finished; empty if there are fewer than two.
-        n_ranked: how many data sets these are.
-        n_splits: the most that some method finished on some data set.
-        protocol, seeds, code: in words.
-        tests: which tests told ties; see `ties`.
+        n_ranked: number of these data sets.
+        n_splits: the largest number of splits that a method finished on a data set.
+        protocol: in words.
+        seeds: in words.
+        code: revisions, in words.
+        tests: names of the significance tests used, in words; `UNTESTED` if there were too few splits.
     """
 
     suite: str
@@ -72,22 +80,26 @@ class Table(NamedTuple):
 
     @property
     def has_fewer(self) -> bool:
-        """Whether some mean is over fewer splits than others."""
+        """Whether some mean is over fewer than `n_splits` splits."""
         return any(0 < entry.n < self.n_splits for entry in self.entries.values())
 
     @property
     def has_failures(self) -> bool:
+        """Whether some split that was run has no result."""
         return any(entry.n_failed for entry in self.entries.values())
 
     def remark(self, entry: Entry) -> str:
-        """What qualifies a number: "n = 18, 2 failed"; "" for most."""
+        """Return the qualification of a number, such as "n = 18, 2 failed"; "" for most."""
         fewer = f"n = {entry.n}" if 0 < entry.n < self.n_splits else ""
         return ", ".join(filter(None, (fewer, f"{entry.n_failed} failed" if entry.n_failed else "")))
 
     def lines(self, name: Callable[[str], str], show: Callable[[Entry, str], str], none: str) -> Lines:
-        """The table with the longer of methods and data sets downwards.
+        """Return the cells as text. Methods are rows if there are at least as many of them as data sets.
 
-        `name` prints a name, `show` an entry with a value and its remark; `none` is printed where nothing was run.
+        Args:
+            name: prints the name of a method or data set.
+            show: prints an entry that has a value, and its remark.
+            none: printed where nothing was run.
         """
         across = len(self.datasets) <= len(self.methods)
         columns, rows = (self.datasets, self.methods) if across else (self.methods, self.datasets)
@@ -106,49 +118,62 @@ class Table(NamedTuple):
         return Lines(head, body, ["Mean rank", *ranks] if ranks and not across else None)
 
     def caption(self, plus_minus: str, best: str, tied: str) -> str:
-        """Whole sentences; the arguments are how the format shows each."""
+        """Return a caption that stands alone.
+
+        Args:
+            plus_minus: the format's sign between mean and standard error.
+            best: the format's word for how the best mean is marked.
+            tied: the format's word or sign for means that do not differ significantly from it.
+        """
         known = metric(self.metric)
         goal = GOALS.get(known.goal, f"{known.goal} is nominal" if known.goal is not None else "")
         rest = f" ({goal})" if goal else ""
         fewer = " (n where fewer)" if self.has_fewer else ""
         errors = f"mean {plus_minus} standard error" if self.n_splits > 1 else "the value"
-        said = [
+        sentences = [
             f"{known.title}{rest}: {errors} over n = {counted(self.n_splits, 'test split')}{fewer}",
             f"Suite {self.suite}, preset {self.preset}: {self.protocol}; {self.seeds}; code {self.code}",
         ]
         if self.tests == UNTESTED:
-            said.append(f"{best}: best mean; {UNTESTED}")
+            sentences.append(f"{best}: best mean; {UNTESTED}")
         elif self.tests:
-            said.append(f"{best}: best mean; {tied}: not told from it at 0.05 by {self.tests} with Holm's correction")
+            sentences.append(
+                f"{best}: best mean; {tied}: no significant difference from it (5 % level) by {self.tests} "
+                "with Holm's correction"
+            )
         if self.has_failures:
-            said.append("Failed: splits without a result, which no mean includes")
+            sentences.append("Failed splits have no result and are not included in the means")
         if self.mean_ranks:
-            said.append(f"Mean rank: over the {self.n_ranked} data sets that every method finished")
-        return ". ".join(said) + "."
+            sentences.append(f"Mean rank: over the {self.n_ranked} data sets that every method finished")
+        return ". ".join(sentences) + "."
 
 
 def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
-    """A table for each suite and preset of `cells` (presets labelled) and metric; without `metrics`, the leading one.
+    """Return a table for each suite, preset and metric that has results.
 
-    Of a metric that a suite and preset do not have there is none.
+    Args:
+        cells: with labelled presets (`summary.with_labelled_presets`).
+        metrics: names; without any, the leading metric of each suite and preset.
     """
     splits, summary = per_split(cells), summarise(cells)
-    told = standings(splits, cells)
-    found = []
+    judged = verdicts(splits, cells)
+    made = []
     for (suite, preset), part in cells.groupby(["suite", "preset"]):
-        here = (summary["suite"] == suite) & (summary["preset"] == preset) & (summary["n"] + summary["n_failed"] > 0)
-        own = summary[here]
-        there = set(own.loc[own["n"] > 0, "metric"])
-        for name in metrics or [lead(there)]:
-            if name in there:
-                verdicts = told[(told["suite"] == suite) & (told["preset"] == preset) & (told["metric"] == name)]
-                found.append(_table(part, suite, preset, name, own[own["metric"] == name], verdicts))
-    return found
+        chosen = (summary["suite"] == suite) & (summary["preset"] == preset) & (summary["n"] + summary["n_failed"] > 0)
+        rows = summary[chosen]
+        available = set(rows.loc[rows["n"] > 0, "metric"])
+        for name in metrics or [lead(available)]:
+            if name in available:
+                of_metric = (judged["suite"] == suite) & (judged["preset"] == preset) & (judged["metric"] == name)
+                made.append(_table(part, suite, preset, name, rows[rows["metric"] == name], judged[of_metric]))
+    return made
 
 
-def _table(cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, told: pd.DataFrame) -> Table:
-    standing = {(row.method, row.dataset): row.standing for row in told.itertuples()}
-    summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric is for this data set
+def _table(
+    cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, judged: pd.DataFrame
+) -> Table:
+    verdict = {(row.method, row.dataset): row.verdict for row in judged.itertuples()}
+    summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
     decimals = {
         dataset: decimals_for(part["mean"].tolist(), part["stderr"].tolist())
         for dataset, part in summary.groupby("dataset")
@@ -156,7 +181,7 @@ def _table(cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.
     entries = {}
     for row in summary.itertuples():
         at = row.method, row.dataset
-        entries[at] = Entry(row.mean, row.stderr, row.n, row.n_failed, standing.get(at, ""), decimals[row.dataset])
+        entries[at] = Entry(row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), decimals[row.dataset])
     ranks, n_ranked = _mean_ranks(cells, suite, preset, name)
     methods = list(dict.fromkeys([*ranks, *sorted(summary["method"].unique())]))
     return Table(
@@ -172,25 +197,25 @@ def _table(cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.
         protocol_in_words(cells["protocol"].iloc[0]),
         _several("seed", ranges(sorted(cells["seed"].unique()))),
         ", ".join(sorted(set(cells["code_revision"].str[:10]))),
-        _tests(told),
+        _tests(judged),
     )
 
 
 def _mean_ranks(cells: pd.DataFrame, suite: str, preset: str, name: str) -> tuple[dict[str, float], int]:
     if metric(name).goal is None:
         return {}, 0
-    ground = common_ground(paired(cells, suite, preset, name)).table
-    if len(ground.datasets) < 2 or len(ground.methods) < 2:
-        return {}, len(ground.datasets)
-    told = mean_ranks(ground)
-    return dict(zip(told["method"], told["mean_rank"], strict=True)), len(ground.datasets)
+    complete = complete_blocks(paired(cells, suite, preset, name)).table
+    if len(complete.datasets) < 2 or len(complete.methods) < 2:
+        return {}, len(complete.datasets)
+    ranked = mean_ranks(complete)
+    return dict(zip(ranked["method"], ranked["mean_rank"], strict=True)), len(complete.datasets)
 
 
 def _several(noun: str, listed: str) -> str:
     return f"{noun}s {listed}, averaged per split" if any(c in listed for c in ",–") else f"{noun} {listed}"
 
 
-def _tests(told: pd.DataFrame) -> str:
-    names = [TESTS[name] for name in sorted(set(told["test"]) - {""}, reverse=True)]
-    rivals = told["standing"].isin(["tied", "worse", "lacking", "undecided"]).any()
+def _tests(judged: pd.DataFrame) -> str:
+    names = [TESTS[name] for name in sorted(set(judged["test"]) - {""}, reverse=True)]
+    rivals = judged["verdict"].isin(["tied", "worse", "failed", "untested"]).any()
     return " or ".join(names) or (UNTESTED if rivals else "")

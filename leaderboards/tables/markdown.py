@@ -8,12 +8,12 @@ from leaderboards.wording.formats import number, visible
 
 
 def markdown(tables: list[Table]) -> str:
-    """A caption and a table for each of `tables`; names are escaped."""
+    """Return a caption and a table for each table; names are escaped."""
     return "\n".join(map(_table, tables))
 
 
 def escaped(text: str) -> str:
-    r"""`text` as Markdown prints it, inside a table as well."""
+    r"""Return the text with Markdown's special characters escaped, for use inside a table as well."""
     flat = visible(text).replace("\n", " ")
     return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", flat)
 
@@ -30,5 +30,5 @@ def _entry(entry: Entry, remark: str) -> str:
     shown = number(entry.mean, entry.decimals)
     if not isnan(entry.stderr):
         shown += f" ± {number(entry.stderr, entry.decimals)}"
-    shown = {"best": f"**{shown}**", "tied": f"≈ {shown}"}.get(entry.standing, shown)
+    shown = {"best": f"**{shown}**", "tied": f"≈ {shown}"}.get(entry.verdict, shown)
     return f"{shown} ({remark})" if remark else shown

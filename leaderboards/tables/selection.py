@@ -1,4 +1,4 @@
-"""Parts of the cells, by what a person asks for."""
+"""Selection of cells by the names that a person gives on the command line."""
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
@@ -11,8 +11,8 @@ from leaderboards.wording.formats import visible
 MOST_NAMED = 12
 
 
-class NotThere(ValueError):
-    """What was asked for is not in the results; the message says what is."""
+class NoSuchResults(ValueError):
+    """The results do not contain what was asked for; the message lists what they contain."""
 
 
 def select(
@@ -22,12 +22,12 @@ def select(
     datasets: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """The rows of `cells` that are of one of each; an empty choice is no restriction.
+    """Return the rows whose suite, preset, data set and method are among the given names; no names keep all.
 
-    A preset is meant with all its protocols, so "paper" is also "paper@aaaaaaaa".
+    The name of a preset selects all its protocols: "paper" also selects "paper@aaaaaaaa".
 
     Raises:
-        NotThere: for a name that no row has, or names that no row has together.
+        NoSuchResults: No row has one of the names, or no row has the names together.
     """
     whole = cells["preset"].str.split("@").str[0]
     columns = {
@@ -39,32 +39,37 @@ def select(
     keep = pd.Series(True, cells.index)
     for kind, (names, series) in columns.items():
         if names:
-            require(kind, names, set().union(*(one.unique() for one in series)))
-            keep &= pd.concat([one.isin(names) for one in series], axis=1).any(axis=1)
+            require(kind, names, set().union(*(column.unique() for column in series)))
+            keep &= pd.concat([column.isin(names) for column in series], axis=1).any(axis=1)
     if cells.empty or keep.any():
         return cells[keep]
     asked = " and ".join(f"{kind} {', '.join(names)}" for kind, (names, _) in columns.items() if names)
-    raise NotThere(f"no result is of {asked} at once")
+    raise NoSuchResults(f"no result has {asked} together; ask for fewer of them")
 
 
 def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """`names`, if some row of `cells` has a value of each; without names, all that some row has, in the pages' order.
+    """Return the names of metrics, checked; without names, all metrics that some row has, in the pages' order.
 
     Raises:
-        NotThere: otherwise.
+        NoSuchResults: No row has a value of one of the metrics.
     """
-    there = [name for name in MEASURED if cells[name].notna().any()]
-    require("metric", names, there)
-    return list(names) or there
+    available = [name for name in MEASURED if cells[name].notna().any()]
+    require("metric", names, available)
+    return list(names) or available
 
 
 def require(kind: str, names: Sequence[str], known: Collection[str]) -> None:
-    """Raise `NotThere` for the first of `names` that is not in `known`."""
+    """Check that all names are known.
+
+    Raises:
+        NoSuchResults: A name is not; the message suggests the nearest and lists the known ones.
+    """
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else "."
-            raise NotThere(f"{kind} '{visible(name)}' has no results here{hint} There are: {_listed(sorted(known))}")
+            available = _listed(sorted(known))
+            raise NoSuchResults(f"{kind} '{visible(name)}' has no results here{hint} Available: {available}")
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The summary as a tidy table, for other programs."""
+"""The summary as a tidy table (one row per number), for other programs."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ COLUMNS = ["suite", "dataset", "method", "preset", "metric", "mean", "stderr", "
 
 
 def tidy(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per suite, dataset, method, preset and metric, in this order; names as in `published.csv`.
+    """Return one row per suite, data set, method, preset and metric, with columns named as in `published.csv`.
 
     A preset that was run under several protocols appears as preset@hash.
     """

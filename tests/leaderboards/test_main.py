@@ -136,7 +136,7 @@ LATER = {"code_revision": "later"}
         ([r | LATER | {"nmll": r["nmll"] - 1 - r["split"] / 100} for r in BASE], (), 1, "better"),
         ([r | LATER | {"nmll": r["nmll"] + (-1) ** r["split"] / 100} for r in BASE], (), 0, "1 within noise"),
         ([r | LATER | {"nmll": r["nmll"] + (-1) ** r["split"] / 100} for r in BASE], ("--exact",), 1, "1 within noise"),
-        ([*BASE[1:], {"status": "failed"}], (), 1, "Ended otherwise"),
+        ([*BASE[1:], {"status": "failed"}], (), 1, "Changed status"),
         ([r | {"nmll": r["nmll"] + 1e-9 * (-1) ** r["split"]} for r in BASE], (), 1, "a bug"),
         ([r | {"dataset": "wine"} for r in BASE], (), 2, "nothing in common"),
     ],
@@ -163,7 +163,7 @@ def test_mistakes_are_told_in_one_sentence(folder, tmp_path):
     for words, said in (
         (("build", tmp_path / "nowhere", "--html", tmp_path), "does not exist"),
         (("build", tmp_path / "file", "--html", tmp_path), "is a file"),
-        (("build", out, tmp_path / "empty", "--html", tmp_path), "is no results folder"),
+        (("build", out, tmp_path / "empty", "--html", tmp_path), "is not a results folder"),
         (("build", out, "--html", tmp_path / "file"), "cannot be written"),
         (("export", tmp_path / "nowhere"), "does not exist"),
         (("export", begun), "no finished cells yet"),

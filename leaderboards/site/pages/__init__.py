@@ -19,14 +19,21 @@ from leaderboards.site.pages import dataset, index, method, suite
 from leaderboards.wording.formats import counted, prose, visible
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build knows its own pages
+MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
 
 
 def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> Path:
-    """Write index.html and the pages it leads to into the folder `html`, each at once or not at all; returns the index.
+    """Write index.html and the pages it links to into a folder, each page atomically.
 
-    Pages of an earlier build that this one does not have are removed; no other file is touched. The index links to the
-    files `downloads` of `html`, which hold the rows that the site is made of.
+    Pages of an earlier build that this one does not have are removed. No other file is touched.
+
+    Args:
+        results: what `data.results.read_results` returns.
+        html: the folder, which is made if need be.
+        downloads: files of the folder that the index offers for download.
+
+    Returns:
+        The path of index.html.
     """
     pages = render(Site(results), downloads)
     html.mkdir(parents=True, exist_ok=True)
@@ -41,7 +48,7 @@ def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> P
 
 
 def render(site: Site, downloads: Sequence[str] = ()) -> dict[str, str]:
-    """File name and HTML of every page; the same results give the same bytes."""
+    """Return file name and HTML of every page; the same results give the same bytes."""
     environment = _environment(site)
     pages = {places.INDEX: ("index.html", index.context(site) | {"downloads": downloads})}
     pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
@@ -78,10 +85,10 @@ def _environment(site: Site) -> Environment:
 
 
 def _printed(value: object) -> object:
-    """Whatever a template prints: text of data and plug-ins cannot pose as another; markup stays what it is."""
+    """Return what a template prints, with control and direction characters of texts spelled out (`visible`)."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _digest(text: str) -> str:
-    """How a content-security policy names an inline style or script."""
+    """Return the digest by which a content-security policy names an inline style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

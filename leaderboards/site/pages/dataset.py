@@ -1,4 +1,4 @@
-"""The page of one data set: a table and figures per suite and preset, and what is behind every number."""
+"""The page of one data set: a table and figures per suite and preset, and the details of every cell."""
 
 from typing import NamedTuple
 
@@ -9,30 +9,42 @@ from leaderboards.figures.dots import DotRow, dot_plot
 from leaderboards.figures.illustrations import illustrations
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
-from leaderboards.site.cell_details import Opened, opened
+from leaderboards.site.cell_details import CellDetails, cell_details
 from leaderboards.site.content import Key, Site
-from leaderboards.site.pages.suite import families
+from leaderboards.site.pages.suite import families_of
 from leaderboards.tables.boards import Board
 from leaderboards.wording.formats import visible
 from leaderboards.wording.mixtures import mixtures
 
 
 class Section(NamedTuple):
-    """One suite and preset."""
+    """One suite and preset.
+
+    Attributes:
+        suite: name of the suite.
+        preset: label of the preset.
+        changes: how a modified preset differs from the original (`Site.changes`).
+        board: the tables.
+        dots: figure of the leading metric; None where nothing finished.
+        plots: further figures.
+        missing_figures: sentences on figures that cannot be drawn, and why.
+        mixtures: sentences on rows that contradict each other or differ in provenance.
+        details: details of each method's cell.
+    """
 
     suite: str
     preset: str
-    changes: str  # see `Site.changes`
+    changes: str
     board: Board
-    dots: Plot | None  # None where nothing finished
+    dots: Plot | None
     plots: list[Plot]
-    unseen: list[str]  # figures that are not there, and why
-    mixtures: list[str]  # which rows it uses and why, and what stands side by side
-    opened: list[Opened]
+    missing_figures: list[str]
+    mixtures: list[str]
+    details: list[CellDetails]
 
 
 class Facts(NamedTuple):
-    """A data set's registry entry, for people."""
+    """A data set's entry in the registry, as printed."""
 
     title: str
     size: str
@@ -42,25 +54,27 @@ class Facts(NamedTuple):
 
 
 def context(site: Site, dataset: str) -> dict:
-    """What the template `dataset.html` shows."""
+    """Return the variables of the template `dataset.html`."""
     sections = [section(site, key, made) for key, made in site.boards.items() if key[1] == dataset]
+    titles = {name: shown.title for part in sections for name, shown in part.board.headline.items()}
     return {
         "dataset": dataset,
         "facts": facts(dataset),
         "sections": sections,
-        "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
-        "metric_options": list({name: of.title for one in sections for name, of in one.board.headline.items()}.items()),
-        "families": families(site, {one.method for section in sections for one in section.opened}),
+        "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
+        "metric_options": list(titles.items()),
+        "families": families_of(site, {cell.method for part in sections for cell in part.details}),
         "sources": site.sources.entries,
     }
 
 
 def section(site: Site, key: Key, made: Board) -> Section:
-    """The section of one board."""
+    """Return the section of one board."""
     suite, _, preset = key
     cells = site.cells_of[key]
     order = [row.method for row in made.rows if not row.published]
-    plots, unseen = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
+    original = site.original(suite, preset)
+    plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
     return Section(
         suite,
         preset,
@@ -68,32 +82,32 @@ def section(site: Site, key: Key, made: Board) -> Section:
         made,
         dots(site, key, made) if key in site.splits_of else None,
         plots,
-        unseen,
+        missing_figures,
         mixtures_of(site, key),
-        [opened(site.rows_of[key][method], list(made.headline), site.original(suite, preset)) for method in order],
+        [cell_details(site.rows_of[key][method], list(made.headline), original) for method in order],
     )
 
 
 def mixtures_of(site: Site, key: Key) -> list[str]:
-    """What `mixtures` says of one board."""
+    """Return the sentences of `wording.mixtures` on one board."""
     suite, dataset, label = key
     cells = site.cells_of[key]
     board = {(suite, dataset, label.partition("@")[0], protocol) for protocol in cells["protocol_hash"]}
-    own = [choice for choice in site.results.choices if choice[: len(BOARD)] in board]
-    return [f"{mixture.text}." for mixture in mixtures(cells, own)]
+    choices = [choice for choice in site.results.choices if choice[: len(BOARD)] in board]
+    return [f"{mixture.text}." for mixture in mixtures(cells, choices)]
 
 
 def dots(site: Site, key: Key, made: Board) -> Plot:
-    """The leading metric of the board's methods, in its order."""
+    """Return the figure of the board's leading metric, with methods in the board's order."""
     lead = made.lead
     summary, splits = site.summary_of[key], site.splits_of[key]
     of_lead = summary[summary["metric"] == lead]
     means = dict(zip(of_lead["method"], zip(of_lead["mean"], of_lead["stderr"], strict=True), strict=True))
     values = splits[splits["metric"] == lead].groupby("method")["value"].agg(list)
-    theirs = site.published_of(key)
-    theirs = theirs[(theirs["metric"] == lead) & (theirs["statistic"] == "mean")]
+    published = site.published_of(key)
+    published = published[(published["metric"] == lead) & (published["statistic"] == "mean")]
     reported: dict[str, list[tuple[float, float]]] = {}
-    for method, value, stderr in theirs[["method", "value", "stderr"]].itertuples(index=False, name=None):
+    for method, value, stderr in published[["method", "value", "stderr"]].itertuples(index=False, name=None):
         reported.setdefault(method, []).append((value, stderr))
     rows = []
     for method in dict.fromkeys(row.method for row in made.rows):
@@ -111,7 +125,7 @@ def dots(site: Site, key: Key, made: Board) -> Plot:
 
 
 def facts(dataset: str) -> Facts:
-    """What the registry says of a data set; its bare name where it does not know it."""
+    """Return a data set's entry in the registry; its bare name where the registry does not have it."""
     try:
         import datasets
 
@@ -123,5 +137,5 @@ def facts(dataset: str) -> Facts:
             size.append(f"{entry.n_ood} out-of-distribution rows")
         origin, licence = str(getattr(entry, "origin", "")), str(getattr(entry, "licence", ""))
         return Facts(str(entry.title), ", ".join(size), origin, licence, tuple(map(str, entry.notes)))
-    except Exception:  # a stranger's plug-in may raise anything, and a page of numbers must not depend on it
+    except Exception:  # a plug-in may raise anything, and a page of numbers must not depend on it
         return Facts(dataset, "", "", "", ())

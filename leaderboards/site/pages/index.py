@@ -1,4 +1,4 @@
-"""The first page: what this is, what was run, who is ahead, how to read it."""
+"""The index: the overall ranking, the suites, how to read the pages, and what was run."""
 
 from typing import NamedTuple
 
@@ -6,26 +6,34 @@ from leaderboards.metrics import metric
 from leaderboards.site.content import Site
 from leaderboards.site.pages import dataset as dataset_page
 from leaderboards.site.pages.overview import overview
-from leaderboards.site.pages.suite import boards_of, families, leading
+from leaderboards.site.pages.suite import boards_of, families_of, leading
 from leaderboards.site.standings import Standings, change_in_words
 from leaderboards.wording import ran
 from leaderboards.wording.mixtures import mixtures
 
-AHEAD = 5  # methods that a card names
+TOP = 5  # methods that a card names
 
 
 class PresetCard(NamedTuple):
-    """A preset of a suite in short."""
+    """Summary of one preset of a suite.
+
+    Attributes:
+        preset: label of the preset.
+        changes: how a modified preset differs from the original (`Site.changes`).
+        cells: counts by status: "400 finished, 2 diverged".
+        metric: title of the leading metric.
+        standings: by that metric.
+    """
 
     preset: str
-    changes: str  # see `Site.changes`
-    cells: str  # "400 finished, 2 diverged"
-    metric: str  # the title of the leading one
-    standings: Standings  # by that metric
+    changes: str
+    cells: str
+    metric: str
+    standings: Standings
 
 
 class SuiteCard(NamedTuple):
-    """A suite in short."""
+    """Summary of one suite."""
 
     name: str
     n_methods: int
@@ -34,7 +42,7 @@ class SuiteCard(NamedTuple):
 
 
 def context(site: Site) -> dict:
-    """What the template `index.html` shows."""
+    """Return the variables of the template `index.html`."""
     cells = site.cells
     return {
         "results": site.results,
@@ -47,16 +55,16 @@ def context(site: Site) -> dict:
         "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,
-        "families": families(site, site.methods),
+        "families": families_of(site, site.methods),
         "failures": site.failures,
         "metrics": {name for made in site.boards.values() for name in made.headline},
         "sources": site.sources.entries,
-        "AHEAD": AHEAD,
+        "TOP": TOP,
     }
 
 
 def suite_card(site: Site, suite: str) -> SuiteCard:
-    """One suite in short."""
+    """Return the summary of one suite."""
     cells = site.cells[site.cells["suite"] == suite]
     words = {run.preset: run.cells for run in ran.runs(cells)}
     presets = []

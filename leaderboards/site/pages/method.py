@@ -1,4 +1,4 @@
-"""The page of one method: what it is, and how it fared on every data set."""
+"""The page of one method: its description, and its results on every data set."""
 
 import json
 from math import isnan
@@ -12,7 +12,7 @@ from leaderboards.figures.plots import Plot
 from leaderboards.figures.sparks import Panel, grid
 from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.site import cell_details
-from leaderboards.site.content import Site, place_of
+from leaderboards.site.content import Site, preset_order
 from leaderboards.site.measured import RUNTIME, Measured, measured
 from leaderboards.site.pages.suite import leading
 from leaderboards.site.standings import Standings, change_in_words
@@ -21,45 +21,56 @@ from leaderboards.tables.boards import Row
 from leaderboards.wording.formats import visible
 from leaderboards.wording.formulas import formula
 
-MOST_STUDIES = 150  # that a site reads of one suite and preset: each takes a hundredth of a second
-SIGNS = {"low": 1.0, "high": -1.0}  # of the reference's value less the method's, where that is an improvement
+MOST_STUDIES = 150  # read per suite and preset: each takes a hundredth of a second
+SIGNS = {"low": 1.0, "high": -1.0}  # by which (reference - method) becomes an improvement
 
 
 class Section(NamedTuple):
-    """One suite and preset: the method's row of each data set's table."""
+    """The results of the method in one suite and preset.
+
+    Attributes:
+        suite: name of the suite.
+        preset: label of the preset.
+        columns: metrics of the table, by name.
+        rows: the method's row of each data set's board, by data set.
+        hparams: by hyper-parameter, (data set, chosen values, search range, importance).
+        measured: strengths and weaknesses, in sentences.
+        plot: improvement over the reference, by data set.
+        tuning_curves: best objective against the number of trials.
+    """
 
     suite: str
     preset: str
     columns: dict[str, Metric]
-    rows: list[tuple[str, Row]]  # (data set, its row)
-    hparams: dict[str, list[tuple[str, str, str, str]]]  # name -> (data set, chosen values, range, importance)
+    rows: list[tuple[str, Row]]
+    hparams: dict[str, list[tuple[str, str, str, str]]]
     measured: Measured
     plot: Plot | None
-    tuned: Plot | None
+    tuning_curves: Plot | None
 
 
 def context(site: Site, method: str) -> dict:
-    """What the template `method.html` shows."""
+    """Return the variables of the template `method.html`."""
     card = site.card(method)
     keys = [key for key, rows in site.rows_of.items() if method in rows]
-    places = sorted({(suite, preset) for suite, _, preset in keys}, key=lambda place: (place[0], place_of(place[1])))
-    sections = [section(site, method, *place) for place in places]
+    pairs = sorted({(suite, preset) for suite, _, preset in keys}, key=lambda pair: (pair[0], preset_order(pair[1])))
+    sections = [section(site, method, *pair) for pair in pairs]
+    titles = {name: shown.title for part in sections for name, shown in part.columns.items()}
+    others = [other for other in site.methods if other != method]
     return {
         "method": method,
         "about": card,
         "formula": formula(card.objective) if card.objective else "",
         "sections": sections,
-        "preset_options": [(preset, preset) for preset in dict.fromkeys(one.preset for one in sections)],
-        "metric_options": list({name: of.title for one in sections for name, of in one.columns.items()}.items()),
-        "failures": [one for one in site.failures if one.method == method],
-        "relatives": [
-            one for one in site.methods if one != method and card.family and site.card(one).family == card.family
-        ],
+        "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
+        "metric_options": list(titles.items()),
+        "failures": [failure for failure in site.failures if failure.method == method],
+        "relatives": [other for other in others if card.family and site.card(other).family == card.family],
     }
 
 
 def section(site: Site, method: str, suite: str, preset: str) -> Section:
-    """The section of one suite and preset."""
+    """Return the section of one suite and preset."""
     rows = []
     for key, made in site.boards.items():
         if (key[0], key[2]) == (suite, preset):
@@ -80,7 +91,7 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
             lead,
             by_metric,
             site.coverage.get((suite, preset, method), pd.Series(dtype=float)),
-            [row["status"] for some in cells.values() for row in some],
+            [row["status"] for cell_rows in cells.values() for row in cell_rows],
         ),
         differences(site, suite, preset, method, by_metric[lead]),
         curves(studies),
@@ -88,16 +99,16 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
 
 
 def tunings(cells: dict[str, list[cell_details.Row]], most: int) -> dict[str, Tuning]:
-    """The study of the first split of each data set, of `most` data sets (one at least) that have one."""
-    found: dict[str, Tuning] = {}
+    """Return the study of the first split of each data set, for at most `most` data sets (but at least one)."""
+    studies: dict[str, Tuning] = {}
     for dataset, rows in cells.items():
-        if len(found) < max(most, 1) and (one := tuning(rows[0])):
-            found[dataset] = one
-    return found
+        if len(studies) < max(most, 1) and (study := tuning(rows[0])):
+            studies[dataset] = study
+    return studies
 
 
 def curves(studies: dict[str, Tuning]) -> Plot | None:
-    """How the best objective so far fell with the trials; None without a study."""
+    """Return the figure of the best objective so far against the trials; None without a study."""
     if not studies:
         return None
     panels, spoken = [], []
@@ -114,51 +125,50 @@ def curves(studies: dict[str, Tuning]) -> Plot | None:
         grid(panels, [(0.0, 0.0), (1.0, 0.0)]),
         "Best validation objective over the trials: " + ", ".join(spoken),
         "Tuning, first split: the best validation objective so far against the number of trials, from the first "
-        "trial's (top) to the last's (bottom). A line that still falls at its right end wanted more trials.",
+        "trial's (top) to the last's (bottom). A line that still falls at its right end needed more trials.",
     )
 
 
 def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:
-    """The method against the reference on each data set, split by split; only of differences, not of ratios."""
-    against = standings.against
-    if against is None or method == against.reference or against.unit == "times" or standings.table.goal not in SIGNS:
+    """Return the figure of improvements over the reference per data set; None for metrics compared by ratio."""
+    relative, table = standings.relative, standings.table
+    if relative is None or method == relative.reference or relative.unit == "times" or table.goal not in SIGNS:
         return None
-    table = standings.table
-    pair = table.observed.loc[table.considered, [against.reference, method]].dropna()
-    own = against.by_dataset[against.by_dataset["method"] == method].set_index("dataset")
-    sign = SIGNS[table.goal]
+    pair = table.observed.loc[table.considered, [relative.reference, method]].dropna()
+    changes = relative.by_dataset[relative.by_dataset["method"] == method].set_index("dataset")
+    sign = SIGNS[str(table.goal)]
     lines = []
     for dataset, part in pair.groupby(level="dataset"):
-        values = (sign * (part[against.reference] - part[method])).tolist()
-        lines.append(DotRow(visible(dataset), values, own.loc[dataset, "improvement"], own.loc[dataset, "stderr"], []))
+        values = (sign * (part[relative.reference] - part[method])).tolist()
+        lines.append(DotRow(visible(dataset), values, *changes.loc[dataset, ["improvement", "stderr"]], []))
     if not lines:
         return None
     lines.sort(key=lambda line: (isnan(line.mean), -line.mean))
-    title, unit = metric(table.metric).title, f", {against.unit}" if against.unit else ""
-    spoken = ", ".join(f"{line.label} {change_in_words(line.mean, against.unit)}" for line in lines)
+    title, unit = metric(table.metric).title, f", {relative.unit}" if relative.unit else ""
+    spoken = ", ".join(f"{line.label} {change_in_words(line.mean, relative.unit)}" for line in lines)
     return Plot(
-        dot_plot(lines, f"improvement in {title} over {against.reference}{unit} (above 0 is better)", zero=True),
-        f"Improvement in {title} over {against.reference} by data set: {spoken}",
-        f"Improvement over {against.reference} on each data set: mean ± standard error of the paired differences, "
-        "single splits faint; arrows point to what is off the scale.",
+        dot_plot(lines, f"improvement in {title} over {relative.reference}{unit} (above 0 is better)", zero=True),
+        f"Improvement in {title} over {relative.reference} by data set: {spoken}",
+        f"Improvement over {relative.reference} on each data set: mean ± standard error of the paired differences, "
+        "with single splits as faint dots. Arrows mark values off the scale.",
     )
 
 
 def chosen(
     cells: dict[str, list[cell_details.Row]], studies: dict[str, Tuning]
 ) -> dict[str, list[tuple[str, str, str, str]]]:
-    """What tuning chose, by hyper-parameter and data set: median (lowest to highest), its range, its importance."""
-    found: dict[str, list[tuple[str, str, str, str]]] = {}
+    """Return by hyper-parameter, for each data set, the chosen values, the search range and the importance."""
+    by_name: dict[str, list[tuple[str, str, str, str]]] = {}
     for dataset, rows in cells.items():
         settings = [cell_details.as_object(row["hparams"]) for row in rows]
         spaces = [cell_details.as_object(text) for text in dict.fromkeys(row["search_space"] for row in rows)]
-        for name in dict.fromkeys(name for one in settings for name in one):
-            values = [one[name] for one in settings if name in one]
+        for name in dict.fromkeys(name for setting in settings for name in setting):
+            values = [setting[name] for setting in settings if name in setting]
             ranges = dict.fromkeys(_range(space[name]) for space in spaces if name in space)
             importance = studies[dataset].importances.get(name) if dataset in studies else None
             share = "" if importance is None else f"{100 * importance:.0f} %"
-            found.setdefault(name, []).append((dataset, _in_words(values), "; ".join(ranges), share))
-    return found
+            by_name.setdefault(name, []).append((dataset, _in_words(values), "; ".join(ranges), share))
+    return by_name
 
 
 def _in_words(values: list) -> str:
@@ -169,7 +179,7 @@ def _in_words(values: list) -> str:
 
 
 def _range(distribution: object) -> str:
-    """An Optuna distribution, as a row has it in JSON, in words."""
+    """Return an Optuna distribution, given as JSON, in words."""
     if isinstance(distribution, str):
         distribution = cell_details.as_object(distribution)
     attributes = distribution.get("attributes", {}) if isinstance(distribution, dict) else {}

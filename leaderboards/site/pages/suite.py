@@ -1,5 +1,6 @@
-"""The page of one suite: per preset its standings over all data sets, and every method on every data set."""
+"""The page of one suite: for each preset, the standings over all data sets and every method on every data set."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from leaderboards.figures.plots import Plot
@@ -15,8 +16,12 @@ class Grid(NamedTuple):
     """One metric of all methods (rows) on all data sets (columns).
 
     Attributes:
-        methods: in the order of their mean ranks.
-        lines: by method and data set its cell, and what the cell lacks ("2 failed").
+        name: name of the metric.
+        metric: its title, direction and meaning.
+        datasets: names of the columns.
+        methods: names of the rows, in the order of their mean ranks.
+        standings: of the methods by this metric.
+        rows: by method and data set, the cell and what is missing from it ("2 failed").
     """
 
     name: str
@@ -24,59 +29,71 @@ class Grid(NamedTuple):
     datasets: list[str]
     methods: list[str]
     standings: Standings
-    lines: dict[str, dict[str, tuple[Cell, str]]]
+    rows: dict[str, dict[str, tuple[Cell, str]]]
 
 
 class Section(NamedTuple):
-    """One preset."""
+    """One preset.
+
+    Attributes:
+        preset: label of the preset.
+        changes: how a modified preset differs from the original (`Site.changes`).
+        run: protocol, seeds and counts of cells, in words.
+        grids: one table per metric, the leading metric first.
+        plots: figures of the leading metric.
+        missing_figures: sentences on figures that cannot be drawn, and why.
+        matrix: by method, (rival, win rate, number of data sets) for each rival.
+    """
 
     preset: str
-    changes: str  # see `Site.changes`
+    changes: str
     run: Run
     grids: list[Grid]
     plots: list[Plot]
-    unseen: list[str]  # figures that are not there, and why
-    matrix: list[tuple[str, list[tuple[str, float, int]]]]  # by method, against each: (rival, win rate, data sets)
+    missing_figures: list[str]
+    matrix: list[tuple[str, list[tuple[str, float, int]]]]
 
 
 def context(site: Site, suite: str) -> dict:
-    """What the template `suite.html` shows."""
+    """Return the variables of the template `suite.html`."""
     cells = site.cells[site.cells["suite"] == suite]
-    ran = {run.preset: run for run in runs(cells)}
+    run_of = {run.preset: run for run in runs(cells)}
     boards = {preset: boards_of(site, suite, preset) for preset in site.presets(suite)}
     sections = []
-    for place, (preset, some) in enumerate(boards.items()):
-        made = grids(site, suite, preset, some)
-        found, unseen = figures(site, suite, preset, made[0], f"plot{place}")
-        sections.append(Section(preset, site.changes(suite, preset), ran[preset], made, found, unseen, matrix(made[0])))
+    for place, (preset, of_preset) in enumerate(boards.items()):
+        tables = grids(site, suite, preset, of_preset)
+        plots, missing = figures(site, suite, preset, tables[0], f"plot{place}")
+        wins = matrix(tables[0].standings)
+        sections.append(Section(preset, site.changes(suite, preset), run_of[preset], tables, plots, missing, wins))
+    titles = {table.name: table.metric.title for section in sections for table in section.grids}
     return {
         "suite": suite,
         "sections": sections,
         "preset_options": [(preset, preset) for preset in boards],
-        "metric_options": list({one.name: one.metric.title for section in sections for one in section.grids}.items()),
+        "metric_options": list(titles.items()),
         "dataset_options": [(name, name) for name in sorted(cells["dataset"].unique())],
         "n_datasets": cells["dataset"].nunique(),
         "n_methods": cells["method"].nunique(),
-        "failures": [one for one in site.failures if one.suite == suite],
+        "failures": [failure for failure in site.failures if failure.suite == suite],
         "in_words": change_in_words,
-        "families": families(site, cells["method"].unique()),
+        "families": families_of(site, cells["method"].unique()),
     }
 
 
 def boards_of(site: Site, suite: str, preset: str) -> list[Board]:
-    """The boards of one suite and preset."""
+    """Return the boards of one suite and preset."""
     return [made for key, made in site.boards.items() if key[0] == suite and key[2] == preset]
 
 
 def leading(boards: list[Board]) -> str:
-    """The metric that most of the boards are ordered by."""
+    """Return the metric that orders most of the boards."""
     leads = [made.lead for made in boards]
     return max(dict.fromkeys(leads), key=leads.count)
 
 
-def families(site: Site, names) -> dict[str, str]:
-    """Families of methods and their titles, by title."""
-    cards = [site.card(name) for name in names]
+def families_of(site: Site, methods: Iterable[str]) -> dict[str, str]:
+    """Return the families of methods and their titles, ordered by title."""
+    cards = [site.card(name) for name in methods]
     return dict(
         sorted(
             {card.family or card.name: card.family_title or card.title for card in cards}.items(),
@@ -86,27 +103,27 @@ def families(site: Site, names) -> dict[str, str]:
 
 
 def grids(site: Site, suite: str, preset: str, boards: list[Board]) -> list[Grid]:
-    """A grid for each headline metric, the leading one first."""
+    """Return a grid for each headline metric, the leading one first."""
     first = leading(boards)
     names = [first, *(name for name in HEADLINE if name != first)]
-    found = [(name, having) for name in names if (having := [one for one in boards if name in one.headline])]
-    return [grid(site, suite, preset, name, having) for name, having in found]
+    with_metric = {name: [board for board in boards if name in board.headline] for name in names}
+    return [grid(site, suite, preset, name, having) for name, having in with_metric.items() if having]
 
 
 def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board]) -> Grid:
-    """One metric over the boards that have it."""
-    lines: dict[str, dict[str, tuple[Cell, str]]] = {}
+    """Return the grid of one metric over the boards that have it."""
+    rows: dict[str, dict[str, tuple[Cell, str]]] = {}
     for made in boards:
         measured = [row for row in made.rows if not row.published and name in row.cells]
         most = max((row.n + row.n_failed for row in measured), default=0)
         for row in measured:
-            lines.setdefault(row.method, {})[made.dataset] = (row.cells[name], _lacking(row, most))
+            rows.setdefault(row.method, {})[made.dataset] = (row.cells[name], _missing(row, most))
     standings = site.standings(suite, preset, name)
-    methods = [*standings.lines, *sorted(lines.keys() - standings.lines.keys())]
-    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, lines)
+    methods = [*standings.by_method, *sorted(rows.keys() - standings.by_method.keys())]
+    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, rows)
 
 
-def _lacking(row: Row, most: int) -> str:
-    """What makes a mean less than that of the `most` splits which some method was run on."""
+def _missing(row: Row, most: int) -> str:
+    """Return in words how many of `most` splits a mean does not include, and how many failed."""
     unfinished = f"{row.n} of {most} splits" if row.n + row.n_failed < most else ""
     return ", ".join(filter(None, (unfinished, f"{row.n_failed} failed" if row.n_failed else "")))

@@ -10,7 +10,7 @@ from scipy import stats
 
 from leaderboards.comparison.comparison import compare
 from leaderboards.comparison.report import as_json, sentences, show
-from leaderboards.stats.ties import holm
+from leaderboards.stats.significance import holm
 
 RNG = np.random.default_rng(0)
 BASE = RNG.normal(size=20)
@@ -144,7 +144,9 @@ def test_other_code_versions_devices_or_seeds_may_give_other_numbers(run, change
 def test_another_protocol_is_not_compared_and_said(run):
     found = compare(run(a=BASE), run(a=BASE, same={"protocol_hash": "bbbbbbbb"}))
     assert not found.comparable
-    assert found.notes == ["preset paper of suite uci has another protocol in the new results; nothing is compared"]
+    assert found.notes == [
+        "preset paper of suite uci has a different protocol in the new results, so it is not compared"
+    ]
 
 
 def test_a_protocol_that_both_have_is_compared_though_one_has_others(run, cells):
@@ -165,7 +167,7 @@ def test_what_is_printed_says_all_of_it(run):
     console = Console(record=True, width=140, file=io.StringIO())
     show(found, console)
     text = console.export_text()
-    for said in ("Beyond noise", "worse", "Wilcoxon, n = 20", "Ended otherwise", "failed", "a bug"):
+    for said in ("Significant changes", "worse", "Wilcoxon, n = 20", "Changed status", "failed", "a bug"):
         assert said in text
     assert sentences(found)[1] == "Only in the old results: 1 cell of 1 method on 1 data set."
 

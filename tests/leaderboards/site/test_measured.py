@@ -6,7 +6,7 @@ import pytest
 from leaderboards.site.measured import measured
 from leaderboards.site.standings import standings_of
 from leaderboards.stats.summary import per_split
-from leaderboards.stats.ties import standings
+from leaderboards.stats.verdicts import verdicts
 
 
 @pytest.fixture
@@ -15,9 +15,9 @@ def say(cells):
 
     def of(method: str, *rows: dict, covered=(), statuses=("ok",)):
         table = cells(*rows)
-        told = standings(per_split(table), table)
+        judged = verdicts(per_split(table), table)
         by_metric = {
-            name: standings_of(table, "uci", "paper", name, told[told["metric"] == name])
+            name: standings_of(table, "uci", "paper", name, judged[judged["metric"] == name])
             for name in ("nmll", "fit_seconds")
         }
         return measured(method, "nmll", by_metric, pd.Series(dict(covered), dtype=float), list(statuses))
@@ -44,9 +44,7 @@ def test_better_and_worse_than_the_reference_are_told_apart_with_their_amounts(s
     worse = next(sentence for sentence in found.weaknesses if sentence.startswith("Worse than map"))
     assert "on 1 of 2 data sets: energy +0.499 nats." in better  # 0.5 less what the spread adds, 0.001
     assert "on 1 of 2 data sets: wine −0.701 nats." in worse
-    assert any(
-        "Best by NMLL, or not told from the best, on 1 of 2 data sets: energy." in one for one in found.strengths
-    )
+    assert "Best by NMLL, or not significantly different from the best, on 1 of 2 data sets: energy." in found.strengths
 
 
 def test_what_lies_within_the_noise_is_neither(say):
@@ -60,7 +58,7 @@ def test_what_lies_within_the_noise_is_neither(say):
 
 def test_the_cost_is_in_units_of_the_reference(say):
     found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 0.5)))
-    assert any("Its final fit takes 3.00 times as long as map's (3.00 to 3.00)" in one for one in found.others)
+    assert any("The final fit takes 3.00 times as long as map's (3.00 to 3.00)" in one for one in found.others)
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.7, "too narrow"), (0.9, "about right"), (0.99, "too wide")])
@@ -77,4 +75,4 @@ def test_failures_are_weaknesses_by_kind(say):
 
 def test_two_splits_say_nothing_against_the_reference(say):
     found = say("vifa", *rows_of(n_splits=2, map=(1.0, 1.0), vifa=(0.5, 0.5)))
-    assert "With 2 splits nothing can be said of it against map." in found.others
+    assert "With 2 splits, it cannot be compared with map." in found.others

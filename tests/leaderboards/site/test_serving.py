@@ -75,11 +75,17 @@ def test_only_this_machine_reaches_it(site):
         assert serving.server_address[0] == "127.0.0.1"
 
 
+@contextmanager
 def serve(*words):
     command = [sys.executable, "-m", "leaderboards", "serve", *map(str, words)]
     # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()  # a failed assertion must not wait for a server that runs for ever
 
 
 def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
@@ -87,7 +93,7 @@ def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
     with serve(tmp_path / "results", "--port", "0") as process:
         address = process.stdout.readline().split()[0]
         assert address.startswith("http://127.0.0.1:")
-        assert "Nothing has been finished yet" in urlopen(address, timeout=10).read().decode()
+        assert "No cell has finished yet" in urlopen(address, timeout=10).read().decode()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
         assert process.stderr.read() == ""
@@ -96,7 +102,7 @@ def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
 def test_a_port_in_use_is_refused_in_a_sentence(site):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        process = serve(site, "--port", port)
-        said = process.communicate(timeout=60)[1]
+        with serve(site, "--port", port) as process:
+            said = process.communicate(timeout=60)[1]
     assert process.returncode == 2
-    assert said == f"port {port} cannot be had: Address already in use; --port 0 takes a free one\n"
+    assert said == f"port {port} is not available: Address already in use; --port 0 takes a free one\n"

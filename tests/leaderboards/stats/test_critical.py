@@ -7,7 +7,7 @@ import scikit_posthocs
 from scipy import stats
 
 from leaderboards.stats import critical_difference
-from leaderboards.stats.critical import runs
+from leaderboards.stats.critical import joined_runs
 
 RNG = np.random.default_rng(0)
 
@@ -53,10 +53,10 @@ def test_runs_by_hand():
             matrix.loc[one, other] = matrix.loc[other, one] = 1.0
         return matrix
 
-    assert runs(alike()) == ()
-    assert runs(alike("ab", "bc", "cd")) == (("a", "b"), ("b", "c"), ("c", "d"))
-    assert runs(alike("ab", "ac", "bc", "cd")) == (("a", "b", "c"), ("c", "d"))
-    assert runs(alike("bc")) == (("b", "c"),)
+    assert joined_runs(alike()) == ()
+    assert joined_runs(alike("ab", "bc", "cd")) == (("a", "b"), ("b", "c"), ("c", "d"))
+    assert joined_runs(alike("ab", "ac", "bc", "cd")) == (("a", "b", "c"), ("c", "d"))
+    assert joined_runs(alike("bc")) == (("b", "c"),)
 
 
 def test_where_friedman_does_not_reject_one_bar_joins_all(table):
@@ -84,8 +84,8 @@ def test_two_methods_are_told_by_the_sign_test(table):
 def test_too_little_is_said_and_not_tested(table, shape):
     small = several(table, RNG.normal(size=shape)) if shape[0] else several(table, np.ones((1, 2))).part([False])
     found = critical_difference(small)
-    assert f"{shape[1]} method" in found.untold
-    assert f"on {shape[0]} data set" in found.untold
+    assert f"{shape[1]} method" in found.not_tested
+    assert f"on {shape[0]} data set" in found.not_tested
     assert found.groups == ()
     assert np.isnan(found.difference)
 
@@ -94,7 +94,7 @@ def test_data_sets_that_a_method_lacks_do_not_count(table):
     whole = {"a": [1.0], "b": [2.0]}
     found = critical_difference(table({"x": whole, "y": whole, "z": {"a": [None], "b": [1.0]}, "w": {"b": [1.0]}}))
     assert found.n_datasets == 2
-    assert found.untold
+    assert found.not_tested
 
 
 def test_infinite_losses_rank_last(table):

@@ -1,4 +1,4 @@
-"""Ranks, tie groups, and what a failure costs."""
+"""Ranks, their means, and what a failure costs."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,6 @@ from leaderboards.stats import mean_ranks, ranks
 
 INF = float("inf")
 RNG = np.random.default_rng(0)
-BASE = RNG.normal(size=20)
-NOISE = 0.01 * RNG.normal(size=20)
 
 
 def column(frame, name: str) -> dict:
@@ -18,39 +16,22 @@ def column(frame, name: str) -> dict:
 
 def test_ranks_are_scipys_of_the_means(table):
     values = RNG.normal(size=(4, 5))
-    told = ranks(table({"d": dict(zip("abcde", values.T, strict=True))}))
-    assert list(column(told, "rank").values()) == stats.rankdata(values.mean(axis=0)).tolist()
+    ranked = ranks(table({"d": dict(zip("abcde", values.T, strict=True))}))
+    assert list(column(ranked, "rank").values()) == stats.rankdata(values.mean(axis=0)).tolist()
 
 
 def test_equal_means_share_their_places(table):
-    told = ranks(table({"d": {"a": [1, 2], "b": [2, 1], "c": [5, 5]}}))
-    assert column(told, "rank") == {"a": 1.5, "b": 1.5, "c": 3}
-    assert column(told, "group") == {"a": 1, "b": 1, "c": 2}
-
-
-def test_methods_that_tests_cannot_tell_apart_share_their_places(table):
-    rival, third, fourth = BASE + 0.001 + NOISE, BASE + 1, BASE + 1.001 + NOISE
-    told = ranks(table({"d": {"a": BASE, "b": rival, "c": third, "d": fourth}}))
-    assert column(told, "rank") == {"a": 1, "b": 2, "c": 3, "d": 4}
-    assert column(told, "group") == {"a": 1, "b": 1, "c": 2, "d": 2}
-    assert column(told, "shared_rank") == {"a": 1.5, "b": 1.5, "c": 3.5, "d": 3.5}
-    assert column(told, "standing") == {"a": "best", "b": "tied", "c": "worse", "d": "worse"}
-
-
-def test_two_splits_order_by_means_and_say_that_nothing_was_tested(table):
-    told = ranks(table({"d": {"a": [1, 1], "b": [9, 9]}}))
-    assert column(told, "shared_rank") == {"a": 1, "b": 2}
-    assert column(told, "standing") == {"a": "best", "b": "undecided"}
+    ranked = ranks(table({"d": {"a": [1, 2], "b": [2, 1], "c": [5, 5]}}))
+    assert column(ranked, "rank") == {"a": 1.5, "b": 1.5, "c": 3}
 
 
 def test_failures_and_absences_share_the_last_places_below_infinity(table):
     there = {"a": [2, 2], "b": [INF, 1], "c": [0, None]}
-    told = ranks(table({"x": there, "y": {"d": [1, 1]}}))
-    first = told[told["dataset"] == "x"]
+    ranked = ranks(table({"x": there, "y": {"d": [1, 1]}}))
+    first = ranked[ranked["dataset"] == "x"]
     assert column(first, "rank") == {"a": 1, "b": 2, "c": 3.5, "d": 3.5}
-    assert column(first, "standing") == {"a": "best", "b": "undecided", "c": "lacking", "d": "absent"}
-    assert column(first, "n_lacking") == {"a": 0, "b": 0, "c": 1, "d": 0}
-    assert column(told[told["dataset"] == "y"], "standing")["d"] == "alone"
+    assert column(first, "failed") == {"a": False, "b": False, "c": True, "d": False}
+    assert column(first, "not_run") == {"a": False, "b": False, "c": False, "d": True}
 
 
 def test_a_method_that_skips_its_bad_data_set_does_not_gain(table):
@@ -58,7 +39,7 @@ def test_a_method_that_skips_its_bad_data_set_does_not_gain(table):
     skipped = {"good": whole["good"], "bad": {"b": [1, 1]}}
     honest, sly = (column(mean_ranks(table(tables)), "mean_rank")["a"] for tables in (whole, skipped))
     assert sly >= honest
-    assert column(mean_ranks(table(skipped)), "n_absent") == {"a": 1, "b": 0}
+    assert column(mean_ranks(table(skipped)), "n_not_run") == {"a": 1, "b": 0}
 
 
 def test_the_higher_accuracy_and_the_coverage_nearer_to_nominal_rank_first(table):
@@ -97,7 +78,7 @@ def test_five_that_agree_tell(table):
 
 
 def test_resamples_have_the_frequencies_of_the_bootstrap():
-    from leaderboards.stats.resampling import resampled_means
+    from leaderboards.stats.bootstrap import resampled_means
 
     draws = resampled_means(np.array([[9.0], [0.0], [0.0]]), np.random.default_rng(0), 20_000)
     assert (draws == 0).mean() == pytest.approx((2 / 3) ** 3, abs=0.01)
@@ -113,12 +94,6 @@ def test_one_method_is_first_and_nothing_gives_nothing(table):
     assert mean_ranks(one.part([False, False])).empty
 
 
-def test_all_infinite_is_undecided(table):
-    told = ranks(table({"d": {"a": [INF] * 4, "b": [INF] * 4}}))
-    assert column(told, "standing") == {"a": "undecided", "b": "undecided"}
-    assert column(told, "rank") == {"a": 1.5, "b": 1.5}
-
-
-def test_infinite_differences_of_few_splits_are_undecided(table):
-    told = ranks(table({"d": {"a": [1, 2, 3], "b": [INF, 2, 3], "c": [2, 3, 4]}}))
-    assert column(told, "standing") == {"a": "best", "b": "undecided", "c": "worse"}
+def test_infinite_losses_share_their_ranks(table):
+    ranked = ranks(table({"d": {"a": [INF] * 4, "b": [INF] * 4}}))
+    assert column(ranked, "rank") == {"a": 1.5, "b": 1.5}

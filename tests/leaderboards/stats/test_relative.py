@@ -57,7 +57,7 @@ def test_no_number_where_either_lacks_a_split(table):
     tables["y"]["c"] = [1]
     found = relative(table(tables)).overall.set_index("method")
     assert np.isnan(found.at["a", "improvement"])
-    assert found.loc["a", ["n_datasets", "n_lacking", "n_absent"]].tolist() == [0, 1, 2]
+    assert found.loc["a", ["n_datasets", "n_failed", "n_not_run"]].tolist() == [0, 1, 2]
     assert found.loc["b", ["improvement", "n_datasets"]].tolist() == [1.0, 2]
 
 
@@ -86,7 +86,7 @@ def test_four_splits_in_all_are_too_few_for_an_interval(table):
 
 
 def test_a_missing_reference_is_said(table):
-    with pytest.raises(ValueError, match=r"'map'.*methods here are a"):
+    with pytest.raises(ValueError, match=r"reference 'map' has no results.*choose one of a"):
         relative(table({"d": {"a": [1]}}))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.tables.selection import NotThere, select, select_metrics
+from leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
 
 @pytest.fixture
@@ -34,27 +34,27 @@ def test_rows_of_any_named_one_of_each_kind(rows, asked, splits):
     [
         (
             {"datasets": ["yatch"]},
-            r"data set 'yatch' has no results here; did you mean 'yacht'\? There are: wine, yacht",
+            r"data set 'yatch' has no results here; did you mean 'yacht'\? Available: wine, yacht",
         ),
-        ({"methods": ["zzz"]}, r"method 'zzz' has no results here\. There are: map, vifa"),
+        ({"methods": ["zzz"]}, r"method 'zzz' has no results here\. Available: map, vifa"),
         ({"suites": ["images"]}, "suite 'images'"),
         ({"presets": ["paper@"]}, "preset 'paper@'"),
-        ({"datasets": ["yacht"], "methods": ["map"]}, "no result is of data set yacht and method map at once"),
+        ({"datasets": ["yacht"], "methods": ["map"]}, "no result has data set yacht and method map together"),
     ],
 )
 def test_what_is_not_there_is_said_with_what_is(rows, asked, words):
-    with pytest.raises(NotThere, match=words):
+    with pytest.raises(NoSuchResults, match=words):
         select(rows, **asked)
 
 
 def test_metrics_are_those_that_some_row_has(rows):
     assert select_metrics(rows, []) == ["nmll", "rmse"]
     assert select_metrics(rows, ["rmse"]) == ["rmse"]
-    with pytest.raises(NotThere, match=r"metric 'nml' .* did you mean 'nmll'"):
+    with pytest.raises(NoSuchResults, match=r"metric 'nml' .* did you mean 'nmll'"):
         select_metrics(rows, ["nml"])
 
 
 def test_of_many_names_only_some_are_listed(cells):
     rows = cells(*({"method": f"m{i:02}"} for i in range(20)))
-    with pytest.raises(NotThere, match=r"m11 and 8 more$"):
+    with pytest.raises(NoSuchResults, match=r"m11 and 8 more$"):
         select(rows, methods=["x"])

@@ -44,9 +44,9 @@ def test_it_is_of_the_suite_and_preset_with_the_most_values(made):
 def test_of_presets_with_about_as_many_values_the_fair_one_is_shown(made):
     tuned = run(6, 10, preset="tuned", protocol_hash="bbbbbbbb")
     found = made([*run(6, 10), *tuned[:-1]])
-    assert (found.preset, found.why) == ("tuned", "At the same budget for all methods")
+    assert (found.preset, found.why) == ("tuned", "Same tuning budget for all methods")
     found = made([*run(6, 10), *tuned[:-30]])
-    assert (found.preset, found.why) == ("paper", "Where there is most evidence")
+    assert (found.preset, found.why) == ("paper", "The suite and preset with most results")
 
 
 def test_the_preset_for_a_first_look_gives_way_to_any_other(made):
@@ -67,7 +67,7 @@ def test_two_methods_give_none(made):
 def test_words_say_what_the_picture_shows(made):
     found = made(run())
     assert found.plot.description.startswith("Mean ranks by NMLL over 6 data sets, 3 splits each, the best first: ")
-    assert found.plot.description.endswith("Not told from the best: map, vifa.")
+    assert found.plot.description.endswith("Not significantly different from the best: map, vifa.")
     assert "bad 3.0 (3.0 to 3.0)" in found.plot.description
     assert re.findall('<circle class="(ahead|behind)"', found.plot.svg) == ["ahead", "ahead", "behind"] * 2
 
@@ -76,7 +76,7 @@ def test_without_a_reference_there_are_ranks_alone(made):
     rows = [row | {"method": row["method"].replace("map", "swag")} for row in run()]
     found = made(rows)
     assert found.plot.svg.count('class="field"') == 1
-    assert "against" not in found.plot.caption
+    assert "relative to" not in found.plot.caption
 
 
 def test_splits_that_differ_between_data_sets_are_told(made):

@@ -116,7 +116,7 @@ def test_a_small_run(small_site):
         ("dataset-energy.html", "best mean:"),
         ("dataset-wine.html", "∞"),
         ("suite-uci.html", "Mean rank"),
-        ("suite-uci.html", "Against map"),
+        ("suite-uci.html", "Relative to map"),
         ("method-mfvi.html", "Mean-field variational inference"),
         ("method-mfvi.html", "2 of 8 cells did not finish: 2 diverged."),
     ):
@@ -126,7 +126,7 @@ def test_a_small_run(small_site):
 @pytest.mark.parametrize(
     ("suite", "said"),
     [
-        ("images", "FPR95 is the share of test images taken for such where 95 % of those are found"),
+        ("images", "FPR95 is the share of test images classified as OOD"),
         ("retinopathy", "Networks start from weights trained on ImageNet"),
     ],
 )
@@ -224,7 +224,7 @@ def test_files_that_were_left_out_are_named(folder, tmp_path):
 
 def test_nothing_finished_yet(tmp_path):
     page = Page(leaderboards.build(tmp_path / "nowhere", tmp_path / "page").read_text(encoding="utf-8"))
-    assert "Nothing has been finished yet." in page.words
+    assert "No cell has finished yet." in page.words
 
 
 def test_everything_failed(built):
@@ -278,7 +278,7 @@ def test_what_was_changed_in_a_preset_is_said_wherever_it_is_named(built):
     site = built(plain, plain | changed)
     assert "paper-modified ( epochs 9 )" in site["index.html"].words
     for page in ("suite-uci.html", "dataset-energy.html"):
-        assert site[page].words.count("As the preset, but epochs 9 .") == 1
+        assert site[page].words.count("The preset with epochs 9 .") == 1
 
 
 def test_a_first_look_comes_after_what_is_more(built):
@@ -293,12 +293,12 @@ def test_two_splits_are_too_few(built):
     of = [(dataset, method) for dataset in ("energy", "yacht") for method in ("map", "vifa")]
     rows = [{"dataset": d, "method": method, "split": split, "nmll": 1.0} for d, method in of for split in range(2)]
     site = built(*rows)
-    assert "Too few splits to tell ties" in site["dataset-energy.html"].words
-    assert "tied with the best" not in site["dataset-energy.html"].words
+    assert "Too few splits to test differences" in site["dataset-energy.html"].words
+    assert "≈" not in site["dataset-energy.html"].words
     assert "Best or tied" not in site["suite-uci.html"].words
-    assert "So few splits tell nobody from the best" in site["suite-uci.html"].words
+    assert "There are too few splits for intervals or tests" in site["suite-uci.html"].words
     assert 'class="ahead"' not in site.html["suite-uci.html"]
-    assert "With 2 splits nothing can be said of it against map" in site["method-vifa.html"].words
+    assert "With 2 splits, it cannot be compared with map" in site["method-vifa.html"].words
 
 
 def test_a_method_that_is_behind_is_shown_to_be(built):
@@ -328,7 +328,7 @@ def test_the_size_of_a_classification_set_counts_classes_and_ood_rows(classifica
 
 def test_a_suite_has_a_row_for_each_method_sorted_by_its_mean_rank(classification_site):
     page = classification_site["suite-classification.html"]
-    columns = ["Method", "Mean rank", "Best or tied", "Wins", "Against map", "digits-ood", "wdbc"]
+    columns = ["Method", "Mean rank", "Best or tied", "Win rate", "Relative to map", "digits-ood", "wdbc"]
     assert page.tables[0] == columns
     vifa, reference = (next(row for row in page.rows if row.split()[:1] == [name]) for name in ("vifa", "map"))
     assert re.search(r"vifa +1.0 +1.0 to 1.0 +2 of 2 +100 % +\+0.100", vifa)  # 0.3 against 0.4 on every split
@@ -363,7 +363,7 @@ def test_many_methods_take_one_line_each(built):
     html, words = site.html["dataset-energy.html"], site["dataset-energy.html"].words
     assert "m00 ★" in words
     assert "m01 2 splits, 1 failed" in words
-    assert "3 splits, if not said" in words
+    assert "3 splits unless stated" in words
     assert "3 splits, median 1.0" in html
     assert "median 1.0" not in words
 

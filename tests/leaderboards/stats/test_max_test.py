@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leaderboards.stats import mean_ranks
-from leaderboards.stats.behind import behind_the_best
+from leaderboards.stats.max_test import significantly_worse_than_best
 
 
 def every_resample(ranks):
@@ -22,7 +22,7 @@ def test_with_one_rival_it_is_the_bootstrap_test_of_one_mean():
     distances = draws[:, 1] - draws[:, 0]
     assert distances.std() == pytest.approx(0.8 / np.sqrt(5))  # that of a mean of five draws of +1 or -1
     critical = np.quantile((distances - 0.6) / distances.std(), 0.95)
-    assert list(behind_the_best(ranks.mean(axis=0), draws)) == [False, 0.6 / distances.std() > critical]
+    assert list(significantly_worse_than_best(ranks.mean(axis=0), draws)) == [False, 0.6 / distances.std() > critical]
 
 
 @pytest.mark.parametrize("n_rivals", [1, 20])
@@ -35,15 +35,15 @@ def test_rivals_that_are_as_good_are_seldom_called_behind_however_many_they_are(
     critical = norm.ppf(0.95 ** (1 / n_rivals))
     for distance, expected in ((critical - 0.05, False), (critical + 0.05, True)):
         means = np.array([0.0, distance, *[9.0] * (n_rivals - 1)])
-        assert behind_the_best(means, draws)[1] == expected
+        assert significantly_worse_than_best(means, draws)[1] == expected
 
 
 def test_what_never_varies_is_behind_and_what_is_equal_is_not():
     means = np.array([2.0, 1.0, 1.0])
-    assert list(behind_the_best(means, np.tile(means, (9, 1)))) == [True, False, False]
+    assert list(significantly_worse_than_best(means, np.tile(means, (9, 1)))) == [True, False, False]
 
 
 def test_mean_ranks_tell_it(table):
     values = {f"set {i}": {"a": [1.0], "b": [1.0 + (-1) ** i], "c": [9.0]} for i in range(8)}
-    told = mean_ranks(table(values)).set_index("method")["behind"]
-    assert told.to_dict() == {"a": False, "b": False, "c": True}
+    behind = mean_ranks(table(values)).set_index("method")["behind"]
+    assert behind.to_dict() == {"a": False, "b": False, "c": True}

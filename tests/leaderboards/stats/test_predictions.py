@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from bench.schema import cell_key, predictions_schema
-from leaderboards.stats.predicted import Predicted, _read, first_splits, pit, probabilities, reliability, roc
+from leaderboards.stats.predictions import Predictions, first_splits, pit, probabilities, read, reliability, roc
 
 N, S, C = 400, 6, 5
 
@@ -18,7 +18,7 @@ def classified():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(C), size=(N, S))
     y, ood = rng.integers(C, size=N).astype(float), rng.random(N) < 0.3
-    return Predicted(np.where(ood, np.nan, y), ood, None, None, np.log(probs))
+    return Predictions(np.where(ood, np.nan, y), ood, None, None, np.log(probs))
 
 
 def test_pit_values_of_the_true_distribution_are_uniform_and_those_of_a_wide_one_are_not():
@@ -26,7 +26,7 @@ def test_pit_values_of_the_true_distribution_are_uniform_and_those_of_a_wide_one
     mean, y = rng.normal(size=(N, 1)), None
     y = mean[:, 0] + 2 * rng.normal(size=N)
     right, wide = (
-        Predicted(y, np.zeros(N, bool), np.repeat(mean, S, 1), np.full((N, S), sd**2), None) for sd in (2.0, 6.0)
+        Predictions(y, np.zeros(N, bool), np.repeat(mean, S, 1), np.full((N, S), sd**2), None) for sd in (2.0, 6.0)
     )
     np.testing.assert_allclose(pit(right), stats.norm.cdf(y, mean[:, 0], 2))
     assert stats.kstest(pit(right), "uniform").pvalue > 0.01
@@ -34,7 +34,7 @@ def test_pit_values_of_the_true_distribution_are_uniform_and_those_of_a_wide_one
 
 
 def test_pit_averages_distribution_functions_over_samples():
-    one = Predicted(np.array([0.0]), np.zeros(1, bool), np.array([[-1.0, 3.0]]), np.array([[1.0, 4.0]]), None)
+    one = Predictions(np.array([0.0]), np.zeros(1, bool), np.array([[-1.0, 3.0]]), np.array([[1.0, 4.0]]), None)
     np.testing.assert_allclose(pit(one), [(stats.norm.cdf(1.0) + stats.norm.cdf(-1.5)) / 2])
 
 
@@ -49,7 +49,7 @@ def test_the_roc_curve_is_that_of_scikit_learn(classified):
 
 def test_equal_scores_are_one_step_of_the_roc_curve():
     log_probs = np.log(np.full((4, 1, 2), 0.5))
-    false, true = roc(Predicted(np.zeros(4), np.array([True, False, True, False]), None, None, log_probs))
+    false, true = roc(Predictions(np.zeros(4), np.array([True, False, True, False]), None, None, log_probs))
     assert (false.tolist(), true.tolist()) == ([0, 1], [0, 1])
 
 
@@ -69,7 +69,7 @@ def test_what_was_written_is_read_and_classes_are_counted(tmp_path, classified):
     y = [None if out else value for value, out in zip(classified.y, classified.ood, strict=True)]
     columns = {"row": range(N), "ood": classified.ood, "y": y, "log_probs": flat, "nll": [None] * N}
     pq.write_table(pa.Table.from_pydict(columns, schema=schema), tmp_path / "p.parquet")
-    found = _read(tmp_path / "p.parquet")
+    found = read(tmp_path / "p.parquet")
     order = np.argsort(classified.ood, kind="stable")  # test points first
     assert found.log_probs.shape == (N, S, C)
     np.testing.assert_allclose(found.log_probs, classified.log_probs[order], rtol=1e-5)

@@ -1,0 +1,151 @@
+"""Predictions of single test points, kept beside a cell: PIT values, calibration, OOD detection."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bench.schema import cell_key
+from leaderboards.data.details import any_of
+
+MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows no more, and files may be large
+BINS = 15  # of confidence, as in the metric `ece`
+
+
+class Predictions(NamedTuple):
+    """The first rows of one cell's predictions: N points, S posterior samples, C classes.
+
+    Attributes:
+        y: targets (N,); NaN for OOD points.
+        ood: whether a point is out of distribution (N,), bool.
+        mean: predictive means (N, S) in original units; None for classification.
+        variance: predictive variances (N, S) in original units; None for classification.
+        log_probs: log class probabilities (N, S, C); None for regression.
+    """
+
+    y: np.ndarray
+    ood: np.ndarray
+    mean: np.ndarray | None
+    variance: np.ndarray | None
+    log_probs: np.ndarray | None
+
+
+def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
+    """Return each method's predictions of its first split that has some, in the order of the cells.
+
+    A file that cannot be read counts as missing, because no number of a table depends on it.
+
+    Args:
+        cells: rows of finished cells.
+    """
+    by_method: dict[str, Predictions] = {}
+    if not any_of("predictions", cells):
+        return by_method
+    for cell in cells.sort_values(["split", "seed"], kind="stable").itertuples():
+        if cell.method not in by_method:
+            preset = cell.preset.partition("@")[0]
+            key = cell_key(cell.suite, cell.dataset, cell.method, preset, cell.protocol_hash, cell.split, cell.seed)
+            predictions = read(Path(cell.folder) / "predictions" / f"{key}.parquet")
+            if predictions is not None:
+                by_method[cell.method] = predictions
+    return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}
+
+
+def read(path: Path) -> Predictions | None:
+    """Return the first rows of a Parquet file of predictions, or None if it cannot be read."""
+    try:
+        file = pq.ParquetFile(path)
+        names = [name for name in ("mean", "variance", "log_probs") if name in file.schema_arrow.names]
+        parts = [_some(file, names, ood) for ood in (False, True)]
+        table = pa.concat_tables(parts)
+        samples = {name: _matrix(table[name]) for name in names}
+        log_probs = samples.get("log_probs")
+        if log_probs is not None:
+            log_probs = log_probs.reshape(len(table), -1, _n_classes(log_probs))
+    except (OSError, pa.ArrowException, LookupError, ValueError):
+        return None
+    y = table["y"].to_numpy().astype(float)
+    return Predictions(y, table["ood"].to_numpy(), samples.get("mean"), samples.get("variance"), log_probs)
+
+
+def _some(file: pq.ParquetFile, names: list[str], ood: bool) -> pa.Table:
+    """Return the first rows whose column `ood` has that value."""
+    kept, n = [], 0
+    for batch in file.iter_batches(MOST_ROWS, columns=["ood", "y", *names]):
+        part = pa.table(batch).filter(pc.equal(batch["ood"], ood))
+        kept.append(part)
+        n += len(part)
+        if n >= MOST_ROWS:
+            break
+    return pa.concat_tables(kept).slice(0, MOST_ROWS)
+
+
+def _matrix(column: pa.ChunkedArray) -> np.ndarray:
+    """Return a column of N lists of equal length as an array (N, length)."""
+    values = np.concatenate([np.asarray(chunk.flatten()) for chunk in column.chunks] or [np.empty(0)])
+    return values.reshape(len(column), -1).astype(float)
+
+
+def _n_classes(log_probs: np.ndarray) -> int:
+    """Return the number C of classes of rows of S C log probabilities: the smallest that splits them into sums of 1."""
+    probs = np.exp(log_probs[:20])
+    for n_classes in range(2, probs.shape[1] + 1):
+        if probs.shape[1] % n_classes == 0:
+            sums = probs.reshape(-1, n_classes).sum(axis=1)
+            if np.abs(sums - 1).max() < 1e-3:
+                return n_classes
+    raise ValueError("log_probs cannot be split into probabilities that sum to 1")
+
+
+def pit(predicted: Predictions) -> np.ndarray:
+    """Return the probability integral transform (N,) of regression targets, uniform if well calibrated.
+
+    PIT = 1/S sum_s Phi((y - mean_s) / sd_s).
+    """
+    from scipy.special import ndtr
+
+    assert predicted.mean is not None
+    assert predicted.variance is not None
+    scaled = (predicted.y[:, None] - predicted.mean) / np.sqrt(predicted.variance)
+    return ndtr(scaled).mean(axis=1)
+
+
+def probabilities(predicted: Predictions) -> np.ndarray:
+    """Return mean class probabilities (N, C) over the posterior samples."""
+    assert predicted.log_probs is not None
+    return np.exp(predicted.log_probs).mean(axis=1)
+
+
+def reliability(predicted: Predictions) -> pd.DataFrame:
+    """Return the reliability bins of the test points, without OOD points.
+
+    Columns low, high, confidence, accuracy and count, as in `bench.schema.RELIABILITY`.
+    """
+    test = ~predicted.ood
+    probs, labels = probabilities(predicted)[test], predicted.y[test].astype(int)
+    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
+    edges = np.linspace(0, 1, BINS + 1)
+    bin_of = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    count = np.bincount(bin_of, minlength=BINS)
+    with np.errstate(invalid="ignore"):
+        sums = {
+            name: np.bincount(bin_of, values, BINS) / count
+            for name, values in {"confidence": confidence, "accuracy": correct.astype(float)}.items()
+        }
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], **sums, "count": count})
+
+
+def roc(predicted: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    """Return false and true positive rates of OOD detection, each from 0 to 1.
+
+    OOD points are the positives. The score is 1 - maximum probability.
+    """
+    from sklearn.metrics import roc_curve  # slow to import, and few pages have this figure
+
+    score = 1 - probabilities(predicted).max(axis=1)
+    false, true, _ = roc_curve(predicted.ood, score, drop_intermediate=False)
+    return false, true

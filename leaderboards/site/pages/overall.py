@@ -1,7 +1,6 @@
 """Figures over all data sets of a suite and preset, and the matrix of win rates."""
 
 from math import isnan
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -12,9 +11,6 @@ from leaderboards.site.content import Site
 from leaderboards.site.standings import Standings
 from leaderboards.stats import critical_difference
 from leaderboards.wording.formats import counted, visible
-
-if TYPE_CHECKING:
-    from leaderboards.site.pages.suite import Grid
 
 LEAST_P = 0.001  # smaller p-values are printed as an inequality
 FEWEST_METHODS = 2  # for a figure that compares methods
@@ -30,17 +26,17 @@ def matrix(standings: Standings) -> list[tuple[str, list[tuple[str, float, int]]
     return [(name, list(zip(names, rate.tolist(), count.tolist(), strict=True))) for name, rate, count in lines]
 
 
-def figures(site: Site, suite: str, preset: str, lead: "Grid", key: str) -> tuple[list[Plot], list[str]]:
+def figures(site: Site, suite: str, preset: str, standings: Standings, key: str) -> tuple[list[Plot], list[str]]:
     """Return the figures of a metric over all data sets, and a sentence for each that cannot be drawn.
 
     Args:
         site: all results.
         suite: name of the suite.
         preset: label of the preset.
-        lead: grid of the leading metric.
+        standings: by the leading metric.
         key: prefix of ids, unique within a page.
     """
-    standings, title = lead.standings, lead.metric.title
+    title = metric(standings.table.metric).title
     if len(standings.by_method) < FEWEST_METHODS:
         return [], ["There is only one method, so there are no figures that compare methods."]
     plots: list[Plot] = []
@@ -48,7 +44,7 @@ def figures(site: Site, suite: str, preset: str, lead: "Grid", key: str) -> tupl
     for made in (
         _ranks(standings, title),
         _critical(standings, title),
-        _pareto(site, suite, preset, lead, f"{key}-pareto"),
+        _pareto(site, suite, preset, standings, title, f"{key}-pareto"),
         _coverage(site, suite, preset, standings),
     ):
         if isinstance(made, Plot):
@@ -95,11 +91,11 @@ def _critical(standings: Standings, title: str) -> Plot | str:
     )
 
 
-def _pareto(site: Site, suite: str, preset: str, lead: "Grid", key: str) -> Plot | str:
+def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: str, key: str) -> Plot | str:
     """Return the figure of improvement over the reference against runtime relative to the reference's."""
-    quality = lead.standings.relative
+    quality = standings.relative
     if quality is None:
-        return f"No figure of {lead.metric.title} against runtime: the reference method MAP was not run."
+        return f"No figure of {title} against runtime: the reference method MAP was not run."
     if RUNTIME not in site.cells or not site.cells.loc[site.cells["suite"] == suite, RUNTIME].notna().any():
         return "No figure of quality against runtime: no cell has an uncontended timing."
     cost = site.standings(suite, preset, RUNTIME).relative
@@ -121,11 +117,11 @@ def _pareto(site: Site, suite: str, preset: str, lead: "Grid", key: str) -> Plot
     unit = "ratio" if low_is_good else f"difference{', ' + quality.unit if quality.unit else ''}"
     labels = (
         f"time of the final fit, relative to {quality.reference}",
-        f"{lead.metric.title} relative to {quality.reference}, {unit} ({'low' if low_is_good else 'high'} is good)",
+        f"{title} relative to {quality.reference}, {unit} ({'low' if low_is_good else 'high'} is good)",
     )
     return Plot(
         charts.pareto(points, labels, low_is_good, key),
-        f"{lead.metric.title} against runtime. No other method is both faster and better than: "
+        f"{title} against runtime. No other method is both faster and better than: "
         + ", ".join(f"{visible(name)} ({points.loc[name, 'cost']:.3g} times the time)" for name in front),
         f"Quality against runtime, both relative to {quality.reference} and averaged over data sets. The line is the "
         "Pareto front: no other method is both faster and better. Methods far off the scale are left out.",

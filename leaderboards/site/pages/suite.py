@@ -62,7 +62,7 @@ def context(site: Site, suite: str) -> dict:
     sections = []
     for place, (preset, of_preset) in enumerate(boards.items()):
         tables = grids(site, suite, preset, of_preset)
-        plots, missing = figures(site, suite, preset, tables[0], f"plot{place}")
+        plots, missing = figures(site, suite, preset, tables[0].standings, f"plot{place}")
         wins = matrix(tables[0].standings)
         sections.append(Section(preset, site.changes(suite, preset), run_of[preset], tables, plots, missing, wins))
     titles = {table.name: table.metric.title for section in sections for table in section.grids}

@@ -1,4 +1,4 @@
-"""Where a number comes from: code, versions, machine."""
+"""The provenance of a number: code revision, package versions, machine."""
 
 import json
 import platform
@@ -22,7 +22,7 @@ class Revision(NamedTuple):
 
 @cache
 def code_revision() -> Revision:
-    """The revision of the checkout that this file is part of."""
+    """Return the git revision of the checkout that this file is part of."""
     here = Path(__file__).resolve()
     root = here.parents[2]
 
@@ -41,7 +41,7 @@ def code_revision() -> Revision:
 
 @cache
 def versions() -> str:
-    """Python and package versions as JSON."""
+    """Return the versions of Python and of packages as a JSON object."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -52,5 +52,5 @@ def versions() -> str:
 
 
 def host() -> str:
-    """This machine's name."""
+    """Return this machine's name."""
     return socket.gethostname()

@@ -1,4 +1,4 @@
-"""What cells have kept beside their rows, for figures: moments, bands, curves."""
+"""Tables that cells have beside their rows, for figures: moments, bands, curves."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from bench.schema import cell_key
 
 
 def detail(table: str, cell) -> pd.DataFrame | None:
-    """The table that a cell has kept beside its row, or None; `cell` is a row of `results.Results.cells`.
+    """Return the table `table` of a cell, or None if it has none; `cell` is a row of `results.Results.cells`.
 
     A file that cannot be read is as good as none: numbers do not depend on it.
     """
@@ -23,7 +23,7 @@ def detail(table: str, cell) -> pd.DataFrame | None:
 
 
 def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The table of each method's first split that has one, in the order of `cells`."""
+    """Return the table of each method's first split that has one, in the order of `cells`."""
     found = {}
     if not any_of(table, cells):
         return found
@@ -34,7 +34,7 @@ def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
-    """The tables of all cells below each other, with the cells' method, split and seed; None if none has one."""
+    """Return the tables of all cells in one frame, with the cells' method, split and seed; None if none has one."""
     if not any_of(table, cells):
         return None
     parts = [
@@ -46,6 +46,6 @@ def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def any_of(table: str, cells: pd.DataFrame) -> bool:
-    """Whether a folder `table` has anything of the data sets of `cells`: not to try every cell in vain."""
+    """Return whether a folder `table` exists for any data set of `cells`, so that not every cell is tried in vain."""
     places = cells[["folder", "suite", "dataset"]].drop_duplicates().itertuples(index=False)
     return any((Path(folder) / table / suite / dataset).is_dir() for folder, suite, dataset in places)

@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 def decide(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
-    """The rows of `cells` (those of `bench.schema.CELLS`) that boards use, in their order, and what that leaves out."""
+    """Return the rows of `cells` that boards use, in their order, and the choices that left out the others."""
     kept, choices = _without_copies(cells), []
     for kind, key, column in (("data", BOARD, "data_sha256"), ("split", [*BOARD, "split"], "split_sha256")):
         kept, left = _one_checksum(kept, kind, key, column)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from leaderboards.data.frames import PUBLISHED, checked
+
 # Notes of numbers that share a name with ours but are something else.
 OTHER_QUANTITY = "not per point|standard deviation|drops eigenvalues"
 
@@ -33,12 +35,12 @@ BESIDE = [
 
 
 def read_published() -> pd.DataFrame:
-    """All published numbers; `table` and `note` are empty strings where there is none.
+    """Return all published numbers, columns `frames.PUBLISHED`; missing `table` and `note` are empty strings.
 
-    Beside the columns of the file: `comparable`, whether value and stderr are what ours are.
+    `comparable` says whether value and stderr are the quantities that this project measures.
     """
     table = pd.read_csv(Path(__file__).with_name("published.csv")).fillna({"table": "", "note": ""})
-    return table.assign(comparable=~table["note"].str.contains(OTHER_QUANTITY))
+    return checked(table.assign(comparable=~table["note"].str.contains(OTHER_QUANTITY)), PUBLISHED)
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:

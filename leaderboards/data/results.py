@@ -1,4 +1,4 @@
-"""Reading results folders: cells, files that are none, data sets the runs could not have, and which rows are used."""
+"""Read results folders: the rows that boards use, skipped files and unavailable data sets."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from bench.results.reader import CellFiles, read_timings
 from leaderboards.data.fingerprints import Choice, decide
+from leaderboards.data.frames import CELL_ROWS, TIMING_ROWS, checked
 from leaderboards.data.times import latest_timings, with_exclusive_times
 
 
@@ -32,12 +33,12 @@ class Results(NamedTuple):
 
     Attributes:
         folders: as given.
-        cells: one row per cell, columns of bench.schema.CELLS and `folder`, the results folder that it lies in; times
-            only where they are exclusive.
+        cells: one row per cell, columns `frames.CELL_ROWS`; times only where they are uncontended.
         choices: rows that stand in no board because they contradict others; see `fingerprints.decide`.
-        rows: those of `cells` and those that stand in no board, copies included, as they are in their files.
-        timings: columns of bench.schema.TIMINGS, one row per cell that was repeated alone, the latest.
-        skipped, unavailable: see there.
+        rows: the rows of `cells` and those that stand in no board, copies included, as they are in their files.
+        timings: the latest row of each cell that was repeated alone, columns `frames.TIMING_ROWS`.
+        skipped: files that were left out.
+        unavailable: data sets that the runs could not have.
     """
 
     folders: tuple[Path, ...]
@@ -50,7 +51,10 @@ class Results(NamedTuple):
 
 
 def read_results(*folders: Path) -> Results:
-    """All cells under each folder's cells/, as one run's; what cannot be read is listed, never an error."""
+    """Return all cells of several results folders, as if one run had filled them.
+
+    Files that cannot be read are listed as skipped; they are never an error.
+    """
     tables, timings, skipped, unavailable = [], [], [], {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
@@ -64,10 +68,10 @@ def read_results(*folders: Path) -> Results:
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
         skipped += [one._replace(path=above + one.path) for one in problem]
     # Many small chunks would make every selection of rows slow.
-    rows = pa.concat_tables(tables).combine_chunks().to_pandas()
+    rows = checked(pa.concat_tables(tables).combine_chunks().to_pandas(), CELL_ROWS)
     cells, choices = decide(rows)
-    latest = latest_timings(pa.concat_tables(timings).to_pandas())
-    cells = with_exclusive_times(cells, latest)
+    latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
+    cells = checked(with_exclusive_times(cells, latest), CELL_ROWS)
     return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest)
 
 

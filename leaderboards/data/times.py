@@ -1,4 +1,4 @@
-"""Which times may be shown: those of a cell that had its device to itself."""
+"""Uncontended times: those of cells that had their device to themselves."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,12 @@ PROTOCOL = ["suite", "dataset", "method", "preset", "protocol_hash"]  # what sha
 
 
 def latest_timings(timings: pd.DataFrame) -> pd.DataFrame:
-    """Of each method on a data set under a protocol the timing that was finished last."""
+    """Return the timing that was finished last, for each method on a data set under a protocol."""
     return timings.sort_values("finished_at", kind="stable").drop_duplicates(PROTOCOL, keep="last", ignore_index=True)
 
 
 def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """`cells` without the times that other work on the device may have lengthened.
+    """Return `cells` without the times that other work on the device may have lengthened.
 
     A method's times on a data set are those of its cell that was repeated alone, if `timings` (columns of
     `bench.schema.TIMINGS`) has one: they stand in the row of that cell. Else they are those of its rows that are
@@ -28,7 +28,7 @@ def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataF
 
 
 def about_times(summary: pd.DataFrame) -> str:
-    """A sentence on the times of a board of `summary`, and on methods that have finished and have none."""
+    """Return a sentence on the times of a board of `summary`, and on finished methods without times."""
     timed = set(summary.loc[summary["metric"].isin(TIMES) & (summary["n"] > 0), "method"])
     untimed = sorted(set(summary.loc[summary["n"] > 0, "method"]) - timed)
     told = "Times are those of one cell alone on a device that did nothing else." if timed else ""

@@ -1,0 +1,46 @@
+"""Column schemas of the frames that this room hands out, and their check.
+
+They are pyarrow schemas, as those of the stored tables are. Pandera would repeat what these declare, and every command
+would wait 0.6 s for its import.
+"""
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.schema import CELLS, TIMINGS
+
+# Rows of cells, and the results folder that each lies in.
+CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False)])
+TIMING_ROWS = TIMINGS
+
+_NUMBER = [pa.field(name, pa.string(), nullable=False) for name in ("source", "table", "suite", "dataset", "method")]
+
+PUBLISHED = pa.schema(
+    [
+        *_NUMBER,
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("statistic", pa.string(), nullable=False),  # "mean" or "median"
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("stderr", pa.float64()),
+        pa.field("n", pa.float64()),  # number of splits
+        pa.field("note", pa.string(), nullable=False),
+        pa.field("comparable", pa.bool_(), nullable=False),
+    ]
+)
+
+
+def checked(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
+    """Return `frame` if it has the columns of `schema`, in their order and of their types.
+
+    Raises:
+        ValueError: If a column is missing, unknown or of another type, or has nulls that it may not have.
+    """
+    if list(frame.columns) != schema.names:
+        missing = [name for name in schema.names if name not in frame]
+        unknown = [name for name in frame if name not in schema.names]
+        raise ValueError(f"the columns should be {schema.names}; missing: {missing}, unknown: {unknown}")
+    try:
+        pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise ValueError(f"a column is not of its declared type: {'; '.join(map(str, error.args))}") from error
+    return frame

@@ -1,0 +1,30 @@
+"""Frames have the columns that are declared for them."""
+
+import pytest
+
+from bench.schema import CELLS
+from leaderboards.data.frames import CELL_ROWS, PUBLISHED, TIMING_ROWS, checked
+from leaderboards.data.published import read_published
+from leaderboards.data.results import read_results
+
+
+def test_results_and_published_numbers_fit_their_schemas(folder):
+    results = read_results(folder({"nmll": 1.0}))
+    for frame, schema in ((results.cells, CELL_ROWS), (results.rows, CELL_ROWS), (results.timings, TIMING_ROWS)):
+        assert checked(frame, schema) is frame
+    published = read_published()
+    assert checked(published, PUBLISHED) is published
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda frame: frame.drop(columns="nmll"), r"missing: \['nmll'\]"),
+        (lambda frame: frame.assign(colour="blue"), r"unknown: \['colour'\]"),
+        (lambda frame: frame.assign(nmll="low"), "nmll"),
+        (lambda frame: frame.assign(dataset=None), "dataset"),
+    ],
+)
+def test_frames_of_other_columns_are_refused(cells, change, why):
+    with pytest.raises(ValueError, match=why):
+        checked(change(cells({"nmll": 1.0})), CELLS)

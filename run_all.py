@@ -1,17 +1,17 @@
-"""The front door: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
+"""The command: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bench.console import display
 from bench.execution.cluster.connection import Tls, check, connected
 from bench.experiment.plan import (
-    Refused,
+    InvalidRequest,
     Request,
     broken_datasets,
     cells,
@@ -28,7 +28,17 @@ from bench.experiment.plan import (
     runnable,
 )
 
-NOT_OK, REFUSED, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
+if TYPE_CHECKING:
+    from bench.console.runner import Store
+    from bench.costs.workload import Surroundings, Workload
+    from bench.execution.cluster.backend import DaskBackend
+    from bench.execution.scheduler import Backend
+    from bench.execution.workers import Worker
+    from bench.experiment.cells import Cell
+    from bench.results.folder import Results
+
+# Exit codes.
+NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
 WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
 
 app = typer.Typer(
@@ -43,7 +53,7 @@ def _names(option: str, text: str | None) -> list[str] | None:
         return None
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise Refused(f"{option} names nothing; leave it out to have all")
+        raise InvalidRequest(f"{option} names nothing; give names, or leave it out for all")
     return names
 
 
@@ -78,12 +88,14 @@ def main(
         str | None, typer.Option(help="paper: each paper's ranges. wide: the same wide ones.", rich_help_panel=HOW)
     ] = None,
     likelihood: Annotated[
-        str | None, typer.Option(help="Of regression: gaussian or heteroscedastic.", rich_help_panel=HOW)
+        str | None, typer.Option(help="Likelihood of regression: gaussian or heteroscedastic.", rich_help_panel=HOW)
     ] = None,
-    network: Annotated[str | None, typer.Option(help="Of images: lenet5, resnet18, ...", rich_help_panel=HOW)] = None,
+    network: Annotated[
+        str | None, typer.Option(help="Network for images: lenet5, resnet18, ...", rich_help_panel=HOW)
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other part of the protocol: NAME=VALUE, again and again.", rich_help_panel=HOW),
+        typer.Option("--set", help="Any other part of the protocol: NAME=VALUE; may be repeated.", rich_help_panel=HOW),
     ] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
     devices: Annotated[
@@ -99,21 +111,30 @@ def main(
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(help="Seconds that a cell may take at each of its two tries.", min=1, rich_help_panel=WHERE),
+        typer.Option(
+            help="Seconds that a cell may take, at first and when it is retried.", min=1, rich_help_panel=WHERE
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Of a Dask scheduler, tcp://HOST:PORT or tls://HOST:PORT, whose workers do the work.",
+            help="Address of a Dask scheduler whose workers do the work: tcp://HOST:PORT or tls://HOST:PORT.",
             rich_help_panel=WHERE,
         ),
     ] = None,
     tls_ca_file: Annotated[
-        Path | None, typer.Option(help="Of a tls:// cluster; by default as Dask is configured.", rich_help_panel=WHERE)
+        Path | None,
+        typer.Option(
+            help="CA certificate of a tls:// cluster; by default as Dask is configured.", rich_help_panel=WHERE
+        ),
     ] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Likewise: this side's.", rich_help_panel=WHERE)] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Likewise: its key.", rich_help_panel=WHERE)] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(help="This client's certificate, likewise.", rich_help_panel=WHERE)
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(help="Key of that certificate, likewise.", rich_help_panel=WHERE)
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
     ] = Path("results"),
@@ -122,7 +143,7 @@ def main(
         typer.Option(help="Data folder; by default $BENCH_DATA_DIR or the user's cache.", rich_help_panel=WHERE),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Where the page goes; by default OUT/html.", rich_help_panel=WHERE)
+        Path | None, typer.Option(help="Folder of the page; by default OUT/html.", rich_help_panel=WHERE)
     ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="Show what there is; run nothing.", rich_help_panel=OTHERWISE)
@@ -143,7 +164,7 @@ def main(
         bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.", rich_help_panel=OTHERWISE)
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A data set that cannot be had is an error.", rich_help_panel=OTHERWISE)
+        bool, typer.Option("--strict", help="Stop if a data set is not available.", rich_help_panel=OTHERWISE)
     ] = False,
 ) -> None:
     """Compare approximate-inference methods for neural networks, and build a leaderboard."""
@@ -152,7 +173,7 @@ def main(
         return
     try:
         elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing)
-        said = {
+        options = {
             "trials": trials,
             "folds": folds,
             "epochs": epochs,
@@ -161,30 +182,30 @@ def main(
             "likelihood": likelihood,
             "network": network,
         }
-        changes = {name: value for name, value in said.items() if value is not None}
-        others = parse_settings(settings or ())
-        if twice := changes.keys() & others.keys():
-            raise Refused(f"--set {min(twice)}=... and --{min(twice)} say the same thing; leave one out")
+        changes = {name: value for name, value in options.items() if value is not None}
+        set_fields = parse_settings(settings or ())
+        if twice := changes.keys() & set_fields.keys():
+            raise InvalidRequest(f"--set {min(twice)}=... and --{min(twice)} say the same thing; leave one out")
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
-        request = Request(suite, preset, *named, numbers, changes | others, seed)
+        request = Request(suite, preset, *named, numbers, changes | set_fields, seed)
         protocol_of(request)
         usable, broken = chosen_methods(request)
         places = parse_devices(devices or "cpu")
         chosen = chosen_splits(request, chosen_datasets(request))
-        here, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
-        here, lacking = runnable(request, here, data_dir, fetch=not dry_run)
-        _, without_ood = have(outsiders(here), data_dir, fetch=not dry_run)
-        missing += lacking + without_ood + broken_datasets()
+        available, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
+        available, not_runnable = runnable(request, available, data_dir, fetch=not dry_run)
+        _, missing_ood = have(outsiders(available), data_dir, fetch=not dry_run)
+        missing += not_runnable + missing_ood + broken_datasets()
         display.show_missing(missing)
         display.show_broken(broken)
         if missing and strict:
-            raise Refused(f"--strict: {len(missing)} data set(s) cannot be had")
-        without = excluded(request, here, usable)
-        wanted = cells(request, {name: chosen[name] for name in here}, usable, without)
-    except Refused as refusal:
-        display.show_refusal(str(refusal))
-        raise typer.Exit(REFUSED) from None
+            raise InvalidRequest(f"--strict: {len(missing)} data set(s) are not available; see the remedies above")
+        without = excluded(request, available, usable)
+        wanted = cells(request, {name: chosen[name] for name in available}, usable, without)
+    except InvalidRequest as problem:
+        display.show_error(str(problem))
+        raise typer.Exit(INVALID) from None
 
     from bench.console import forecast
     from bench.costs.workload import surroundings, workload, workload_elsewhere
@@ -195,9 +216,9 @@ def main(
     with _stops(out), nullcontext() if dry_run else locked(out):
         results = Results(out)
         if not (dry_run or fresh):
-            display.show_strange(results.mend())
+            display.show_invalid(results.mend())
         if not fresh:
-            display.show_beside(beside(results.rows(), wanted, data_dir))
+            display.show_notes(beside(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
         with _backend(elsewhere if todo else None, todo, fetch=not dry_run) as backend:
             if backend:
@@ -235,15 +256,15 @@ def main(
 
 @contextmanager
 def _stops(out: Path) -> Iterator[None]:
-    """Makes a line and an exit code of what can stop a run that had begun, or was about to."""
+    """Turn what can stop a run into a message and an exit code."""
     from bench.results.lock import InUse
     from bench.results.storage import NotStored, cannot_store
 
     try:
         yield
-    except (InUse, Refused) as refusal:
-        display.show_refusal(str(refusal))
-        raise typer.Exit(REFUSED) from None
+    except (InUse, InvalidRequest) as problem:
+        display.show_error(str(problem))
+        raise typer.Exit(INVALID) from None
     except NotStored as problem:
         display.show_not_stored(problem.reason, out, problem.cells)
     except OSError as problem:
@@ -258,26 +279,26 @@ def _stops(out: Path) -> Iterator[None]:
 def _cluster_of(
     address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool
 ) -> tuple[str, Tls] | None:
-    """Where `--cluster` says that the work is to be done, checked against the options that say otherwise."""
+    """Return address and certificates of `--cluster`, or None; raise InvalidRequest for contradicting options."""
     if address is None:
         if tls.given:
-            raise Refused(f"{next(iter(tls.given))} is for a cluster; name one with --cluster tls://HOST:PORT")
+            raise InvalidRequest(f"{next(iter(tls.given))} is for a cluster; name one with --cluster tls://HOST:PORT")
         return None
     for option, value in (("--devices", devices), ("--workers", workers)):
         if value is not None:
-            raise Refused(
-                f"{option} {value} is for this machine, and --cluster {address} has its own workers, each with its "
-                "device and threads; leave one of the two out"
+            raise InvalidRequest(
+                f"{option} {value} is for this machine, and --cluster {address} has workers with devices of their own; "
+                "leave one of the two out"
             )
     if timing:
-        raise Refused("--timing is for this machine; run it without --cluster on the same results folder")
+        raise InvalidRequest("--timing is for this machine; run it without --cluster on the same results folder")
     check(address, tls)
     return address, tls
 
 
 @contextmanager
-def _backend(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iterator:
-    """The backend of a cluster, whose machines download the data that they lack if `fetch`; None for this machine."""
+def _backend(elsewhere: tuple[str, Tls] | None, todo: "list[Cell]", fetch: bool) -> "Iterator[DaskBackend | None]":
+    """Yield the backend of a cluster, whose machines download missing data if `fetch`; None for this machine."""
     if elsewhere is None:
         yield None
         return
@@ -291,8 +312,15 @@ def _backend(elsewhere: tuple[str, Tls] | None, todo: list, fetch: bool) -> Iter
             backend.end()
 
 
-def _run(store, load, where, journal, data_dir: Path | None, timeout: float | None) -> bool:
-    """Whether Ctrl-C ended it."""
+def _run(
+    store: "Store",
+    load: "Workload",
+    where: "Sequence[Worker] | Backend",
+    journal: "Callable[[Cell], Path]",
+    data_dir: Path | None,
+    timeout: float | None,
+) -> bool:
+    """Run jobs; return True if Ctrl-C ended the run."""
     from bench.console.runner import run
     from bench.execution.pool import NoProcess
 
@@ -303,8 +331,10 @@ def _run(store, load, where, journal, data_dir: Path | None, timeout: float | No
         raise typer.Exit(NO_PROCESS) from None
 
 
-def _time(results, wanted, around, data_dir: Path | None, timeout: float | None) -> tuple[bool, bool]:
-    """Whether Ctrl-C ended the timing pass, and whether every repeated cell gave its numbers again."""
+def _time(
+    results: "Results", wanted: "list[Cell]", around: "Surroundings", data_dir: Path | None, timeout: float | None
+) -> tuple[bool, bool]:
+    """Repeat cells for their times; return whether Ctrl-C ended it, and whether every cell gave equal numbers."""
     from bench.costs.workload import workload
     from bench.execution.timing import Timings, due
 
@@ -313,10 +343,10 @@ def _time(results, wanted, around, data_dir: Path | None, timeout: float | None)
     if not cells:
         return False, True
     timings = Timings(results, cells)
-    with TemporaryDirectory() as folder:  # for studies that know nothing yet, so that all of the search is timed
+    with TemporaryDirectory() as folder:  # for new studies, so that the whole search is timed
         load = workload(cells, around, results.rows(), each=1).warmed_up()
 
-        def journal(cell) -> Path:
+        def journal(cell: "Cell") -> Path:
             return Path(folder) / f"{cell.key}.jsonl"
 
         interrupted = _run(timings, load, load.workers, journal, data_dir, timeout)

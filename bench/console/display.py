@@ -1,11 +1,11 @@
-"""What a person sees while `run_all.py` works."""
+"""Console output of `run_all.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,7 +20,10 @@ from bench.experiment.suites import SUITES
 from bench.schema import STATUSES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bench.execution.workers import Worker
+    from bench.results.folder import Results
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
@@ -29,22 +32,22 @@ err = Console(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
-    """A plain line."""
+    """Print a plain line."""
     out.print(escape(text))
 
 
 def warn(text: str) -> None:
-    """A line about something that may be wrong, while the run goes on."""
+    """Print a note about something that may be wrong; the run goes on."""
     err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
 
 
-def show_refusal(text: str) -> None:
-    """Why nothing was done."""
-    err.print(f"[red]Refused:[/] {escape(text)}", soft_wrap=True)
+def show_error(text: str) -> None:
+    """Print why nothing was run."""
+    err.print(f"[red]Error:[/] {escape(text)}", soft_wrap=True)
 
 
 def show_lists(data_dir: Path | None) -> None:
-    """Suites with their presets, data sets, methods."""
+    """Print the suites with their presets, the data sets, and the methods."""
     for suite in SUITES.values():
         table = Table(title=f"Suite {suite.name}: {suite.title}", title_justify="left", box=None)
         for heading in ("preset", "splits", "budget of a cell"):
@@ -70,20 +73,20 @@ def show_lists(data_dir: Path | None) -> None:
 
 
 def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
-    """Data sets that cannot be had, each with its reason and remedy."""
+    """Print the unavailable data sets, each with its reason and remedy."""
     for one in missing:
         why = f"{escape(one.reason)}.\n  To have it: {escape(one.remedy)}."
         console.print(f"[yellow]Without {escape(one.dataset)}:[/] {why}", soft_wrap=True)
 
 
 def show_broken(broken: Mapping[str, str]) -> None:
-    """Methods of installed packages that cannot be loaded."""
+    """Print the methods of installed packages that cannot be loaded."""
     for problem in broken.values():
         err.print(f"[yellow]Without a method:[/] {escape(problem)}", soft_wrap=True)
 
 
 def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
-    """Methods that cannot be used on some of the data sets, with the reason."""
+    """Print the methods that cannot be used on some of the data sets, with the reason."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for (method, dataset), reason in excluded.items():
         reasons.setdefault((method, reason), []).append(dataset)
@@ -94,32 +97,39 @@ def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
 def show_plan(
     named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Worker]
 ) -> None:
-    """What is about to run."""
+    """Print what is about to run: the budget, the cells of each data set, and the workers.
+
+    Args:
+        named: name of the preset, and the protocol.
+        wanted: cells of the request.
+        todo: those of them that are not finished.
+        workers: the workers.
+    """
     preset, protocol = named
     if wanted:
         say(f"Preset {preset}: {SUITES[wanted[0].suite].kind.in_words(protocol)}")
     counts = Counter((cell.dataset, cell.method) for cell in wanted)
     for name in dict.fromkeys(cell.dataset for cell in wanted):
         per_method = {count for (dataset, _), count in counts.items() if dataset == name}
-        own = len({cell.method for cell in wanted if cell.dataset == name})
-        say(f"  {name}: {own} methods x {max(per_method)} splits")
+        n_methods = len({cell.method for cell in wanted if cell.dataset == name})
+        say(f"  {name}: {n_methods} methods x {max(per_method)} splits")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
-    say(f"{len(wanted)} cells{finished}; {len(workers)} worker(s) on {', '.join(dict.fromkeys(map(_place, workers)))}")
+    say(f"{len(wanted)} cells{finished}; {len(workers)} worker(s) on {', '.join(dict.fromkeys(map(_device, workers)))}")
 
 
-def _place(worker: Worker) -> str:
+def _device(worker: Worker) -> str:
     return worker.name.rpartition(" ")[0]
 
 
-def show_beside(sentences: Sequence[str]) -> None:
-    """What is in the results folder already and was made otherwise."""
+def show_notes(sentences: Sequence[str]) -> None:
+    """Print notes, such as those on earlier results that were made otherwise."""
     for sentence in sentences:
-        err.print(f"[yellow]Note:[/] {escape(sentence)}", soft_wrap=True)
+        warn(sentence)
 
 
 def show_timing(cells: Sequence[Cell]) -> None:
-    """What is about to be timed."""
+    """Print what is about to be timed."""
     if cells:
         say(f"Timing pass: {len(cells)} cell(s) again, one of each method and data set, alone on the device")
     else:
@@ -127,25 +137,25 @@ def show_timing(cells: Sequence[Cell]) -> None:
 
 
 def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell, str]) -> None:
-    """Cells that did not give their numbers again, whose times are not kept."""
+    """Print the repeated cells whose numbers differed, and those that failed; their times are not kept."""
     for cell, numbers in differing.items():
-        told = f"{cell.key} gave other numbers when it was repeated: {'; '.join(numbers)}"
-        err.print(f"[bold red]NOT THE SAME:[/] {escape(told)}", soft_wrap=True)
+        text = f"{cell.key} gave other numbers when it was repeated: {'; '.join(numbers)}"
+        err.print(f"[bold red]NOT THE SAME:[/] {escape(text)}", soft_wrap=True)
     for cell, status in failed.items():
         err.print(f"[red]Not timed:[/] {escape(cell.key)} {status} when it was repeated", soft_wrap=True)
 
 
-def show_strange(renamed: Sequence[tuple[Path, str]]) -> None:
-    """Files that lay where results do, and were put aside."""
+def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
+    """Print the invalid files of the results folder, which were renamed, with the reason."""
     for path, why in renamed:
         err.print(
-            f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; whoever asks for its cell has it run again",
+            f"[yellow]Put aside:[/] {escape(str(path))}: {escape(why)}; a run that asks for its cell repeats it",
             soft_wrap=True,
         )
 
 
 def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -> None:
-    """Why the run ended early, and how to go on."""
+    """Print why the run ended early, and how to go on."""
     lost = f"{', '.join(cell.key for cell in cells)} not stored: " if cells else ""
     remedy = "Make room there, or make it writable; the same command then goes on from here"
     err.print(
@@ -156,12 +166,22 @@ def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -
 
 
 def show_no_process(problem: Exception) -> None:
-    """Why nothing can be run."""
+    """Print why nothing can be run."""
     err.print(f"[red]Stopped:[/] {escape(str(problem))}", soft_wrap=True)
 
 
-def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missing], page: Path) -> None:
-    """A table of the headline from the exported summary `rows`, what went wrong, and where the page is."""
+def show_outcome(
+    rows: pd.DataFrame, wanted: Sequence[Cell], results: Results, missing: Sequence[Missing], page: Path
+) -> None:
+    """Print a table of the headline metrics, what went wrong, and where the page is.
+
+    Args:
+        rows: exported summary (`leaderboards.export`).
+        wanted: cells of the request.
+        results: the results folder.
+        missing: unavailable data sets.
+        page: file of the page.
+    """
     # A folder that holds several protocols of one preset tells them apart by their hash.
     chosen = {
         (cell.suite, cell.dataset, cell.method, preset)
@@ -185,26 +205,26 @@ def show_outcome(rows, wanted: Sequence[Cell], results, missing: Sequence[Missin
 
 
 def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Table]:
-    """`figures` of (data set, method), methods down and data sets across, in as many tables as the width asks for."""
+    """Yield tables of `figures` by (data set, method), methods down and data sets across, each within the width."""
     ran = {method for _, method in figures}
     names = [name for name in methods.names() if name in ran]
     names += sorted(ran - set(names))
     columns = sorted({dataset for dataset, _ in figures})
     sizes = {one: max(len(one), *(len(figures.get((one, name), "")) for name in names)) + 2 for one in columns}
     while columns:
-        left, here = width - max(map(len, names)) - 2, []
-        while columns and (not here or sizes[columns[0]] <= left):
-            here.append(columns.pop(0))
-            left -= sizes[here[-1]]
+        left, fitting = width - max(map(len, names)) - 2, []
+        while columns and (not fitting or sizes[columns[0]] <= left):
+            fitting.append(columns.pop(0))
+            left -= sizes[fitting[-1]]
         table = Table(box=None)
         table.add_column("method", no_wrap=True)
-        for one in here:
-            table.add_column(one, justify="right", no_wrap=True)
+        for column in fitting:
+            table.add_column(column, justify="right", no_wrap=True)
         for name in names:
-            table.add_row(escape(name), *(escape(figures.get((one, name), "")) for one in here))
+            table.add_row(escape(name), *(escape(figures.get((column, name), "")) for column in fitting))
         yield table
 
 
-def _figure(row) -> str:
+def _figure(row: Any) -> str:
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
     return f"{row.mean:.2f}±{row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"

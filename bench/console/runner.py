@@ -1,4 +1,4 @@
-"""Runs jobs under a progress bar, stores each cell as it finishes, and understands Ctrl-C."""
+"""Run of jobs under a progress bar: stores each cell as it finishes, and ends cleanly at Ctrl-C."""
 
 import signal
 import threading
@@ -25,10 +25,10 @@ ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would 
 
 
 class Store(Protocol):
-    """Where finished cells go."""
+    """Destination of finished cells."""
 
     def write(self, result: CellResult) -> None:
-        """Take the result of a cell."""
+        """Store the result of a cell."""
 
 
 def run(
@@ -38,13 +38,20 @@ def run(
     timeout: float | None = None,
     weights: Mapping[Cell, float] | None = None,
 ) -> bool:
-    """Run jobs on workers of this machine, or by a backend, and store their cells; True if Ctrl-C ended it.
+    """Run jobs and store their cells. Return True if Ctrl-C ended the run.
 
-    The first Ctrl-C lets the jobs that run come to their end; the second drops them, and raises KeyboardInterrupt.
-    `timeout` is in seconds per cell. `weights` are how long cells take, in any unit, from which follows how much is
-    left; by default their work.
+    The first Ctrl-C lets running jobs finish. The second drops them and raises KeyboardInterrupt.
 
-    Raises `bench.results.storage.NotStored` and `bench.execution.pool.NoProcess`; what was finished before is stored.
+    Args:
+        store: destination of finished cells.
+        jobs: the jobs, in the order in which they begin.
+        where: workers of this machine, or a cluster's backend.
+        timeout: seconds that a cell may take; None for no limit.
+        weights: duration of each cell in any unit, for the estimate of the time left; None for their work.
+
+    Raises:
+        bench.results.storage.NotStored: a cell cannot be stored. Cells finished before are stored.
+        bench.execution.pool.NoProcess: no worker process can be started.
     """
     stop = Event()
     columns = (
@@ -80,14 +87,14 @@ def _store(store: Store, result: CellResult) -> None:
 
 @contextmanager
 def _first_ctrl_c(stop: Event, announce: Callable[[], None]) -> Iterator[None]:
-    """Makes the first Ctrl-C set `stop`, after which `announce` is called; the next one raises KeyboardInterrupt."""
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield  # Ctrl-C is ignored, or somebody else's
+    """Let the first Ctrl-C set `stop` and call `announce`, and the second raise KeyboardInterrupt."""
+    default = signal.getsignal(signal.SIGINT)
+    if default is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield  # Ctrl-C is ignored, or handled elsewhere
         return
 
     def handler(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, default)
         stop.set()
 
     def wait_and_announce() -> None:
@@ -103,14 +110,19 @@ def _first_ctrl_c(stop: Event, announce: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(signal.SIGINT, default)
         over.set()
 
 
 class Board:
-    """What the bar and the lines above it say of jobs; told from several threads.
+    """Progress bar of jobs, and the lines above it. Its methods may be called from several threads.
 
-    The bar stands at the work of all cells that are finished and that part of those under way which is done.
+    The bar shows the work of all finished cells and the finished part of running ones.
+
+    Args:
+        progress: the bar.
+        jobs: all jobs.
+        weights: duration of each cell in any unit; None for their work.
     """
 
     def __init__(self, progress: Progress, jobs: Sequence[Job], weights: Mapping[Cell, float] | None = None):
@@ -122,7 +134,7 @@ class Board:
         self._announced: set[str] = set()
 
     def tell(self, job: Job, told: JobProgress) -> None:
-        """A job begins, or is as far as told."""
+        """Show that a job has begun, or its progress."""
         with self._lock:
             self._running[job] = told
             self._move(f"{told.activity}: {told.activity_done:.0%}" if told.activity else None)
@@ -131,7 +143,7 @@ class Board:
                 self._progress.console.print(told.activity)
 
     def finished(self, result: CellResult) -> None:
-        """A cell is stored."""
+        """Show that a cell is stored."""
         with self._lock:
             self._forget(result.cell)
             self._n_finished += 1
@@ -145,14 +157,14 @@ class Board:
             console.print(f"{result.cell.key}: {name} {result.outcome.metrics[name]:.3f}")
 
     def again(self, result: CellResult) -> None:
-        """A cell went wrong and is tried once more when all others are done."""
+        """Show that a cell failed and will be tried once more, alone, after all others."""
         with self._lock:
             self._forget(result.cell)
             self._move()
-        self._progress.console.print(f"{_complaint(result)} [yellow](is tried again, alone, at the end)[/]")
+        self._progress.console.print(f"{_complaint(result)} [yellow](will be tried again, alone, at the end)[/]")
 
     def interrupted(self) -> None:
-        """Ctrl-C was pressed for the first time."""
+        """Show that Ctrl-C was pressed for the first time."""
         with self._lock:
             names = ", ".join(_names(job.cells) for job in self._running) or "nothing"
         self._progress.console.print(
@@ -160,19 +172,19 @@ class Board:
         )
 
     def ended(self, dropped: bool) -> None:
-        """A run that Ctrl-C ended is over, and what ran then was dropped if it was pressed twice."""
+        """Show that a run ended at Ctrl-C; `dropped` if the second Ctrl-C dropped the running jobs."""
         with self._lock:
             names = ", ".join(_names(job.cells) for job in self._running)
-        said = f"{self._n_finished} of {len(self._work)} cells finished; the same command goes on from here."
+        text = f"{self._n_finished} of {len(self._work)} cells finished; the same command goes on from here."
         if dropped and names:
-            said = f"dropped {escape(names)}. {said}"
-        self._progress.console.print(f"[yellow]Interrupted:[/] {said}", soft_wrap=True)
+            text = f"dropped {escape(names)}. {text}"
+        self._progress.console.print(f"[yellow]Interrupted:[/] {text}", soft_wrap=True)
 
     def _forget(self, cell: Cell) -> None:
         self._running = {job: told for job, told in self._running.items() if cell not in job.cells}
 
     def _move(self, description: str | None = None) -> None:
-        under_way = sum(told.done * sum(map(self._work.get, job.cells)) for job, told in self._running.items())
+        under_way = sum(told.done * sum(self._work[cell] for cell in job.cells) for job, told in self._running.items())
         completed = self._work_finished + under_way
         self._progress.update(self._bar, completed=completed, done=self._n_finished, description=description)
 
@@ -187,7 +199,7 @@ def _name(cell: Cell) -> str:
 
 
 def _names(cells: Sequence[Cell]) -> str:
-    """Cells that differ in their split alone."""
+    """Return a phrase for cells that differ in their split alone."""
     if len(cells) == 1:
         return _name(cells[0])
     return f"{cells[0].dataset} {cells[0].method} splits {', '.join(str(cell.split) for cell in cells)}"

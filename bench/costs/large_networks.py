@@ -1,9 +1,9 @@
-"""What a method costs on a large network, beside plain SGD of the same network: time per minibatch, and memory.
+"""Cost of a method on a large network, relative to plain SGD of that network: time per minibatch, and memory.
 
-The images are noise, 32 x 32 of three channels and ten classes, and hyper-parameters the middle of their ranges. An
-update of every phase of training (`Method.phase`) is timed between two minibatches of plain SGD, so that a machine that
-is busy meanwhile slows both, and the phases count by their share of a training of 10 epochs of 50,000 images. Noise and
-the standardisation of images are part of an update; drawing a minibatch and augmenting it are not.
+The images are noise, 32 x 32 pixels of three channels and ten classes. Hyper-parameters are the middle of their ranges.
+An update of every phase of training (`Method.phase`) is timed between two minibatches of plain SGD, so that other load
+on the machine slows both. Phases count by their share of a training of 10 epochs of 50,000 images. Noise and the
+standardisation of images are part of an update; drawing a minibatch and augmenting it are not.
 """
 
 import time
@@ -37,14 +37,14 @@ REPEATS = 5
 
 
 class Cost(NamedTuple):
-    """Of a method on a network of D weights.
+    """Cost of a method on a network of D weights.
 
     Attributes:
-        method: its registry key.
-        ratio: seconds per minibatch over those of plain SGD, an ensemble's members together.
-        state: what it holds between updates, in vectors of D weights, its optimiser's averages not counted.
-        optimiser: those.
-        update: the most that an update holds beyond that, activations included, in vectors of D weights.
+        method: registry key.
+        ratio: seconds per minibatch, of all members of an ensemble, divided by those of plain SGD.
+        state: memory between updates without the optimiser's averages, in vectors of D weights.
+        optimiser: memory of the optimiser's averages, in vectors of D weights.
+        update: peak memory of an update beyond these, activations included, in vectors of D weights.
     """
 
     method: str
@@ -59,12 +59,12 @@ class Scale:
 
     Args:
         network: one of `protocol.NETWORKS`.
-        batch_size: M.
-        device: of everything.
+        batch_size: M, images per minibatch.
+        device: torch device.
 
     Attributes:
-        task: to classify the images by that network.
-        sgd: what plain SGD costs.
+        task: classification of the images by the network.
+        sgd: cost of plain SGD.
     """
 
     def __init__(self, network: str, batch_size: int, device: torch.device):
@@ -80,26 +80,26 @@ class Scale:
 
     @property
     def sgd_seconds(self) -> float:
-        """Of a minibatch of plain SGD, the median of all that have been timed."""
+        """Median seconds of all timed minibatches of plain SGD."""
         return median(self._sgd_seconds)
 
     def cost(self, method: Method) -> Cost:
-        """What a method costs that is suited to the task."""
+        """Return the cost of a method that is adapted to the task."""
         plan = Schedule(N_IMAGES, self._batch_size, EPOCHS, method.batches_per_update).plan
         phases = Counter(method.phase(update, plan) for update in range(1, plan.n_updates + 1))
         training = _Training(method, self.task, self._data)
         ratio, peak = 0.0, 0
         for phase, count in phases.items():
             # The first update of a phase is slower, because it sets up, but needs no other memory.
-            training.state, own_peak = peak_during(partial(training.after, phase), self._device)
+            training.state, phase_peak = peak_during(partial(training.after, phase), self._device)
             ratio += count / plan.n_updates * self._ratio(training, phase) / method.batches_per_update
-            peak = max(peak, own_peak)
-        beyond, optimiser = held(training.state)
-        vectors = (self._vectors(size) for size in (beyond, optimiser, peak))
+            peak = max(peak, phase_peak)
+        state, optimiser = held(training.state)
+        vectors = (self._vectors(size) for size in (state, optimiser, peak))
         return Cost(method.name, ratio * method.members, *vectors)
 
     def _ratio(self, training: "_Training", phase: Any) -> float:
-        """An update's time over that of the minibatches of plain SGD before and after it, median of several."""
+        """Return the time of an update over that of the SGD minibatches before and after it, median of `REPEATS`."""
         ratios, before = [], next(self._sgd)
         for _ in range(REPEATS):
             plain_sgd.finish(self._device)
@@ -114,7 +114,7 @@ class Scale:
         return median(ratios)
 
     def _vectors(self, size: int) -> float:
-        """So many bytes in vectors of the network's weights."""
+        """Return a size in bytes as a number of vectors of D weights."""
         return size / (self.task.network.dim * DTYPE.itemsize)
 
 
@@ -122,7 +122,7 @@ class _Training:
     """A fit of a method, one update at a time.
 
     Attributes:
-        state: the method's own, to be replaced by the one `after` an update.
+        state: the method's state; the caller replaces it by the one `after` an update.
     """
 
     def __init__(self, method: Method, task: Task, data: Data):
@@ -138,7 +138,7 @@ class _Training:
 
     @torch.no_grad()
     def after(self, phase: Any) -> Any:
-        """The state after one more update, as in that phase of training."""
+        """Return the state after one more update in a phase of training."""
         self._count += 1
         step = Step(torch.tensor(float(self._count), dtype=DTYPE, device=self._data.x.device), phase)
         arguments = self._data.x, self._data.y, self._index, self.state, self._noise, step
@@ -147,7 +147,7 @@ class _Training:
 
 
 def held(state: Any) -> tuple[int, int]:
-    """Bytes in a state's tensors: in those that are no optimiser's averages, and in those that are."""
+    """Return the bytes of a state's tensors: those outside optimisers' averages, and those of the averages."""
 
     def size(nodes: list[Any]) -> int:
         return sum(leaf.nbytes for leaf in tree_leaves(nodes))

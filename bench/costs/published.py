@@ -1,17 +1,17 @@
-"""What papers report that a method's training costs beside plain training of the same network."""
+"""Training costs of methods as papers report them, relative to plain training of the same network."""
 
 from typing import NamedTuple
 
 
 class PublishedCost(NamedTuple):
-    """A ratio of training times.
+    """A published ratio of training times.
 
     Attributes:
-        methods: the registry's keys of those that it is of.
-        ratio: times what the paper compares with.
-        beside: what that is.
-        network: of the measurement.
-        source: paper and place; the two times where they are in the paper.
+        methods: registry keys of the methods that it holds for.
+        ratio: time of the method divided by that of the baseline.
+        beside: the baseline.
+        network: measured network.
+        source: paper and place, with the two times where the paper has them.
     """
 
     methods: tuple[str, ...]
@@ -62,5 +62,5 @@ PUBLISHED = (
 
 
 def published(method: str) -> list[PublishedCost]:
-    """What there is of a method."""
-    return [one for one in PUBLISHED if method in one.methods]
+    """Return the published costs of a method."""
+    return [cost for cost in PUBLISHED if method in cost.methods]

@@ -88,7 +88,7 @@ class Surroundings(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """ "cpu" or "cuda"."""
+        """Kind of device: "cpu" or "cuda"."""
         return self.devices[0].partition(":")[0]
 
 

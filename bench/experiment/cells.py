@@ -1,4 +1,4 @@
-"""A cell: the unit of resume and of results."""
+"""Cells: the unit of work, of resuming a run, and of results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from bench.experiment.protocol import Protocol
 from bench.schema import cell_key
 from datasets.synthetic.streams import StreamSource
 
-STREAM_DIM_OF_OVERHEAD = 275  # of a vector whose arithmetic takes as long as what every vector takes besides
+STREAM_DIM_OF_OVERHEAD = 275  # dimension at which a vector's arithmetic takes as long as its fixed overhead
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Cell:
     Attributes:
         suite, dataset, method: registry names.
         split: number of the data set's fixed split.
-        preset: the name of the preset that `protocol` started from.
-        protocol: resolved.
-        seed: the run's; every random number follows from it and the cell's identity.
+        preset: name of the preset that `protocol` started from, with "-modified" if anything was changed.
+        protocol: resolved protocol.
+        seed: seed of the run. Every random number follows from it and the cell's identity.
     """
 
     suite: str
@@ -34,22 +34,25 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A relative path without suffix that names this cell and no other."""
+        """Relative path without suffix, unique to the cell."""
         return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol.hash, self.split, self.seed)
 
     @property
     def fit_seed(self) -> int:
-        """Seed of this cell's trials and fits."""
+        """Seed of the cell's trials and fits."""
         return seed_of(self.seed, self.suite, self.dataset, self.method, self.split)
 
     @property
     def fold_seed(self) -> int:
-        """Seed of the cross-validation folds: every method gets the same."""
+        """Seed of the cross-validation folds, equal for all methods."""
         return seed_of(self.seed, self.suite, self.dataset, self.split, "folds")
 
     @property
     def work(self) -> float:
-        """Roughly how long the cell takes, in minibatches of one row: to order jobs and to estimate what is left."""
+        """Rough amount of work, in minibatches of one fit, or in vectors of a stream.
+
+        There are trials x folds fits; the final fit and the predictions count as 20 more.
+        """
         source = datasets.entry(self.dataset)
         if isinstance(source, StreamSource):
             length = min(self.protocol.stream_length, source.max_length or self.protocol.stream_length)
@@ -72,7 +75,17 @@ def cells_of(
     protocol: Protocol,
     seed: int,
 ) -> list[Cell]:
-    """Every combination, longest work first; `splits` maps a data set to its split numbers."""
+    """Return the cells of every combination, most work first.
+
+    Args:
+        suite: suite of all cells.
+        names: data sets.
+        methods: methods.
+        splits: split numbers of each data set.
+        preset: name of the protocol.
+        protocol: protocol of all cells.
+        seed: seed of the run.
+    """
     cells = [
         Cell(suite, name, method, split, preset, protocol, seed)
         for name in names

@@ -1,4 +1,4 @@
-"""Which estimators of a Gaussian there are, and for which streams; nothing heavy is imported until one is used."""
+"""Registry of the estimators that fit Gaussians to streams of vectors; each is imported when it is first used."""
 
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -12,12 +12,12 @@ ANY = (FactorModels, SGDIterates)
 
 
 class Estimator(NamedTuple):
-    """What is known about an estimator before it is used.
+    """Entry of the registry.
 
     Attributes:
-        title: for people.
-        sources: the kinds of data sets whose streams it is for.
-        target: "module:class" of the `bench.streams.fitting.Fitting` that does the work.
+        title: name for people.
+        sources: kinds of data sets whose streams it fits.
+        target: "module:class" of its `bench.streams.fitting.Fitting`.
     """
 
     title: str
@@ -25,7 +25,7 @@ class Estimator(NamedTuple):
     target: str
 
     def load(self) -> type:
-        """That class."""
+        """Import and return the class."""
         return resolve_name(self.target)
 
 
@@ -41,15 +41,16 @@ ESTIMATORS = {
 
 
 def names() -> tuple[str, ...]:
-    """All estimators."""
+    """Return the names of all estimators."""
     return tuple(ESTIMATORS)
 
 
 def excludes(name: str, dataset: str) -> str | None:
-    """Why an estimator cannot be used on a data set, or None."""
+    """Return why an estimator cannot be used on a data set, or None."""
     source = datasets.entry(dataset)
     if isinstance(source, ESTIMATORS[name].sources):
         return None
     if not isinstance(source, StreamSource):
         return f"{dataset} is no stream of vectors"
-    return "its streams are of another kind"
+    allowed = " or ".join(source.__name__ for source in ESTIMATORS[name].sources)
+    return f"its streams come from {type(source).__name__}; the estimator is for streams from {allowed}"

@@ -1,4 +1,4 @@
-"""What the cells of a suite are: which methods there are for them, and who runs them. Imports nothing heavy."""
+"""Kinds of cells: their methods, their evaluation, and what they need. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ class Kind:
     """Cells in which methods of the registry are trained on a data set.
 
     Attributes:
-        runner: "module:class" of the `bench.evaluation.evaluation.Evaluation` that runs them.
+        runner: "module:class" of their `bench.evaluation.evaluation.Evaluation`.
+        data: kind of data, which decides what fields of a protocol concern the cells (`Setting.data`).
     """
 
     runner: str
-    data: ClassVar[str] = VECTORS  # fields of a protocol say for which data they are
+    data: ClassVar[str] = VECTORS
 
     @property
     def evaluation(self) -> type:
-        """What is called with (job, device, tell) and returns a `bench.evaluation.evaluation.Evaluation`."""
+        """Callable that makes the evaluation of a job, of (job, device, progress callback)."""
         return resolve_name(self.runner)
 
     def names(self) -> tuple[str, ...]:
-        """All methods that may be asked for."""
+        """Return the names of all methods that can run."""
         return methods.names()
 
     def headline(self) -> tuple[str, ...]:
-        """One method for each idea."""
+        """Return the names of one method per idea."""
         return methods.headline()
 
     def problem_with(self, name: str) -> str | None:
-        """Why a method cannot be used at all, or None. Imports it."""
+        """Import a method and return why it cannot be used at all, or None."""
         return methods.problem_with(name)
 
     def belongs(self, name: str, suite: str) -> bool:
-        """Whether a usable method runs in a suite without being asked for by name."""
+        """Return True if a method runs in a suite by default, False if it has to be named."""
         return suite in methods.get(name).suites
 
     def in_words(self, protocol: Protocol) -> str:
@@ -54,22 +55,22 @@ class Kind:
         return in_words(json.loads(protocol.to_json()), self.data)
 
     def rows_of(self, method: str, protocol: Protocol) -> int:
-        """Rows of the largest stack that a cell fills by itself: the most trials at a time, on every fold, all members.
+        """Return the replicas of the largest stack that one cell fills; 0 where fits are trained one by one.
 
-        0 where fits are trained one after the other.
+        The stack holds the most trials that a round draws, on every fold, with all members of an ensemble.
         """
         used = methods.get(method)
         fits = [(end - start) * protocol.folds for start, end in protocol.rounds()]
         return max([1, *fits]) * used.members if used.stackable else 0
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
-        """What besides the data is missing here to run a data set, and the remedy; None if nothing is."""
+        """Return what is missing to run a data set besides its data, and the remedy; None if nothing is missing."""
         return None
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
-        """Why a method cannot be used on a data set, of which `task` makes the task, or None."""
-        found = task()
-        return methods.get(method).suited_to(found).excludes(found)
+        """Return why a method cannot be used on a data set, or None; `task` makes the task of the data set."""
+        made = task()
+        return methods.get(method).suited_to(made).excludes(made)
 
 
 class Streams(Kind):
@@ -111,18 +112,21 @@ class Images(Kind):
 
 @dataclass(frozen=True)
 class Fidelity(Kind):
-    """Cells in which a posterior is compared with the true one: of the weights, or of a network's function."""
+    """Cells in which a posterior, of weights or of functions, is compared with a reference posterior."""
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
         from methods.mcmc import nuts
 
         source = datasets.entry(dataset)
         if source.model is None:
-            return "it names no model whose posterior would be the truth", "give its `datasets.Source` a `model`"
+            return "it names no model, so that it has no reference posterior", "give its `datasets.Source` a `model`"
         solved = not source.model.hidden and (source.task == "regression" or source.n_features <= 2)
         if solved or nuts.is_installed():
             return None
-        return "its truth has to be sampled, and JAX, NumPyro or arviz-stats is not installed", nuts.REMEDY
+        return (
+            "its reference posterior has to be sampled, and JAX, NumPyro or arviz-stats is not installed",
+            nuts.REMEDY,
+        )
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
         in_weights = not datasets.entry(dataset).model.hidden

@@ -1,4 +1,4 @@
-"""From what was asked for to the cells that answer it, or to a refusal before any work."""
+"""Requests: checked before any work, and resolved to cells."""
 
 import difflib
 import re
@@ -13,20 +13,20 @@ from bench.experiment.protocol import IMAGES, SETTINGS, Protocol
 from bench.experiment.suites import SUITES, Suite
 
 
-class Refused(ValueError):
-    """A request that cannot be met as it stands; the message says what was got, what is allowed, what to do."""
+class InvalidRequest(ValueError):
+    """A request that cannot be met. The message says what was got, what is allowed, and what to do."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for; None where nothing was said.
+    """Request of the command line.
 
     Attributes:
         suite, preset: names.
-        methods, datasets: names, all that belong to the suite if None.
-        splits: numbers, the preset's if None.
-        changes: fields of `Protocol` that differ from the preset's.
-        seed: of the whole run.
+        methods, datasets: names; None for all of the suite.
+        splits: split numbers; None for those of the preset.
+        changes: values for fields of the preset's `Protocol`.
+        seed: seed of the whole run.
     """
 
     suite: str
@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Missing:
-    """A data set that cannot be had, why, and what to do about it."""
+    """An unavailable data set, the reason, and what to do about it."""
 
     dataset: str
     reason: str
@@ -48,12 +48,12 @@ class Missing:
 
 
 def suite_of(request: Request) -> Suite:
-    """The suite asked for."""
+    """Return the suite of a request."""
     return SUITES[known("suite", request.suite, tuple(SUITES))]
 
 
 def chosen_datasets(request: Request) -> tuple[str, ...]:
-    """Names of the data sets asked for, each known and of the suite."""
+    """Return the names of the requested data sets, all known and of the suite."""
     suite = suite_of(request)
     if request.datasets is None:
         without = suite.left_out.get(request.preset, ())
@@ -62,50 +62,52 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
     for name in request.datasets:
         known("dataset", name, datasets.names())
         if name in broken:
-            raise Refused(str(broken[name]))
+            raise InvalidRequest(str(broken[name]))
         known(f"dataset of the suite {suite.name}", name, suite.datasets())
     return tuple(dict.fromkeys(request.datasets))
 
 
 def broken_datasets() -> list[Missing]:
-    """Data sets of installed packages whose own code fails."""
+    """Return the data sets of installed packages whose code fails."""
     return [Missing(problem.name, problem.reason, problem.remedy) for problem in datasets.problems()]
 
 
 def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Names of the methods asked for, and of those of installed packages that cannot be loaded, with the reason.
+    """Import the requested methods and return their names, and why others of installed packages cannot be loaded.
 
-    "headline" stands for one method of each idea. An unknown method, and a broken one that was asked for by name, are
-    refused. This imports the methods.
+    "headline" stands for one method of each idea.
+
+    Raises:
+        InvalidRequest: a method is unknown, or it was named and cannot be loaded.
     """
     suite = suite_of(request)
     kind = suite.kind
-    asked = kind.names() if request.methods is None else request.methods
-    groups = (kind.headline() if name == "headline" else (name,) for name in asked)
+    requested = kind.names() if request.methods is None else request.methods
+    groups = (kind.headline() if name == "headline" else (name,) for name in requested)
     names = tuple(dict.fromkeys(name for group in groups for name in group))
     broken = {name: problem for name in names if (problem := kind.problem_with(name))}
     if broken and request.methods is not None:
-        raise Refused(next(iter(broken.values())))
+        raise InvalidRequest(next(iter(broken.values())))
     usable = tuple(name for name in names if name not in broken)
     return usable if request.methods else tuple(name for name in usable if kind.belongs(name, suite.name)), broken
 
 
 def protocol_of(request: Request) -> tuple[str, Protocol]:
-    """The resolved protocol and the name it goes by: the preset's, with "-modified" if anything was changed."""
+    """Return the name of the resolved protocol, the preset's with "-modified" if anything differs, and the protocol."""
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
     for name in request.changes:
         if SETTINGS[name].data == (IMAGES,) and suite_of(request).kind.data != IMAGES:
-            raise Refused(f"{name} is a matter of networks for images, and the suite {request.suite} has none")
+            raise InvalidRequest(f"{name} is a setting of networks for images, and the suite {request.suite} has none")
     try:
         protocol = original.changed(**request.changes)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise InvalidRequest(str(error)) from None
     return request.preset if protocol == original else f"{request.preset}-modified", protocol
 
 
 def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The splits to run of each data set: those asked for that it has, else the preset's."""
+    """Return the splits to run of each data set: the requested ones that it has, else those of the preset."""
     default = suite_of(request).splits[request.preset]
     available = {name: datasets.entry(name).n_splits for name in names}
     if request.splits is None:
@@ -114,12 +116,12 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
     most = max(available.values(), default=0)
     beyond = [split for split in request.splits if split >= most]
     if beyond and names:
-        raise Refused(f"there is no split {beyond[0]}: the chosen data sets have splits 0 to {most - 1} at most")
+        raise InvalidRequest(f"there is no split {beyond[0]}: the chosen data sets have splits 0 to {most - 1} at most")
     return {name: tuple(split for split in request.splits if split < count) for name, count in available.items()}
 
 
 def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Why a method cannot be used on a data set, for each (method, data set) that does not go together."""
+    """Return why a method cannot be used on a data set, for each such (method, data set)."""
     from bench.experiment.tasks import task_of
 
     _, protocol = protocol_of(request)
@@ -127,8 +129,8 @@ def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]
     def excludes(method: str, name: str) -> str | None:
         try:
             return suite_of(request).kind.excludes(method, name, partial(task_of, request.suite, name, protocol))
-        except Exception as problem:  # a stranger's method has its own say in this
-            return f"asking it whether it is ended with {type(problem).__name__}: {problem}"
+        except Exception as problem:  # a third party's method answers by its own code
+            return f"its check of the task raised {type(problem).__name__}: {problem}"
 
     reasons = {(method, name): excludes(method, name) for method in method_names for name in names}
     return {pair: reason for pair, reason in reasons.items() if reason}
@@ -140,18 +142,22 @@ def cells(
     method_names: Sequence[str],
     without: Container[tuple[str, str]] = (),
 ) -> list[Cell]:
-    """The cells of the request, longest work first.
+    """Return the cells of a request, most work first.
 
-    `splits` maps each data set that can be had to its splits; pairs (method, data set) in `without` are left out.
+    Args:
+        request: the request.
+        splits: splits of each available data set.
+        method_names: methods.
+        without: pairs (method, data set) to leave out.
     """
     preset, protocol = protocol_of(request)
-    found = cells_of(request.suite, tuple(splits), method_names, splits, preset, protocol, request.seed)
-    return [cell for cell in found if (cell.method, cell.dataset) not in without]
+    every = cells_of(request.suite, tuple(splits), method_names, splits, preset, protocol, request.seed)
+    return [cell for cell in every if (cell.method, cell.dataset) not in without]
 
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
-    """Which data sets, or trained weights, can be had, after trying to download those that are not here if `fetch`."""
-    here, missing, out_of_reach = [], [], set()
+    """Return which data sets, or trained weights, are available, and which are not; download first if `fetch`."""
+    available, missing, out_of_reach = [], [], set()
     for name in names:
         state, reason, remedy = datasets.availability(name, data_dir, deep=True)
         if state in ("missing", "damaged") and fetch:
@@ -166,14 +172,14 @@ def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list
                     out_of_reach.add(server)
                 reason = f"{reason}; {problem.reason}"
         if state == "ready":
-            here.append(name)
+            available.append(name)
         else:
             missing.append(Missing(name, reason, remedy))
-    return here, missing
+    return available, missing
 
 
 def outsiders(names: Sequence[str]) -> tuple[str, ...]:
-    """The sets that a model of one of those is shown besides, out of distribution or of the same classes."""
+    """Return further data sets that models of these are tested on: out of distribution, or of equal classes."""
     groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
     groups += [(other,) for name in names if (other := datasets.partner(name))]
     return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
@@ -182,72 +188,80 @@ def outsiders(names: Sequence[str]) -> tuple[str, ...]:
 def runnable(
     request: Request, names: Sequence[str], data_dir: Path | None = None, fetch: bool = False
 ) -> tuple[list[str], list[Missing]]:
-    """Which of the data sets, which are all here, can be run, and what the others lack.
+    """Return which of the available data sets can be run, and what the others lack.
 
-    Trained weights that networks start from are downloaded if they are not here and `fetch`.
+    Args:
+        request: the request.
+        names: available data sets.
+        data_dir: data folder; None for the default.
+        fetch: True to download trained weights that networks start from.
     """
     _, protocol = protocol_of(request)
     if protocol.weights and names:
-        _, without = have([protocol.weights], data_dir, fetch)
-        for lacking in without:
-            reason = f"its network starts from the weights {lacking.dataset}: {lacking.reason}"
-            return [], [Missing(name, reason, lacking.remedy) for name in names]
+        _, absent = have([protocol.weights], data_dir, fetch)
+        for weights in absent:
+            reason = f"its network starts from the weights {weights.dataset}: {weights.reason}"
+            return [], [Missing(name, reason, weights.remedy) for name in names]
     lacks = suite_of(request).kind.lacks
-    missing = [Missing(name, *found) for name in names if (found := lacks(name))]
+    missing = [Missing(name, *lack) for name in names if (lack := lacks(name))]
     return [name for name in names if name not in {one.dataset for one in missing}], missing
 
 
 def parse_splits(text: str) -> list[int]:
-    """Split numbers from text such as "0-4,7"."""
+    """Return the split numbers of a text such as "0-4,7"."""
     numbers: set[int] = set()
     for part in text.split(","):
-        found = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part.strip())
-        if not found:
-            raise Refused(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges: 0-4,7")
-        first, last = int(found[1]), int(found[2] or found[1])
+        match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part.strip())
+        if not match:
+            raise InvalidRequest(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges: 0-4,7")
+        first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
-            raise Refused(f"splits {text!r}: the range {part.strip()!r} runs backwards")
+            raise InvalidRequest(f"splits {text!r}: the range {part.strip()!r} runs backwards")
         numbers.update(range(first, last + 1))
     return sorted(numbers)
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
-    """Fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
+    """Return fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
     settings: dict[str, int | str | None] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
-            raise Refused(f"setting {text!r} cannot be read; write NAME=VALUE, as in samples=30")
+            raise InvalidRequest(f"setting {text!r} cannot be read; write NAME=VALUE, as in samples=30")
         known("setting", name, tuple(SETTINGS))
         if name in settings:
-            raise Refused(f"setting {name!r} is given twice")
+            raise InvalidRequest(f"setting {name!r} is given twice")
         nothing = SETTINGS[name].optional and value.lower() == "none"
         settings[name] = None if nothing else int(value) if re.fullmatch("-?[0-9]+", value) else value
     return settings
 
 
 def parse_devices(text: str) -> list[str]:
-    """Torch device names from "cpu", "cuda" (all of them) or "cuda:0,1"."""
+    """Return torch's device names of "cpu", "cuda" (all GPUs) or "cuda:0,1"."""
     if text == "cpu":
         return ["cpu"]
     if not re.fullmatch(r"cuda(:[0-9]{1,3}(, *(cuda:)?[0-9]{1,3})*)?", text):
-        raise Refused(f"devices {text!r} cannot be read; write cpu, cuda, or cuda:0,1 for chosen GPUs")
+        raise InvalidRequest(f"devices {text!r} cannot be read; write cpu, cuda, or cuda:0,1 for chosen GPUs")
     import torch
 
     count = torch.cuda.device_count()
     if count == 0:
-        raise Refused(f"devices {text!r}: torch {torch.__version__} finds no CUDA device here; use --devices cpu")
+        raise InvalidRequest(
+            f"devices {text!r}: torch {torch.__version__} finds no CUDA device here; use --devices cpu"
+        )
     wanted = [int(number) for number in re.findall("[0-9]+", text)] or range(count)
     beyond = [number for number in wanted if number >= count]
     if beyond:
-        raise Refused(f"devices {text!r}: there is no GPU {beyond[0]}; this machine has {count}, numbered from 0")
+        raise InvalidRequest(
+            f"devices {text!r}: there is no GPU {beyond[0]}; this machine has {count}, numbered from 0"
+        )
     return [f"cuda:{number}" for number in dict.fromkeys(wanted)]
 
 
 def known(kind: str, name: str, allowed: Sequence[str]) -> str:
-    """`name` if it is allowed, else a refusal that suggests the nearest."""
+    """Return `name` if it is allowed; raise `InvalidRequest` with the nearest allowed name otherwise."""
     if name in allowed:
         return name
     near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise Refused(f"{kind} {name!r} is unknown; {hint}Allowed: {', '.join(allowed)}")
+    raise InvalidRequest(f"{kind} {name!r} is unknown; {hint}Allowed: {', '.join(allowed)}")

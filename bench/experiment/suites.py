@@ -1,4 +1,4 @@
-"""Suites: which data sets, which network, which budgets."""
+"""Suites: data sets, networks and budgets that are run and shown together."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ class Suite:
     """A collection of tasks that are run and shown together.
 
     Attributes:
-        name: as on the command line; data sets say in their `suites` where they belong.
-        title: for people.
-        kind: what its cells are.
-        headline: metrics of `bench.schema.METRICS` that a run tells at its end, with their names for people.
+        name: name on the command line; data sets list the suites that they belong to.
+        title: name for people.
+        kind: kind of its cells.
+        headline: metrics of `bench.schema.METRICS` that a run prints at its end, with their names for people.
         hidden: units of each hidden layer of its multilayer perceptrons.
-        splits: per preset, how many of a data set's splits are run unless told otherwise; None for all.
-        presets: name -> protocol.
-        left_out: per preset, data sets that are run only when they are asked for by name: they would take too long.
+        splits: per preset, number of a data set's splits that are run by default; None for all.
+        presets: protocols by name.
+        left_out: per preset, data sets that take too long to be run by default.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Suite:
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def datasets(self) -> tuple[str, ...]:
-        """Names of all data sets that belong here and can be asked."""
+        """Return the names of the suite's data sets whose entries work."""
         broken = {problem.name for problem in datasets.problems()}
         usable = (name for name in datasets.names() if name not in broken)
         return tuple(name for name in usable if self.name in datasets.entry(name).suites)

@@ -1,4 +1,4 @@
-"""From a data set to the task that a suite makes of it, and to what a method is tuned over there."""
+"""Tasks that suites make of data sets, and the search spaces of methods on them."""
 
 import json
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, Heterosc
 from methods.networks.mlp import MLP, Network
 from methods.problem import Task
 
-LARGE_IMAGE = 128  # pixels of height from which a ResNet's stem is that for ImageNet
+LARGE_IMAGE = 128  # height in pixels from which ResNets use the stem for ImageNet
 
 
 def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
-    """The task that a suite makes of a data set under a protocol, the default one if None."""
+    """Return the task that a suite makes of a data set under a protocol; None for the default protocol."""
     source, protocol = datasets.entry(dataset), protocol or Protocol()
     likelihood = _likelihood(source, protocol.likelihood)
     if source.image:
@@ -33,12 +33,12 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
 
 
 def method_for(name: str, task: Task) -> Method:
-    """The method of that name, as it is used on a task."""
+    """Return a method by name, adapted to a task."""
     return methods.get(name).suited_to(task)
 
 
 def image_network(name: str, image: tuple[int, int, int], n_outputs: int) -> Network:
-    """The network that a protocol calls `name`, for images (channels, height, width)."""
+    """Return a network by its name in a protocol, for images (channels, height, width)."""
     from methods.networks import convnets, resnets
 
     makers = {
@@ -68,12 +68,12 @@ def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
 
 
 def space_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDistribution]:
-    """The search space that a protocol gives a method on a task."""
+    """Return the search space of a method on a task under a protocol, by hyper-parameter."""
     if task.network.image:
         return method.image_space(task)
     return method.wide_space(task) if protocol.space == "wide" else method.search_space(task)
 
 
 def as_json(space: Mapping[str, BaseDistribution]) -> str:
-    """A search space as a JSON object, as it stands in a cell's row."""
+    """Return a search space as a JSON object, as in a cell's row."""
     return json.dumps({name: json.loads(distribution_to_json(one)) for name, one in space.items()})

@@ -11,7 +11,7 @@ import datasets
 from bench.environment.provenance import Revision, code_revision
 from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
-from bench.experiment.plan import Refused
+from bench.experiment.plan import InvalidRequest
 
 LEAVE = "--fresh starts over and keeps the old aside; another --out keeps both"
 
@@ -19,7 +19,7 @@ LEAVE = "--fresh starts over and keeps the old aside; another --out keeps both"
 def beside(rows: pd.DataFrame, wanted: Sequence[Cell], data_dir: Path | None) -> list[str]:
     """What is to be said of `rows` that share a board with the cells `wanted` and were made otherwise.
 
-    Rows are those of `Results.rows`; a board is a suite, data set and preset. Raises `Refused` where the data
+    Rows are those of `Results.rows`; a board is a suite, data set and preset. Raises `InvalidRequest` where the data
     differ.
     """
     boards = {(cell.suite, cell.dataset, cell.preset) for cell in wanted}
@@ -40,7 +40,7 @@ def _refuse_other_data(rows: pd.DataFrame, data_dir: Path | None) -> None:
             stored = ", ".join(sha[:12] for sha in sorted(other["data_sha256"].unique()))
             differing.append(f"{len(other)} cells of {name} (SHA-256 {stored}; here {present[:12]})")
     if differing:
-        raise Refused(f"the results folder holds {'; '.join(differing)}, of other data than are here. {LEAVE}")
+        raise InvalidRequest(f"the results folder holds {'; '.join(differing)}, of other data than are here. {LEAVE}")
 
 
 def _other_code(rows: pd.DataFrame, present: Revision) -> str:

@@ -18,7 +18,7 @@ from bench.execution.supervisor import Stopped
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.plan import Refused, outsiders
+from bench.experiment.plan import InvalidRequest, outsiders
 from bench.experiment.progress import JobProgress, OnProgress
 from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored, write_atomically
@@ -44,7 +44,7 @@ class DaskBackend:
         say: Is given a line when a later Dask worker is refused, and when there is none.
 
     Raises:
-        Refused: A Dask worker that is present from the beginning is not admitted.
+        InvalidRequest: A Dask worker that is present from the beginning is not admitted.
     """
 
     max_jobs = MAX_JOBS
@@ -165,7 +165,7 @@ class DaskBackend:
         while not self._members:
             if refusals := self._let_in():
                 self.end()
-                raise Refused(f"{'; '.join(refusals)}. To go on, {REMEDY}")
+                raise InvalidRequest(f"{'; '.join(refusals)}. To go on, {REMEDY}")
             if not self._members:
                 time.sleep(POLL_SECONDS)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.experiment.plan import Refused
+from bench.experiment.plan import InvalidRequest
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,12 +41,12 @@ class Tls:
 
 @contextmanager
 def connected(address: str, tls: Tls) -> Iterator[Client]:
-    """A client of the scheduler at `address`, "tcp://HOST:PORT" or "tls://HOST:PORT". Raises `Refused`."""
+    """A client of the scheduler at `address`, "tcp://HOST:PORT" or "tls://HOST:PORT". Raises `InvalidRequest`."""
     check(address, tls)
     try:
         from distributed import Client
     except ImportError as problem:
-        raise Refused(f"--cluster needs distributed, which cannot be imported ({problem}); {REMEDY}") from None
+        raise InvalidRequest(f"--cluster needs distributed, which cannot be imported ({problem}); {REMEDY}") from None
     security = security_of(address, tls)
     try:
         client = Client(
@@ -58,7 +58,7 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
             direct_to_workers=False,  # only the scheduler has to be within reach
         )
     except (OSError, TypeError, ValueError) as problem:
-        raise Refused(
+        raise InvalidRequest(
             f"no Dask scheduler answered at {address} within {CONNECT_SECONDS} seconds ({problem}); start one with "
             "`dask scheduler`, whose first lines say its address, or see docs/cluster.md for TLS"
         ) from None
@@ -71,14 +71,18 @@ def check(address: str, tls: Tls) -> None:
     protocol, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
     if protocol not in ("tcp", "tls") or not host or not port.isdigit():
-        raise Refused(f"--cluster {address!r} is no address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT")
+        raise InvalidRequest(
+            f"--cluster {address!r} is no address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT"
+        )
     if tls.given and protocol != "tls":
-        raise Refused(f"{', '.join(tls.given)} with --cluster {address} would encrypt nothing; write tls://{rest}")
+        raise InvalidRequest(
+            f"{', '.join(tls.given)} with --cluster {address} would encrypt nothing; write tls://{rest}"
+        )
     absent = [f"{option} {file}" for option, file in tls.given.items() if not file.is_file()]
     if absent:
-        raise Refused(f"{', '.join(absent)} cannot be found")
+        raise InvalidRequest(f"{', '.join(absent)} cannot be found")
     if tls.given and not (tls.ca_file and tls.cert):
-        raise Refused(
+        raise InvalidRequest(
             f"only {', '.join(tls.given)} of --tls-ca-file, --tls-cert and --tls-key (or a key in the file of the "
             "certificate) is given; give them all, or none to have those of Dask's configuration"
         )
@@ -92,7 +96,7 @@ def security_of(address: str, tls: Tls) -> Security:
     files = {name: str(file) for name, file in names.items() if file is not None}
     security = Security(require_encryption=address.startswith("tls://") or None, **files)
     if address.startswith("tls://") and not (security.tls_ca_file and security.tls_client_cert):
-        raise Refused(
+        raise InvalidRequest(
             f"--cluster {address} needs certificates; give --tls-ca-file, --tls-cert and --tls-key, or set "
             "distributed.comm.tls in Dask's configuration"
         )

@@ -74,7 +74,7 @@ def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
     board.again(result(CELLS[0], **FAILED))
     board.finished(result(CELLS[0], **FAILED))
     first, second = [line for line in text(progress).splitlines() if "broke" in line]
-    assert first == f"failed {CELLS[0].key}: ValueError: it [broke] (is tried again, alone, at the end)"
+    assert first == f"failed {CELLS[0].key}: ValueError: it [broke] (will be tried again, alone, at the end)"
     assert second == f"failed {CELLS[0].key}: ValueError: it [broke]"
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import datasets
 import methods
 from bench.experiment import plan
-from bench.experiment.plan import Missing, Refused, Request
+from bench.experiment.plan import InvalidRequest, Missing, Request
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 
@@ -39,17 +39,17 @@ def test_splits_are_numbers_and_ranges(text, numbers):
 
 @pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "0--4", "1-2-3", "1.5", "0:4", "1 2", "0 - 4"])
 def test_other_text_is_refused_with_an_example(text):
-    with pytest.raises(Refused, match="0-4,7"):
+    with pytest.raises(InvalidRequest, match="0-4,7"):
         plan.parse_splits(text)
 
 
 def test_the_part_that_cannot_be_read_is_named():
-    with pytest.raises(Refused, match=r"'0-4,x7'.*'x7'"):
+    with pytest.raises(InvalidRequest, match=r"'0-4,x7'.*'x7'"):
         plan.parse_splits("0-4,x7")
 
 
 def test_a_backward_range_is_refused():
-    with pytest.raises(Refused, match=r"'4-0' runs backwards"):
+    with pytest.raises(InvalidRequest, match=r"'4-0' runs backwards"):
         plan.parse_splits("1,4-0")
 
 
@@ -78,9 +78,9 @@ def test_a_set_with_none_of_the_splits_runs_nothing():
 
 
 def test_a_split_that_no_chosen_set_has_is_refused_with_the_range():
-    with pytest.raises(Refused, match=r"no split 5.* 0 to 4"):
+    with pytest.raises(InvalidRequest, match=r"no split 5.* 0 to 4"):
         plan.chosen_splits(request(splits=[0, 5]), ["protein"])
-    with pytest.raises(Refused, match=r"no split 20.* 0 to 19"):
+    with pytest.raises(InvalidRequest, match=r"no split 20.* 0 to 19"):
         plan.chosen_splits(request(splits=[0, 20]), ["protein", "yacht"])
 
 
@@ -105,7 +105,7 @@ def test_cpu_needs_no_gpu(gpus):
 @pytest.mark.parametrize("text", ["cuda", "cuda:0", "cuda:0,1"])
 def test_a_gpu_that_is_not_there_is_refused_with_the_remedy(gpus, text):
     gpus(0)
-    with pytest.raises(Refused, match=r"finds no CUDA device.*--devices cpu"):
+    with pytest.raises(InvalidRequest, match=r"finds no CUDA device.*--devices cpu"):
         plan.parse_devices(text)
 
 
@@ -125,14 +125,14 @@ def test_gpus_are_chosen_by_number(gpus, text, devices):
 
 def test_a_gpu_beyond_the_last_is_refused(gpus):
     gpus(2)
-    with pytest.raises(Refused, match=r"no GPU 2; this machine has 2"):
+    with pytest.raises(InvalidRequest, match=r"no GPU 2; this machine has 2"):
         plan.parse_devices("cuda:0,2")
 
 
 @pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
 def test_nonsense_is_refused_with_what_may_be_written(gpus, text):
     gpus(2)
-    with pytest.raises(Refused, match=r"cpu, cuda, or cuda:0,1"):
+    with pytest.raises(InvalidRequest, match=r"cpu, cuda, or cuda:0,1"):
         plan.parse_devices(text)
 
 
@@ -144,9 +144,9 @@ def test_a_known_name_is_given_back():
 
 
 def test_a_near_miss_gets_a_suggestion_and_everything_else_the_list():
-    with pytest.raises(Refused, match=r"fruit 'aple' is unknown; did you mean 'apple'\? Allowed: pear, apple"):
+    with pytest.raises(InvalidRequest, match=r"fruit 'aple' is unknown; did you mean 'apple'\? Allowed: pear, apple"):
         plan.known("fruit", "aple", ["pear", "apple"])
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(InvalidRequest) as refusal:
         plan.known("fruit", "zzz", ["pear", "apple"])
     assert "did you mean" not in str(refusal.value)
     assert "Allowed: pear, apple" in str(refusal.value)
@@ -178,7 +178,7 @@ def test_the_order_asked_for_is_kept_and_repetition_is_not():
     ],
 )
 def test_unknown_names_are_refused(choose, asked, message):
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(InvalidRequest, match=message):
         choose(request(**asked))
 
 
@@ -186,7 +186,7 @@ def test_a_set_of_another_suite_is_refused_as_such(monkeypatch):
     names = datasets.names()
     monkeypatch.setattr(datasets, "names", lambda: (*names, "elsewhere"))
     monkeypatch.setattr(plan.Suite, "datasets", lambda suite: ("yacht",))
-    with pytest.raises(Refused, match="dataset of the suite uci 'elsewhere' is unknown"):
+    with pytest.raises(InvalidRequest, match="dataset of the suite uci 'elsewhere' is unknown"):
         plan.chosen_datasets(request(datasets=["elsewhere"]))
 
 
@@ -199,7 +199,7 @@ def test_the_headline_stands_for_its_methods_among_others(monkeypatch):
 def test_a_method_may_be_asked_for_as_an_ensemble():
     names = ("ensemble:mfvi", "ensemble:map")
     assert plan.chosen_methods(request(methods=names)) == (names, {})
-    with pytest.raises(Refused, match=r"'ensemble:mpa' is unknown; did you mean 'ensemble:map'\?"):
+    with pytest.raises(InvalidRequest, match=r"'ensemble:mpa' is unknown; did you mean 'ensemble:map'\?"):
         plan.chosen_methods(request(methods=["ensemble:mpa"]))
 
 
@@ -218,7 +218,7 @@ def test_a_broken_method_that_nobody_named_is_left_out_with_its_reason(broken_ma
 
 
 def test_a_broken_method_asked_for_by_name_is_refused(broken_map):
-    with pytest.raises(Refused, match="it cannot be imported"):
+    with pytest.raises(InvalidRequest, match="it cannot be imported"):
         plan.chosen_methods(request(methods=["vifa", "map"]))
     assert plan.chosen_methods(request(methods=["vifa"])) == (("vifa",), {})
 
@@ -250,16 +250,16 @@ def test_a_change_to_the_value_it_has_is_none():
 
 @pytest.mark.parametrize(("name", "value"), [("trials", 0), ("folds", 1), ("epochs", -1), ("sampler", "grid")])
 def test_a_senseless_change_is_refused(name, value):
-    with pytest.raises(Refused, match=rf"{name} is {value!r}"):
+    with pytest.raises(InvalidRequest, match=rf"{name} is {value!r}"):
         plan.protocol_of(request(changes={name: value}))
 
 
 def test_a_network_can_be_chosen_for_images_alone():
     asked = request(suite="images", changes={"network": "cnn"})
     assert plan.protocol_of(asked)[1].network == "cnn"
-    with pytest.raises(Refused, match="the suite uci has none"):
+    with pytest.raises(InvalidRequest, match="the suite uci has none"):
         plan.protocol_of(request(changes={"network": "cnn"}))
-    with pytest.raises(Refused, match="network is 'vgg'; it must be one of mlp, cnn, lenet5"):
+    with pytest.raises(InvalidRequest, match="network is 'vgg'; it must be one of mlp, cnn, lenet5"):
         plan.protocol_of(request(suite="images", changes={"network": "vgg"}))
 
 
@@ -281,18 +281,20 @@ def test_any_part_of_the_protocol_can_be_set():
     ],
 )
 def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
-    with pytest.raises(Refused, match=complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
         plan.parse_settings(texts)
 
 
 @pytest.mark.parametrize("setting", ["samples=none", "samples=many", "samples=1.5"])
 def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
-    with pytest.raises(Refused, match=r"samples is .*; it must be an integer"):
+    with pytest.raises(InvalidRequest, match=r"samples is .*; it must be an integer"):
         plan.protocol_of(request(changes=plan.parse_settings([setting])))
 
 
 def test_what_concerns_images_is_refused_elsewhere():
-    with pytest.raises(Refused, match="precision is a matter of networks for images, and the suite uci has none"):
+    with pytest.raises(
+        InvalidRequest, match="precision is a setting of networks for images, and the suite uci has none"
+    ):
         plan.protocol_of(request(changes={"precision": "bfloat16"}))
 
 
@@ -431,7 +433,7 @@ def test_methods_that_belong_to_another_suite_run_where_they_are_named():
         *("batch-svd", "online-em-fa", "online-sga-fa"),
         *("empirical", "empirical-window"),
     )
-    with pytest.raises(Refused, match="'vifa' is unknown"):
+    with pytest.raises(InvalidRequest, match="'vifa' is unknown"):
         plan.chosen_methods(request(suite="factor-analysis", methods=["vifa"]))
 
 
@@ -447,4 +449,4 @@ def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
     monkeypatch.setattr("methods.mfvi.MeanFieldVI.excludes", excludes)
     found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
     assert list(found) == [("mfvi", "diabetes")]
-    assert found["mfvi", "diabetes"].startswith("asking it whether it is ended with AttributeError: 'Task' object has")
+    assert found["mfvi", "diabetes"].startswith("its check of the task raised AttributeError: 'Task' object has")

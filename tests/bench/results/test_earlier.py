@@ -10,7 +10,7 @@ import datasets
 from bench.environment.provenance import code_revision
 from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
-from bench.experiment.plan import Refused
+from bench.experiment.plan import InvalidRequest
 from bench.experiment.protocol import Protocol
 from bench.results import earlier
 from bench.results.earlier import beside, space_of_cell
@@ -60,7 +60,7 @@ def test_what_was_made_alike_stands_beside_without_a_word(stored):
 def test_other_data_are_refused(stored):
     rows = stored(row(), row(replace(CELL, split=1), data_sha256="f" * 64), row(data_sha256=None))
     with pytest.raises(
-        Refused, match=r"1 cells of diabetes \(SHA-256 ffffffffffff; here [0-9a-f]{12}\).*--fresh.*--out"
+        InvalidRequest, match=r"1 cells of diabetes \(SHA-256 ffffffffffff; here [0-9a-f]{12}\).*--fresh.*--out"
     ):
         beside(rows, [CELL], None)
 

@@ -58,7 +58,10 @@ def test_which_estimator_goes_with_which_stream():
     assert [name for name in names() if not excludes(name, factor)] == ["batch-svd", "online-em-fa", "online-sga-fa"]
     assert [name for name in names() if not excludes(name, sgd)] == ["online-em-fa", "empirical", "empirical-window"]
     assert excludes("empirical", "yacht") == "yacht is no stream of vectors"
-    assert excludes("batch-svd", sgd) == "its streams are of another kind"
+    assert (
+        excludes("batch-svd", sgd)
+        == "its streams come from SGDIterates; the estimator is for streams from FactorModels"
+    )
 
 
 def test_empirical_equals_numpy():

@@ -17,7 +17,7 @@ from bench.execution.cluster.connection import Tls, connected
 from bench.execution.scheduler import run_jobs
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.plan import Refused
+from bench.experiment.plan import InvalidRequest
 from bench.experiment.protocol import Protocol
 from bench.schema import CELLS, COSTS, TABLES
 
@@ -153,7 +153,7 @@ def test_what_is_missing_on_a_worker_is_told_before_any_work(machines):
     address = machines.scheduler()
     machines.worker(address)
     cells = [Cell("uci", "yacht", "map", 0, "tiny", TINY, 0), Cell("uci", "diabetes", "nowhere", 0, "tiny", TINY, 0)]
-    with connected(address, Tls()) as client, pytest.raises(Refused) as refusal:
+    with connected(address, Tls()) as client, pytest.raises(InvalidRequest) as refusal:
         DaskBackend(client, needs_of(cells, fetch=True), print)
     assert "lacks data set yacht: " in str(refusal.value)
     assert "lacks method nowhere" in str(refusal.value)

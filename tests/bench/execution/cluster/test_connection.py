@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.execution.cluster.connection import Tls, check, connected
-from bench.experiment.plan import Refused
+from bench.experiment.plan import InvalidRequest
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
     "address", ["127.0.0.1:8786", "tcp://127.0.0.1", "ucx://host:1", "tcp://:8786", "tcp://host:x"]
 )
 def test_an_address_has_a_protocol_a_host_and_a_port(address):
-    with pytest.raises(Refused, match=r"write tcp://HOST:PORT or tls://HOST:PORT"):
+    with pytest.raises(InvalidRequest, match=r"write tcp://HOST:PORT or tls://HOST:PORT"):
         check(address, Tls())
 
 
@@ -27,32 +27,37 @@ def test_an_address_of_ipv6_is_one():
 
 def test_files_of_tls_are_there_all_of_them_and_used(tmp_path):
     ca, cert = tmp_path / "ca.pem", tmp_path / "cert.pem"
-    with pytest.raises(Refused, match=r"--tls-cert .*cert.pem cannot be found"):
+    with pytest.raises(InvalidRequest, match=r"--tls-cert .*cert.pem cannot be found"):
         check("tls://host:1", Tls(cert=cert))
     ca.touch()
     cert.touch()
-    with pytest.raises(Refused, match=r"--tls-ca-file with --cluster tcp://host:1 would encrypt nothing; write tls://"):
+    with pytest.raises(
+        InvalidRequest, match=r"--tls-ca-file with --cluster tcp://host:1 would encrypt nothing; write tls://"
+    ):
         check("tcp://host:1", Tls(ca_file=ca))
-    with pytest.raises(Refused, match="only --tls-ca-file of"):
+    with pytest.raises(InvalidRequest, match="only --tls-ca-file of"):
         check("tls://host:1", Tls(ca_file=ca))
     check("tls://host:1", Tls(ca, cert))
 
 
 def test_without_certificates_nothing_is_sent_to_a_tls_address():
-    with pytest.raises(Refused, match=r"needs certificates; give --tls-ca-file"), connected("tls://127.0.0.1:9", Tls()):
+    with (
+        pytest.raises(InvalidRequest, match=r"needs certificates; give --tls-ca-file"),
+        connected("tls://127.0.0.1:9", Tls()),
+    ):
         pass
 
 
 def test_without_the_library_it_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(Refused, match=r"pip install 'lockstep-bench\[cluster\]'"), connected("tcp://h:1", Tls()):
+    with pytest.raises(InvalidRequest, match=r"pip install 'lockstep-bench\[cluster\]'"), connected("tcp://h:1", Tls()):
         pass
 
 
 def test_no_scheduler_is_told_in_words(monkeypatch):
     monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 0.5)
     nobody = "tcp://127.0.0.1:9"
-    with pytest.raises(Refused, match=f"no Dask scheduler answered at {nobody}"), connected(nobody, Tls()):
+    with pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody}"), connected(nobody, Tls()):
         pass
 
 
@@ -66,9 +71,9 @@ def test_tls_lets_in_who_has_a_certificate_of_the_authority_and_nobody_else(mach
     machines.worker(address, *files, host="tls://127.0.0.1")
     with connected(address, own) as client:
         assert client.submit(sum, [1, 2]).result(30) == 3
-    with pytest.raises(Refused, match="no Dask scheduler answered"), connected(address, strange):
+    with pytest.raises(InvalidRequest, match="no Dask scheduler answered"), connected(address, strange):
         pass
-    with pytest.raises(Refused), connected(address.replace("tls", "tcp"), Tls()):
+    with pytest.raises(InvalidRequest), connected(address.replace("tls", "tcp"), Tls()):
         pass
 
 

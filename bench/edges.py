@@ -1,4 +1,4 @@
-"""Did a search space have room? `python -m bench.edges results` shows where in their ranges the chosen values lie.
+"""Where in their search ranges the chosen values lie: `python -m bench.edges results`.
 
 A position is 0 at the low end of a hyper-parameter's range and 1 at the high end, on the range's own scale. An optimum
 sits at an edge where the median position over the splits of a data set is within the margin of an end: there a wider
@@ -10,16 +10,19 @@ from collections.abc import Iterator
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import method_for, space_of, task_of
+
+if TYPE_CHECKING:  # --help imports no pandas
+    import pandas as pd
 
 MARGIN = 0.02
 COLUMNS = ["suite", "dataset", "method", "preset", "protocol", "hparams"]
@@ -28,7 +31,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class Place(NamedTuple):
-    """Where the chosen values of one hyper-parameter lie in its range, over the splits of one data set."""
+    """Positions of the chosen values of one hyper-parameter in its range, over the splits of one data set."""
 
     method: str
     hparam: str
@@ -37,36 +40,46 @@ class Place(NamedTuple):
 
     @property
     def median(self) -> float:
+        """Median of the positions."""
         return median(self.positions)
 
     def at_edge(self, margin: float) -> bool:
+        """Return whether the median is within `margin` of an end of the range."""
         return not margin <= self.median <= 1 - margin
 
 
 def position(value: float, distribution: BaseDistribution) -> float | None:
-    """Of a value in its range; None for an unordered choice among values that are no numbers, or among one."""
+    """Return the position of a value in its range, from 0 to 1; None for a single value or values without order."""
     if isinstance(distribution, CategoricalDistribution):
-        choices = distribution.choices
-        numbers = all(isinstance(choice, int | float) for choice in choices)
-        return sorted(choices).index(value) / (len(choices) - 1) if numbers and len(choices) > 1 else None
+        numbers = sorted(choice for choice in distribution.choices if isinstance(choice, int | float))
+        ordered = len(numbers) == len(distribution.choices) > 1
+        return numbers.index(value) / (len(numbers) - 1) if ordered else None
+    if not isinstance(distribution, FloatDistribution | IntDistribution):
+        raise TypeError(f"a {type(distribution).__name__} has no range; it must be a float, int or categorical one")
     low, high = distribution.low, distribution.high
     if isinstance(distribution, FloatDistribution) and distribution.log:
         value, low, high = log(value), log(low), log(high)
     return (value - low) / (high - low) if high > low else None
 
 
-def places(cells) -> Iterator[Place]:
-    """From cells of one preset, a data frame with the columns of `bench.schema.CELLS`."""
+def places(cells: "pd.DataFrame") -> Iterator[Place]:
+    """Yield where the chosen values lie.
+
+    Args:
+        cells: of one preset, with the columns `COLUMNS`.
+    """
     tuned = cells[cells["hparams"].notna()]
-    for (suite, dataset, method, text), rows in tuned.groupby(["suite", "dataset", "method", "protocol"]):
+    for group, rows in tuned.groupby(["suite", "dataset", "method", "protocol"]):
+        suite, dataset, method, text = map(str, group)
         protocol = Protocol(**json.loads(text))
         task = task_of(suite, dataset, protocol)
         space = space_of(method_for(method, task), task, protocol)
-        chosen = [json.loads(one) for one in rows["hparams"]]
+        chosen = [json.loads(hparams) for hparams in rows["hparams"]]
         for name, distribution in space.items():
-            found = [position(one[name], distribution) for one in chosen]
-            if None not in found:
-                yield Place(method, name, dataset, tuple(found))
+            positions = [position(hparams[name], distribution) for hparams in chosen]
+            known = tuple(place for place in positions if place is not None)
+            if len(known) == len(positions):
+                yield Place(method, name, dataset, known)
 
 
 @app.command()
@@ -75,7 +88,7 @@ def edges(
     preset: Annotated[str, typer.Option(help="Of which preset.")] = "tuned",
     margin: Annotated[float, typer.Option(help="How near to an end is at the edge.", min=0, max=0.5)] = MARGIN,
 ) -> None:
-    """Where in their ranges the chosen hyper-parameters lie, and which sit at an edge."""
+    """Print where in their ranges the chosen hyper-parameters lie, and which are at an edge."""
     import pandas as pd
 
     folder = results / "cells"
@@ -83,21 +96,21 @@ def edges(
     cells = cells[cells["preset"] == preset]
     if cells.empty:
         raise typer.BadParameter(f"{results} has no cells of the preset {preset!r}")
-    found = list(places(cells))
+    all_places = list(places(cells))
     table = Table(
         title=f"Positions of the chosen values, medians over splits ({preset})", title_justify="left", box=None
     )
     for heading in ("method", "hyper-parameter", "lowest", "median", "highest", "at an edge"):
         table.add_column(heading, justify="left" if heading in ("method", "hyper-parameter", "at an edge") else "right")
-    for method, hparam in dict.fromkeys((place.method, place.hparam) for place in found):
-        own = [place for place in found if (place.method, place.hparam) == (method, hparam)]
-        medians = sorted(place.median for place in own)
+    for method, hparam in dict.fromkeys((place.method, place.hparam) for place in all_places):
+        of_hparam = [place for place in all_places if (place.method, place.hparam) == (method, hparam)]
+        medians = sorted(place.median for place in of_hparam)
         figures = (f"{value:.2f}" for value in (medians[0], median(medians), medians[-1]))
-        sets = ", ".join(f"{place.dataset} ({place.median:.2f})" for place in own if place.at_edge(margin))
+        sets = ", ".join(f"{place.dataset} ({place.median:.2f})" for place in of_hparam if place.at_edge(margin))
         table.add_row(escape(method), hparam, *figures, sets)
     Console().print(table)
-    n_edges = sum(place.at_edge(margin) for place in found)
-    print(f"{n_edges} of {len(found)} optima (method x hyper-parameter x data set) within {margin:.0%} of an end")
+    n_edges = sum(place.at_edge(margin) for place in all_places)
+    print(f"{n_edges} of {len(all_places)} optima (method x hyper-parameter x data set) within {margin:.0%} of an end")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""What running cells costs besides the cells: `python -m bench.overhead`.
+"""Time that the benchmark itself takes, besides the cells: `python -m bench.overhead`.
 
     python -m bench.overhead --jobs 1000        # how long workers wait, and what the driver computes
     python -m bench.overhead --scan 10000       # how long a resumed run looks at what is finished
 
-The cells of the first are as small as can be: one trial of MAP, a few minibatches. Of the second they are written here.
+The cells of the first measurement are as small as can be: one trial of MAP, a few minibatches. The second writes its
+cells itself.
 """
 
 import time
@@ -24,7 +25,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 def trivial_cells(count: int) -> list[Cell]:
-    """So many different cells."""
+    """Return `count` different cells, as cheap as can be."""
     return [
         Cell("uci", "diabetes", "map", number % N_SPLITS, "trivial", TRIVIAL, seed=number // N_SPLITS)
         for number in range(count)
@@ -37,9 +38,9 @@ def main(
     scan: Annotated[int, typer.Option(help="Finished cells to look at.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the jobs.", min=1)] = 2,
 ) -> None:
-    """Measure what running cells costs besides the cells."""
+    """Measure the time that the benchmark itself takes, besides the cells."""
     if not jobs and not scan:
-        raise typer.BadParameter("say what to measure: --jobs 1000, --scan 10000")
+        raise typer.BadParameter("nothing to measure; give --jobs 1000, --scan 10000 or both")
     with TemporaryDirectory() as folder:
         if jobs:
             typer.echo(_of_jobs(Path(folder) / "jobs", jobs, workers))

@@ -1,19 +1,19 @@
-"""What lockstep is worth: `python -m bench.speed` times every method alone and in stacks, in one run.
+"""Time of an update, alone and in a stack: `python -m bench.speed` measures every method in one run.
 
 The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows. A
 model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
 runs the same method code without vmap, one network at a time.
 
-With `--network` it times a large network instead, which is never stacked, beside plain SGD
-(`bench.costs.large_networks`).
+With `--network`, the command times a large network instead and compares it with plain SGD
+(`bench.costs.large_networks`). Large networks are never stacked.
 """
 
 import csv
 import os
 import statistics
 import sys
-from collections.abc import Callable, Iterable
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -22,6 +22,13 @@ from rich.table import Table
 
 import methods
 from bench.experiment.protocol import NETWORKS
+
+if TYPE_CHECKING:  # `--help` imports no torch
+    from bench.engine.stacked_training import Execution
+    from methods.base import Method
+
+# Method, stack, and microseconds per model-step alone and in the stack.
+Measured = tuple[str, int, float, float]
 
 REPEATS = 3
 STACKS = "5,30,150,600"
@@ -66,7 +73,7 @@ def speed(
 
 
 def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) -> None:
-    """Refuse options that do not go together."""
+    """Raise BadParameter if options do not go together."""
     if network and network not in NETWORKS:
         raise typer.BadParameter(f"--network {network} is unknown; it must be one of {', '.join(NETWORKS)}")
     if network and (stacks != STACKS or compiled):
@@ -75,16 +82,19 @@ def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) ->
         raise typer.BadParameter("stacks have minibatches of 10: name a --network, or leave out --batch-size")
 
 
-def _stacked(chosen: list, sizes: list[int], execution: str, device: str, threads: int, output: str) -> None:
+def _stacked(
+    chosen: "Sequence[Method]", sizes: Sequence[int], execution: "Execution", device: str, threads: int, output: str
+) -> None:
+    """Time methods alone and in stacks, and print the rows."""
     from bench.engine.timing import microseconds
 
     with _progress() as progress:
         bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
 
-        def measured(*arguments, **options) -> float:
-            found = microseconds(*arguments, device=device, **options)
+        def measured(method: "Method", n_replicas: int, execution: "Execution", stacked: bool = True) -> float:
+            time_per_step = microseconds(method, n_replicas, execution, device, stacked)
             progress.advance(bar)
-            return found
+            return time_per_step
 
         rows = [row for method in chosen for row in _measure(method, sizes, execution, measured)]
     if output == "csv":
@@ -96,7 +106,10 @@ def _stacked(chosen: list, sizes: list[int], execution: str, device: str, thread
         _print_table(rows, sizes, execution, threads, device)
 
 
-def _beside_sgd(chosen: list, network: str, batch_size: int, device: str, threads: int, output: str) -> None:
+def _beside_sgd(
+    chosen: "Sequence[Method]", network: str, batch_size: int, device: str, threads: int, output: str
+) -> None:
+    """Measure what methods cost on a large network relative to plain SGD, and print the rows."""
     import torch
 
     from bench.costs.large_networks import Scale
@@ -108,7 +121,7 @@ def _beside_sgd(chosen: list, network: str, batch_size: int, device: str, thread
     usable = [method for method in suited if reasons[method.name] is None]
     with _progress() as progress:
         costs = [scale.sgd, *(scale.cost(method) for method in progress.track(usable, description="measuring"))]
-    reported = [", ".join(f"{one.ratio} x {one.beside}" for one in published(cost.method)) for cost in costs]
+    reported = [", ".join(f"{paper.ratio} x {paper.beside}" for paper in published(cost.method)) for cost in costs]
     headings = ["method", "ratio", "published", "state", "optimiser", "update"]
     rows = [
         (cost.method, f"{cost.ratio:.2f}", paper, f"{cost.state:.1f}", f"{cost.optimiser:.1f}", f"{cost.update:.1f}")
@@ -134,10 +147,11 @@ def _beside_sgd(chosen: list, network: str, batch_size: int, device: str, thread
 
 
 def _measure(
-    method, sizes: list[int], execution: str, measured: Callable[..., float]
-) -> list[tuple[str, int, float, float]]:
-    """(method, stack, alone, stacked) for each size, microseconds per model-step, medians of interleaved repeats."""
-    alone, stacked = [], {size: [] for size in sizes}
+    method: "Method", sizes: Sequence[int], execution: "Execution", measured: Callable[..., float]
+) -> list[Measured]:
+    """Return the measured times for each size of a stack: medians of interleaved repeats."""
+    alone: list[float] = []
+    stacked: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(REPEATS):
         alone.append(measured(method, 1, "eager", stacked=False))
         for size in sizes:
@@ -146,7 +160,7 @@ def _measure(
 
 
 def _stackable() -> list[str]:
-    """The methods that stacks are made of."""
+    """Return the names of all methods that can be stacked."""
     return [name for name in methods.names() if methods.get(name).stackable]
 
 
@@ -154,21 +168,21 @@ def _progress() -> Progress:
     return Progress(console=Console(stderr=True), transient=True)
 
 
-def _print_csv(headings: list[str], rows: Iterable[tuple]) -> None:
+def _print_csv(headings: list[str], rows: Iterable[Sequence[object]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(headings)
     writer.writerows(rows)
 
 
-def _print_table(rows, sizes: list[int], execution: str, threads: int, device: str) -> None:
+def _print_table(rows: Sequence[Measured], sizes: Sequence[int], execution: str, threads: int, device: str) -> None:
     title = f"Microseconds per model-step ({device}, {threads} thread(s), {execution}); in brackets alone / stacked"
     table = Table(title=title)
     for heading in ("method", "alone", *(f"stack of {size}" for size in sizes)):
         table.add_column(heading, justify="left" if heading == "method" else "right")
     for name in dict.fromkeys(row[0] for row in rows):
-        own = [row for row in rows if row[0] == name]
-        cells = [f"{us:.1f} ({alone / us:.0f} x)" for _, _, alone, us in own]
-        table.add_row(name, f"{own[0][2]:.0f}", *cells)
+        method_rows = [row for row in rows if row[0] == name]
+        cells = [f"{us:.1f} ({alone / us:.0f} x)" for _, _, alone, us in method_rows]
+        table.add_row(name, f"{method_rows[0][2]:.0f}", *cells)
     Console().print(table)
 
 

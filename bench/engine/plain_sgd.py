@@ -10,6 +10,7 @@ import torch
 from bench.engine.replica import Data
 from methods.maths.likelihoods import Likelihood
 from methods.networks.mlp import Network
+from methods.problem import HParams
 
 WARM_UP, TIMED = 2, 5
 LEARNING_RATE, MOMENTUM = 1e-3, 0.9
@@ -38,7 +39,7 @@ def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size
 
     def descend() -> None:
         x, y = data.x[:batch_size].float() / 255, data.y[:batch_size].float()
-        torch.autograd.backward(likelihood.nll(network(weights, x), y, None, y_scale).mean())
+        torch.autograd.backward(likelihood.nll(network(weights, x), y, HParams(), y_scale).mean())
         optimiser.step()
         optimiser.zero_grad()
 

@@ -1,4 +1,4 @@
-"""Private and experimental interfaces of torch, which all of the project takes from this module.
+"""Private and experimental interfaces of torch. All uses in the project go through this module.
 
 A new release of torch may change any of these without notice. Known to work with torch 2.6 to 2.13.
 

@@ -32,12 +32,13 @@ class Data:
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu") -> "Data":
+        """Return a copy of x (N, P) and y (N,) on a device."""
         return cls(torch.tensor(x, device=device), torch.tensor(y, device=device))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One training run to be made.
+    """One training run.
 
     Attributes:
         rows: indices of its training rows.
@@ -70,9 +71,15 @@ def replicas_of(
     standardise_y: bool,
     channels: int | None = None,
 ) -> Replica:
-    """The fits as one stacked `Replica`, each standardised by the statistics of its own training rows.
+    """Return the fits as one stacked `Replica`, each standardised by the statistics of its own training rows.
 
-    x is standardised column by column, or with `channels` given, as images of that many channels, each as a whole.
+    Args:
+        fits: R fits, with the same names of hyper-parameters.
+        data: whose rows they are trained on.
+        dtype: of everything but means and scales.
+        standardise_x: False leaves x in original units.
+        standardise_y: False leaves y in original units.
+        channels: of images, each channel of which has one mean and scale; None for one per column of x.
     """
 
     def scaling(rows: np.ndarray) -> Standardisation:
@@ -82,14 +89,14 @@ def replicas_of(
     x_identity, y_identity = (np.zeros(x.shape[1]), np.ones(x.shape[1])), (0.0, 1.0)
     # Trials and members share their fold's index array, so a fold's statistics are computed once.
     folds = {id(fit.rows): fit.rows for fit in fits}
-    known = {
+    scalings = {
         key: (
             *(scaling(rows) if standardise_x else x_identity),
             *(Standardisation.of(y, rows) if standardise_y else y_identity),
         )
         for key, rows in folds.items()
     }
-    columns = zip(*(known[id(fit.rows)] for fit in fits), strict=True)
+    columns = zip(*(scalings[id(fit.rows)] for fit in fits), strict=True)
     x_mean, x_scale, y_mean, y_scale = (torch.tensor(np.stack(column), device=data.x.device) for column in columns)
     return Replica(
         torch.tensor([len(fit.rows) for fit in fits], dtype=dtype, device=data.x.device),
@@ -102,14 +109,14 @@ def replicas_of(
 
 
 class Model:
-    """A method on a task, as functions of one replica; `bench.engine.vectorise` takes them to all replicas.
+    """A method on a task, as functions of one replica. `vmap` or `bench.engine.vectorise` make functions of all.
 
     Args:
-        method: whose mathematics it is.
-        task: what it is applied to.
+        method: how the network is trained.
+        task: the data set, likelihood and network.
         dtype: of weights and arithmetic.
         start: trained weights of all layers but the last, on the data's device; None for a random start.
-        short: what updates pass through the network in, if not in `dtype`; sweeps and predictions do not.
+        short: the type in which updates pass through the network, if not `dtype`. Sweeps and predictions use `dtype`.
     """
 
     def __init__(
@@ -124,7 +131,7 @@ class Model:
         self.dtype, self.start, self._short = dtype, None if start is None else start.to(dtype), short
 
     def with_reference(self, n_rows: int) -> "Model":
-        """The same model where batch normalisation takes its statistics of the first `n_rows` rows of x."""
+        """Return the model with batch normalisation whose statistics come from the first `n_rows` rows of x."""
         if not self.network.couples_rows:
             return self
         model = copy(self)
@@ -132,7 +139,7 @@ class Model:
         return model
 
     def init(self, replica: Replica, noise: Noise) -> Any:
-        """The state before training."""
+        """Return the state before training."""
         return self.method.init(self._problem(replica), noise)
 
     def update(
@@ -159,34 +166,54 @@ class Model:
         return result if has_diagnostics else (result, {})
 
     def sweep(self, replica: Replica, x: Tensor, y: Tensor, index: Tensor, present: Tensor, state: Any) -> Any:
-        """The state after those of the rows `index` (M,) of x (N, P) and y (N,) that are `present` (M,)."""
+        """Return the state after a part of an exact pass over the training rows.
+
+        Args:
+            replica: the fit.
+            x: (N, P), in original units.
+            y: (N,), in original units.
+            index: (M,), rows of this part.
+            present: (M,), 1 for a row that counts and 0 for one that does not.
+            state: before this part.
+        """
         rows = Sweep(self._standardised(replica, x[index]), self._targets(replica, y[index]), present)
         return self.method.sweep(self._problem(replica), state, rows)
 
     def finish(self, replica: Replica, state: Any) -> Any:
-        """The posterior."""
+        """Return the posterior."""
         return self.method.finish(self._problem(replica), state)
 
     def moments(self, replica: Replica, posterior: Any) -> tuple[Tensor, Tensor] | None:
-        """Mean and covariance of the weights, where the method knows them in closed form."""
+        """Return mean (D,) and covariance (D, D) of the weights; None where there is no closed form."""
         return self.method.moments(self._problem(replica), posterior)
 
     def diagnostics(self, replica: Replica, posterior: Any) -> dict[str, Tensor]:
-        """What the method reports of a fit."""
+        """Return what the method reports of a trained fit: name -> tensor ()."""
         return self.method.diagnostics(self._problem(replica), posterior)
 
     def predict(self, replica: Replica, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
-        """The predictive at x (n, P) in original units. Raises TypeError where the method's is of another shape."""
+        """Return the predictive, in original units.
+
+        Args:
+            replica: the fit.
+            posterior: of the fit.
+            x: (n, P), in original units.
+            noise: of the samples.
+            n_samples: S; fewer come back where all would be equal.
+
+        Raises:
+            TypeError: if the method's predictive is of another type or shape.
+        """
         x = self._standardised(replica, x)
-        found = self.method.predict(self._problem(replica), posterior, x, noise, n_samples)
-        if not _is_predictive(found, len(x)):
-            got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(found) if isinstance(leaf, Tensor))
+        predictive = self.method.predict(self._problem(replica), posterior, x, noise, n_samples)
+        if not _is_predictive(predictive, len(x)):
+            got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(predictive) if isinstance(leaf, Tensor))
             raise TypeError(
                 f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
                 f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C); it "
-                f"returned a {type(found).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
+                f"returned a {type(predictive).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
             )
-        return found
+        return predictive
 
     def _standardised(self, replica: Replica, x: Tensor) -> Tensor:
         if x.dtype == torch.uint8:  # images: double precision would cost time and memory for nothing
@@ -202,9 +229,11 @@ class Model:
         return Problem(self.network, self.likelihood, hparams, replica.n_train, y_mean, y_scale, self.start)
 
 
-def _is_predictive(found: Any, n_points: int) -> bool:
-    n_axes = {Normals: 2, Classes: 3}.get(type(found))
+def _is_predictive(predictive: Any, n_points: int) -> bool:
+    n_axes = {Normals: 2, Classes: 3}.get(type(predictive))
     return n_axes is not None and all(
-        isinstance(part, Tensor) and part.ndim == n_axes and part.shape[1] == n_points and part.shape == found[0].shape
-        for part in found
+        isinstance(part, Tensor)
+        and (part.ndim, part.shape) == (n_axes, predictive[0].shape)
+        and part.shape[1] == n_points
+        for part in predictive
     )

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
 
 from methods.networks.mlp import Apply, Network
 
@@ -32,13 +31,12 @@ class Mixed:
         return getattr(self._network, name)
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
-        outputs: Tensor = self._autocast(x, lambda: self._network(weights, x))
-        return outputs
+        return self._autocast(x, lambda: self._network(weights, x))
 
-    def forward(self, x: Tensor, apply: Apply) -> Any:
+    def forward(self, x: Tensor, apply: Apply) -> Tensor:
         return self._autocast(x, lambda: self._network.forward(x, apply))
 
-    def _autocast(self, x: Tensor, run: Callable[[], Any]) -> Any:
+    def _autocast(self, x: Tensor, run: Callable[[], Tensor]) -> Tensor:
         with torch.autocast(x.device.type, self._dtype):
             outputs = run()
-        return tree_map(lambda tensor: tensor.to(x.dtype), outputs)
+        return outputs.to(x.dtype)

@@ -28,12 +28,12 @@ from methods.maths.search_spaces import WIDE
         (2.0, FloatDistribution(2.0, 2.0), None),
     ],
 )
-def test_a_position_is_on_the_ranges_own_scale(value, distribution, expected):
+def test_positions_are_on_the_ranges_scale(value, distribution, expected):
     found = position(value, distribution)
     assert found is None if expected is None else found == pytest.approx(expected)
 
 
-def test_the_median_over_splits_decides():
+def test_median_over_splits_decides():
     assert Place("map", "lr", "yacht", (0.0, 0.01, 0.9)).at_edge(0.02)
     assert not Place("map", "lr", "yacht", (0.0, 0.5, 1.0)).at_edge(0.02)
     assert Place("map", "lr", "yacht", (0.99, 1.0)).at_edge(0.02)
@@ -45,7 +45,7 @@ def cells(preset: str = "tuned", **hparams) -> pd.DataFrame:
     return pd.DataFrame([row | {"hparams": json.dumps(hparams)}, row | {"hparams": None}])
 
 
-def test_places_use_the_space_of_the_protocol_and_skip_cells_without_a_choice():
+def test_places_use_the_protocols_search_space():
     chosen = {"lr": 1e-1, "prior_precision": 1.0, "noise_precision": 1e-3}
     found = {place.hparam: place.positions for place in places(cells(**chosen))}
     assert found["lr"] == (pytest.approx(1),)  # of the wide range, not of MAP's own
@@ -54,7 +54,7 @@ def test_places_use_the_space_of_the_protocol_and_skip_cells_without_a_choice():
     assert set(found) == set(MAP().search_space(task_of("uci", "diabetes")))
 
 
-def test_the_command_names_what_sits_at_an_edge(tmp_path):
+def test_command_prints_optima_at_edges(tmp_path):
     (tmp_path / "cells").mkdir()
     cells(lr=1e-1, prior_precision=1.0, noise_precision=1e-3).to_parquet(tmp_path / "cells" / "one.parquet")
     result = CliRunner().invoke(app, [str(tmp_path)], env={"COLUMNS": "200"})
@@ -64,7 +64,7 @@ def test_the_command_names_what_sits_at_an_edge(tmp_path):
 
 
 @pytest.mark.parametrize("preset", ["tuned", "paper"])
-def test_a_folder_without_such_cells_is_refused(tmp_path, preset):
+def test_folders_without_tuned_cells_are_refused(tmp_path, preset):
     result = CliRunner().invoke(app, [str(tmp_path), "--preset", preset])
     assert result.exit_code == 2
     words = re.sub(r"[\s│]+", " ", result.output)  # the message is wrapped in a box

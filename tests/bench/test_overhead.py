@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 from bench.overhead import app
 
 
-def test_a_scan_finds_what_was_written_and_tells_both_times():
+def test_scan_finds_written_cells_and_prints_times():
     done = CliRunner().invoke(app, ["--scan", "7"])
     assert done.exit_code == 0, done.output
     assert re.search(r"^7 finished cells: \d.* to look at; the first time, without an index, \d", done.output)
 
 
-def test_jobs_are_run_and_their_cost_told_in_three_parts():
+def test_overhead_of_jobs_is_printed_in_parts():
     done = CliRunner().invoke(app, ["--jobs", "3", "--workers", "1"])
     assert done.exit_code == 0, done.output
     assert re.search(r"^3 jobs of \d+ ms on 1 workers in .* workers waited", done.output)
@@ -23,7 +23,7 @@ def test_jobs_are_run_and_their_cost_told_in_three_parts():
     assert float(shares["to store"]) >= 0
 
 
-def test_nothing_to_measure_is_refused():
+def test_overhead_without_options_is_refused():
     done = CliRunner().invoke(app, [])
     assert done.exit_code == 2
     assert "--jobs 1000, --scan 10000" in done.output

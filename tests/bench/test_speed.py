@@ -19,7 +19,7 @@ def short(monkeypatch):
     monkeypatch.setattr(process, "settle", lambda threads: None)  # which changes how this process returns memory
 
 
-def test_csv_has_a_row_per_method_and_stack_with_its_ratio():
+def test_csv_has_rows_per_method_and_stack():
     result = CliRunner().invoke(speed.app, ["--methods", "map,deep-ensemble", "--stack", "5,10", "--format", "csv"])
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -51,7 +51,7 @@ def test_bad_options_are_refused(arguments, complaint):
     assert complaint in result.stderr
 
 
-def test_a_large_network_is_compared_with_plain_sgd_and_with_what_papers_report():
+def test_large_networks_are_compared_with_sgd_and_papers():
     arguments = ["--network", "cnn", "--batch-size", "4", "--methods", "map,mfvi,hmc", "--format", "csv"]
     result = CliRunner().invoke(speed.app, arguments)
     assert result.exit_code == 0, result.output

@@ -48,7 +48,7 @@ def arguments(seed: int) -> list[torch.Tensor]:
     return [numbers(*shape, seed=seed + part) for part, shape in enumerate(shapes)]
 
 
-def test_a_replay_gives_the_functions_numbers_on_arguments_it_never_saw():
+def test_captured_graph_equals_the_function_on_new_arguments():
     fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
     step = capture(descend, [*fixed, *arguments(100)], n_fixed=2)
     for seed in (100, 200, 300, 400):
@@ -56,7 +56,7 @@ def test_a_replay_gives_the_functions_numbers_on_arguments_it_never_saw():
         torch.testing.assert_close(captured, by_hand(*fixed, *arguments(seed)), rtol=1e-12, atol=1e-12)
 
 
-def test_many_replays_in_a_row_are_many_steps_of_the_function():
+def test_repeated_graph_calls_are_repeated_steps():
     fixed = [numbers(ROWS, seed=10) - 3, numbers(ROWS, seed=11)]
     weights, x, y = arguments(100)
     step, expected = capture(descend, [*fixed, weights, x, y], n_fixed=2), weights
@@ -66,7 +66,7 @@ def test_many_replays_in_a_row_are_many_steps_of_the_function():
     torch.testing.assert_close(weights, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_what_follows_from_fixed_arguments_alone_is_computed_once():
+def test_constants_of_fixed_arguments_are_computed_once():
     def function(fixed, x):
         return [fixed.exp().cumsum(0).sqrt() * x]
 
@@ -86,7 +86,7 @@ def test_outer_products_become_a_multiplication():
     assert operations(product) == [torch.bmm]
 
 
-def test_nothing_is_taken_for_fixed_that_is_not():
+def test_changing_arguments_are_not_folded():
     def function(first, second, x):
         return [first.exp() * x, second.exp() * x, second.log1p() + 1]
 
@@ -97,20 +97,20 @@ def test_nothing_is_taken_for_fixed_that_is_not():
         torch.testing.assert_close(captured, expected)
 
 
-def test_an_output_that_is_fixed_is_given_back():
+def test_fixed_outputs_are_returned():
     module = capture(lambda fixed, x: [fixed + 1, x * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
     first, second = module(torch.ones(2), torch.full((2,), 5.0))
     assert first.tolist() == [2, 2]
     assert second.tolist() == [10, 10]
 
 
-def test_an_output_may_be_an_argument_itself():
+def test_outputs_may_be_arguments():
     module = capture(lambda x: [x, x.view(x.shape)], [numbers(3)], n_fixed=0)
     changed = numbers(3, seed=1)
     assert all(torch.equal(output, changed) for output in module(changed))
 
 
-def test_a_loss_whose_value_nobody_wants_is_not_computed():
+def test_unused_loss_values_are_not_computed():
     def function(weights, x):
         return [grad(lambda weights: (weights * x).square().sum().log())(weights)]
 
@@ -120,19 +120,19 @@ def test_a_loss_whose_value_nobody_wants_is_not_computed():
     torch.testing.assert_close(module(weights, x)[0], 2 * weights * x**2 / (weights * x).square().sum())
 
 
-def test_a_value_that_is_wanted_stays():
+def test_used_loss_values_are_computed():
     module = capture(lambda x: [x.square().sum().log(), 2 * x], [numbers(3)], n_fixed=0)
     assert torch.log in operations(module)
 
 
-def test_operations_that_change_nothing_are_dropped():
+def test_identity_operations_are_removed():
     def function(x):
         return [(x.view(2, 3).expand(2, 3).to(torch.float64) ** 1).sin()]
 
     assert operations(capture(function, [numbers(2, 3)], n_fixed=0)) == [aten.sin.default]
 
 
-def test_reshapes_and_casts_that_change_something_stay():
+def test_reshapes_and_casts_with_effect_stay():
     def function(x):
         return [x.view(6).expand(4, 6).to(torch.float32) ** 2]
 
@@ -142,13 +142,13 @@ def test_reshapes_and_casts_that_change_something_stay():
     assert torch.equal(captured, (changed.reshape(6).expand(4, 6)).float() ** 2)
 
 
-def test_zeros_and_ones_like_an_argument_are_constants():
+def test_zeros_and_ones_like_arguments_are_constants():
     module = capture(lambda x: [torch.zeros_like(x) + torch.ones_like(x) + x], [numbers(3)], n_fixed=0)
     assert operations(module) == [torch.add]
     assert torch.equal(module(torch.tensor([1.0, 2, 3]))[0], torch.tensor([2.0, 3, 4]))
 
 
-def test_a_function_that_writes_in_place_replays_correctly():
+def test_functions_that_write_in_place_are_captured():
     def function(fixed, x):
         moved = x.clone()
         moved[0] = 0
@@ -161,7 +161,7 @@ def test_a_function_that_writes_in_place_replays_correctly():
         assert torch.equal(module(fixed, x)[0], torch.stack([fixed[0] * 2, x[1] + 20, x[2] + 200]))
 
 
-def test_what_is_written_to_in_place_starts_anew_at_every_replay():
+def test_buffers_written_in_place_start_anew():
     """The buffer follows from the fixed argument alone, but must not be kept from one call to the next."""
 
     def function(fixed, x):
@@ -173,7 +173,7 @@ def test_what_is_written_to_in_place_starts_anew_at_every_replay():
         torch.testing.assert_close(module(fixed, x)[0], fixed.exp() + x)
 
 
-def test_what_is_done_in_place_is_simplified_too():
+def test_operations_in_place_are_simplified_too():
     def function(fixed, x):
         return [x * fixed.exp().add_(1).log_()]
 
@@ -183,14 +183,14 @@ def test_what_is_done_in_place_is_simplified_too():
     torch.testing.assert_close(module(fixed, torch.ones(3))[0], (fixed.exp() + 1).log())
 
 
-def test_an_argument_that_the_function_writes_to_is_written_to_at_every_replay():
+def test_arguments_written_to_are_written_every_call():
     module = capture(lambda fixed, x: [x.add_(fixed) * 2], [torch.ones(2), torch.ones(2)], n_fixed=1)
     x = torch.tensor([5.0, 6.0])
     assert module(torch.ones(2), x)[0].tolist() == [12, 14]
     assert module(torch.ones(2), x)[0].tolist() == [14, 16]
 
 
-def test_recording_and_replaying_leave_the_arguments_alone():
+def test_capture_leaves_the_arguments_alone():
     fixed, x = numbers(3), numbers(3, seed=1)
     before = fixed.clone(), x.clone()
     capture(lambda fixed, x: [fixed.exp() * x], [fixed, x], n_fixed=1)(fixed, x)
@@ -198,17 +198,17 @@ def test_recording_and_replaying_leave_the_arguments_alone():
     assert torch.equal(x, before[1])
 
 
-def test_a_step_that_draws_random_numbers_is_refused():
+def test_draws_from_the_global_generator_are_refused():
     with pytest.raises(RuntimeError, match="draws from torch's global generator"):
         capture(lambda x: [x + torch.randn(3)], [torch.zeros(3)], 0)
 
 
-def test_a_power_that_changes_the_type_stays():
+def test_powers_that_change_the_type_stay():
     (found,) = capture(lambda x: [x**1.0], [torch.arange(3)], 0)(torch.arange(3))
     assert found.dtype == torch.float32
 
 
-def test_inputs_that_were_one_tensor_when_recorded_stay_apart():
+def test_inputs_captured_as_one_tensor_stay_apart():
     zeros = torch.zeros(3)
     replay = capture(lambda factor, a, b: [a + factor, b * factor], [torch.tensor(2.0), zeros, zeros], 1)
     first, second = replay(torch.tensor(2.0), torch.ones(3), torch.full((3,), 5.0))

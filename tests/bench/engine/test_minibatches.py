@@ -18,7 +18,7 @@ def counts(drawn: np.ndarray, own: np.ndarray) -> list[int]:
 
 @given(rows, cuts, seeds)
 @settings(deadline=None)
-def test_no_row_is_seen_more_than_once_more_often_than_another(own, cuts, seed):
+def test_counts_of_rows_differ_by_one_at_most(own, cuts, seed):
     stream, drawn = RowStream(own, seed), np.array([], dtype=int)
     for count in cuts:
         drawn = np.concatenate([drawn, stream.take(count)])
@@ -29,7 +29,7 @@ def test_no_row_is_seen_more_than_once_more_often_than_another(own, cuts, seed):
 
 @given(rows, cuts, seeds)
 @settings(deadline=None)
-def test_how_the_sequence_is_cut_does_not_change_it(own, cuts, seed):
+def test_cuts_do_not_change_the_row_sequence(own, cuts, seed):
     stream = RowStream(own, seed)
     pieces = [stream.take(count) for count in cuts]
     assert [len(piece) for piece in pieces] == cuts
@@ -45,20 +45,20 @@ def test_each_pass_is_a_permutation(own, seed):
         assert sorted(one) == sorted(own)
 
 
-def test_passes_and_seeds_have_orders_of_their_own():
+def test_passes_and_seeds_differ_in_order():
     own = np.arange(30)
     first, second = RowStream(own, 1).take(60).reshape(2, -1)
     orders = {tuple(own), tuple(first), tuple(second), tuple(RowStream(own, 2).take(30))}
     assert len(orders) == 4
 
 
-def test_every_row_is_equally_likely_to_come_first():
+def test_first_rows_are_uniformly_distributed():
     """Counts of the first of 5 rows over 2000 seeds: chi-squared with 4 degrees of freedom, 99.99 % quantile 23.5."""
     first = [RowStream(np.arange(5), seed).take(1)[0] for seed in range(2000)]
     assert ((np.bincount(first, minlength=5) - 400) ** 2 / 400).sum() < 23.5
 
 
-def test_drawing_does_not_touch_the_rows_given():
+def test_row_stream_leaves_its_rows_alone():
     own = np.arange(10)
     stream = RowStream(own, 3)
     for _ in range(3):
@@ -85,7 +85,7 @@ def test_number_of_updates(n_rows, batch_size, epochs, per_update, limit, update
     assert (plan.n_updates, plan.updates_per_epoch) == (updates, updates_per_epoch)
 
 
-def test_a_minibatch_is_never_larger_than_the_training_set():
+def test_minibatches_fit_in_the_training_set():
     assert Schedule(7, 10, 1, 1).minibatch == 7
     assert Schedule(10, 10, 1, 1).minibatch == 10
     assert Schedule(11, 10, 1, 1).minibatch == 10
@@ -93,7 +93,7 @@ def test_a_minibatch_is_never_larger_than_the_training_set():
 
 @given(n_rows=st.integers(2, 60), batch_size=st.integers(1, 25), epochs=st.integers(1, 4), per_update=st.integers(1, 6))
 @settings(deadline=None)
-def test_a_plan_is_enough_for_its_epochs_and_wastes_less_than_one_update(n_rows, batch_size, epochs, per_update):
+def test_updates_cover_epochs_with_less_than_one_extra(n_rows, batch_size, epochs, per_update):
     schedule = Schedule(n_rows, batch_size, epochs, per_update)
     rows_dealt = schedule.plan.n_updates * per_update * schedule.minibatch
     assert rows_dealt >= epochs * n_rows
@@ -102,7 +102,7 @@ def test_a_plan_is_enough_for_its_epochs_and_wastes_less_than_one_update(n_rows,
 
 @given(n_rows=st.integers(2, 60), batch_size=st.integers(1, 25), epochs=st.integers(1, 4), seed=seeds)
 @settings(deadline=None)
-def test_folds_that_differ_by_one_row_march_in_step(n_rows, batch_size, epochs, seed):
+def test_folds_differing_by_one_row_share_schedules(n_rows, batch_size, epochs, seed):
     """Both take the same number of equally large minibatches; each sees every row of its own at least `epochs` times,
     and no row more than once more often than another."""
     schedule = Schedule(n_rows, batch_size, epochs, 1)

@@ -10,7 +10,7 @@ from methods.maths.likelihoods import Categorical
 from methods.networks.mlp import MLP
 
 
-def test_a_minibatch_costs_its_median_time_after_the_first_few(monkeypatch):
+def test_minibatch_cost_is_median_after_warm_up(monkeypatch):
     data = Data.of(np.zeros((20, 16), dtype=np.uint8), np.arange(20.0) % 3)
     minibatches = [100, 90, 3, 5, 40, 4, 6]
     clock = accumulate(step for seconds in minibatches for step in (1, seconds))

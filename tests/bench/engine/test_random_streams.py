@@ -18,30 +18,30 @@ def record(seeds: list[int], length: int, steps: int, dtype=torch.float32) -> to
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_a_row_does_not_feel_its_neighbours(length):
+def test_noise_does_not_depend_on_neighbours(length):
     alone = record([7], length, 20)[:, 0]
     assert torch.equal(record([7, 1, 2], length, 20)[:, 0], alone)
     assert torch.equal(record([5, 7], length, 20)[:, 1], alone)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_steps_and_seeds_have_numbers_of_their_own(length):
+def test_steps_and_seeds_differ_in_noise(length):
     first = record([1, 2], length, 20)[..., 0]
     assert len(first.unique()) == first.numel()
 
 
-def test_rows_with_the_same_seed_have_the_same_numbers():
+def test_equal_seeds_give_equal_noise():
     tape = record([4, 4], 3, 20)
     assert torch.equal(tape[:, 0], tape[:, 1])
 
 
 @pytest.mark.parametrize("n_rows", [1, 3])
-def test_a_method_may_want_no_noise_at_all(n_rows):
+def test_noise_of_length_zero_is_empty(n_rows):
     assert record(list(range(n_rows)), 0, 40).shape == (40, n_rows, 0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_numbers_come_in_the_type_asked_for(dtype):
+def test_noise_has_the_requested_type(dtype):
     assert record([0], 5, 1, dtype).dtype == dtype
 
 
@@ -60,7 +60,7 @@ def test_numbers_are_independent_standard_normals(length):
     assert abs((one * other).mean()) < 4 / np.sqrt(n)
 
 
-def test_the_global_generator_is_neither_heard_nor_consumed():
+def test_global_generator_is_neither_read_nor_advanced():
     torch.manual_seed(0)
     before = torch.get_rng_state()
     tape = record([9], 4, 20)
@@ -69,5 +69,5 @@ def test_the_global_generator_is_neither_heard_nor_consumed():
     assert torch.equal(record([9], 4, 20), tape)
 
 
-def test_the_largest_seed_is_a_seed():
+def test_largest_seed_is_accepted():
     assert record([2**63 - 1], 4, 1).isfinite().all()

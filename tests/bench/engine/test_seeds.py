@@ -20,7 +20,7 @@ parts = st.lists(part, min_size=1, max_size=5)
         ((), "e4a6a0577479b2b4"),
     ],
 )
-def test_a_seed_is_the_upper_63_bits_of_a_hash_that_never_changes(parts, digest):
+def test_seeds_equal_stored_hashes(parts, digest):
     assert seed_of(*parts) == int(digest, 16) // 2
 
 
@@ -36,10 +36,10 @@ def test_different_parts_give_different_seeds(one, other):
     assert (seed_of(*one) == seed_of(*other)) == ([str(part) for part in one] == [str(part) for part in other])
 
 
-def test_where_one_part_ends_and_the_next_begins_matters():
+def test_boundaries_of_parts_change_the_seed():
     ways = [("a", "bc"), ("ab", "c"), ("abc",), ("a", "b", "c"), ("abc", "")]
     assert len({seed_of(*parts) for parts in ways}) == len(ways)
 
 
-def test_the_order_of_parts_matters():
+def test_order_of_parts_changes_the_seed():
     assert seed_of("trial", 1, 2) != seed_of("trial", 2, 1)

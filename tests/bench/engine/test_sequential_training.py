@@ -80,7 +80,7 @@ class Spy(Method):
         return Classes((x[None, :, :3] + shift).log_softmax(-1))
 
 
-def test_a_method_is_given_standardised_images_in_the_order_of_the_fits_seed(data, monkeypatch):
+def test_methods_see_standardised_images_in_seeded_order(data, monkeypatch):
     monkeypatch.setattr(series, "POINTS_AT_ONCE", 10)
     rows = np.arange(3, 28)
     (seen,) = train(data, Spy(), fits=[Fit(rows, HPARAMS, 7)]).posteriors
@@ -93,7 +93,7 @@ def test_a_method_is_given_standardised_images_in_the_order_of_the_fits_seed(dat
     assert len(seen.noise.unique()) == 15
 
 
-def test_the_rate_falls_along_a_cosine_but_for_methods_that_need_it_constant(data):
+def test_learning_rate_anneals_unless_constant_or_off(data):
     class Constant(Spy):
         constant_rate = True
 
@@ -112,7 +112,7 @@ def test_images_are_augmented_before_they_are_standardised(data):
 
 
 @pytest.mark.parametrize("name", ["vifa", "swag", "map", "directuq-mean", "laplace", "deep-ensemble", "mc-dropout"])
-def test_all_points_see_the_same_samples_however_they_are_cut(data, monkeypatch, name):
+def test_samples_do_not_depend_on_point_batches(data, monkeypatch, name):
     method = methods.get(name)
     hparams = HPARAMS | {"dropout_rate": 0.3, "penalty_weight": 0.1}
     trained = train(data, method, fits=[Fit(np.arange(25), hparams, 7)], updates=6)
@@ -126,7 +126,7 @@ def test_all_points_see_the_same_samples_however_they_are_cut(data, monkeypatch,
         assert whole.log_probs.std(0).max() > 0
 
 
-def test_batch_normalisation_takes_training_images_to_predict_and_nothing_else(data, monkeypatch):
+def test_batch_normalisation_predicts_with_training_statistics(data, monkeypatch):
     """A point's prediction depends on no other point, and the network's statistics are those of all training images."""
     task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
     fit = Fit(np.arange(25), HPARAMS, 7)
@@ -140,7 +140,7 @@ def test_batch_normalisation_takes_training_images_to_predict_and_nothing_else(d
     torch.testing.assert_close(together.log_probs[0], outputs.log_softmax(-1))
 
 
-def test_a_sweep_looks_at_each_training_image_once_under_the_statistics_of_prediction(data, monkeypatch):
+def test_sweep_sees_every_image_once_with_reference(data, monkeypatch):
     monkeypatch.setattr(series, "POINTS_AT_ONCE", 10)
     task = Task("tiny", Categorical(3), PreActResNet(IMAGE, 3, widths=(4,), blocks=1))
     seen = []
@@ -156,14 +156,14 @@ def test_a_sweep_looks_at_each_training_image_once_under_the_statistics_of_predi
     assert [length for _, _, length in seen] == [35, 35, 30]
 
 
-def test_other_images_than_those_of_training_can_be_predicted(data):
+def test_images_outside_the_data_are_predicted(data):
     trained = train(data, MAP())
     (own,) = trained.predict([TEST], 1)
     (given,) = trained.predict([np.arange(17)], 1, data.x[30:47])
     assert torch.equal(own.log_probs, given.log_probs)
 
 
-def test_fits_are_their_own(data):
+def test_sequential_fits_are_independent(data):
     fits = [Fit(np.arange(25), HPARAMS, 1), Fit(np.arange(30, 55), HPARAMS | {"lr": 0.1}, 2)]
     together = list(train(data, methods.get("vifa"), fits=fits).predict([TEST, TEST[:3]], 4))
     for fit, rows, ours in zip(fits, (TEST, TEST[:3]), together, strict=True):
@@ -171,7 +171,7 @@ def test_fits_are_their_own(data):
         assert torch.equal(ours.log_probs, alone.log_probs)
 
 
-def test_logistic_regression_ends_where_scikit_learns_does(data):
+def test_logistic_regression_equals_scikit_learn(data):
     fit = Fit(np.arange(25), {"lr": 0.05, "prior_precision": 2.0}, 0)
     schedule = Schedule(25, 25, 600, 1)
     trained = train_sequentially(MAP(), LINEAR, data, [fit], schedule, channels=2, annealed=True, dtype=torch.float64)
@@ -185,7 +185,7 @@ def test_logistic_regression_ends_where_scikit_learns_does(data):
 
 
 @pytest.mark.parametrize("name", [name for name in methods.names() if "images" in methods.get(name).suites])
-def test_short_passes_change_the_last_digits_and_leave_the_state_long(data, name):
+def test_mixed_precision_changes_last_digits_not_types(data, name):
     method = methods.get(name).suited_to(TASK)
     space = method.image_space(TASK)
     hparams = {key: getattr(one, "low", None) or one.choices[0] for key, one in space.items()}
@@ -198,7 +198,7 @@ def test_short_passes_change_the_last_digits_and_leave_the_state_long(data, name
     torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.05)
 
 
-def test_every_update_of_every_fit_is_watched(data):
+def test_on_update_counts_updates_of_all_fits(data):
     told = []
     train(data, MAP(), fits=[Fit(np.arange(25), HPARAMS, seed) for seed in (0, 1)], updates=3, on_update=told.append)
     assert told == [1, 2, 3, 4, 5, 6]

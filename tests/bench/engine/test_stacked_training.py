@@ -49,7 +49,7 @@ def predictives(stack: StackedFits) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("name", STACKABLE)
-def test_a_fit_in_a_stack_equals_the_same_fit_alone(data, name):
+def test_stacked_fit_equals_single_fit(data, name):
     method = methods.get(name)
     together = predictives(train(data, fits(method), method))
     for number, fit in enumerate(fits(method)):
@@ -58,7 +58,7 @@ def test_a_fit_in_a_stack_equals_the_same_fit_alone(data, name):
 
 
 @pytest.mark.parametrize("name", STACKABLE)
-def test_order_and_company_do_not_matter(data, name):
+def test_fits_do_not_depend_on_order_or_neighbours(data, name):
     method = methods.get(name)
     together = predictives(train(data, fits(method), method))
     reordered = predictives(train(data, fits(method)[::-1][:3], method))
@@ -67,7 +67,7 @@ def test_order_and_company_do_not_matter(data, name):
 
 
 @pytest.mark.parametrize("name", STACKABLE)
-def test_recorded_and_eager_steps_agree(data, name):
+def test_captured_and_eager_updates_agree(data, name):
     method = methods.get(name)
     recorded, eager = (
         predictives(train(data, fits(method), method, execution=execution)) for execution in ("captured", "eager")
@@ -78,7 +78,7 @@ def test_recorded_and_eager_steps_agree(data, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STACKABLE)
-def test_compiled_and_eager_steps_agree(data, name):
+def test_compiled_and_eager_updates_agree(data, name):
     method = methods.get(name)
     compiled, eager = (
         predictives(train(data, fits(method), method, execution=execution)) for execution in ("compiled", "eager")
@@ -87,7 +87,7 @@ def test_compiled_and_eager_steps_agree(data, name):
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
-def test_single_precision_stacks_agree_with_alone_to_rounding(data):
+def test_float32_stack_equals_single_fit_to_rounding(data):
     method = methods.get("vifa")
     together = predictives(train(data, fits(), method, dtype=torch.float32))
     for number, fit in enumerate(fits()):
@@ -115,7 +115,7 @@ class Recorder(Method):
         return state | {"x": batch.x, "y": batch.y, "late": state["late"] + (1 if step.phase == "late" else 0)}
 
 
-def test_rows_see_their_own_training_rows_standardised_by_themselves(data):
+def test_replicas_see_own_rows_in_own_units(data):
     stack = train(data, fits(), Recorder(), updates=5)
     for number, fit in enumerate(fits()):
         x, y = data.x[fit.rows], data.y[fit.rows]
@@ -129,12 +129,12 @@ def test_rows_see_their_own_training_rows_standardised_by_themselves(data):
         torch.testing.assert_close(stack.posterior["scale"][number], y.std(correction=0))
 
 
-def test_phases_branch_in_python(data):
+def test_updates_branch_on_phases(data):
     stack = train(data, fits(), Recorder(), updates=5)
     assert stack.posterior["late"].tolist() == [3, 3, 3, 3]
 
 
-def test_data_in_original_units_when_told_so(data):
+def test_data_stays_in_original_units_on_request(data):
     stack = train(data, fits()[:1], Recorder(), updates=1, standardise=False)
     assert all((data.x == seen).all(1).any() for seen in stack.posterior["x"][0].flatten(0, 1))
 
@@ -159,7 +159,7 @@ class KeepsItsNoise(Method):
 
 
 @pytest.mark.parametrize("execution", ["captured", "eager"])
-def test_noise_that_a_state_keeps_is_not_overwritten(data, execution):
+def test_noise_kept_in_a_state_is_not_overwritten(data, execution):
     short, long = (
         train(data, fits(), KeepsItsNoise(), updates=updates, execution=execution).posterior for updates in (1, 50)
     )
@@ -171,12 +171,12 @@ class ChangesItsState(MAP):
         return {"weights": state.weights}
 
 
-def test_a_state_that_changes_its_structure_is_refused(data):
+def test_states_of_another_structure_are_refused(data):
     with pytest.raises(TypeError, match=r"map.update must return a state of the structure, shapes and types"):
         train(data, fits(), ChangesItsState())
 
 
-def test_a_row_that_diverges_leaves_its_neighbours_alone(data):
+def test_diverging_replicas_leave_neighbours_alone(data):
     method = methods.get("mfvi")
     wild = Fit(np.arange(40), {"lr": 1e30, "prior_precision": 1.0, "noise_precision": 1.0}, 9)
     together = predictives(train(data, [fits()[0], wild, fits()[1]], method))
@@ -186,7 +186,7 @@ def test_a_row_that_diverges_leaves_its_neighbours_alone(data):
     torch.testing.assert_close(together[2], calm[1], rtol=1e-9, atol=1e-9)
 
 
-def test_a_foreign_library_runs_one_by_one_behind_the_same_contract(data, foreign_library):
+def test_models_of_another_library_run_one_by_one(data, foreign_library):
     together = predictives(train(data, fits(), foreign_library, stacked=False))
     assert len({tuple(one.flatten().tolist()) for one in together}) == 4
     for number, fit in enumerate(fits()):
@@ -194,7 +194,7 @@ def test_a_foreign_library_runs_one_by_one_behind_the_same_contract(data, foreig
         assert torch.equal(together[number], alone)
 
 
-def test_predictions_do_not_depend_on_how_points_are_cut(data, monkeypatch):
+def test_predictions_do_not_depend_on_point_batches(data, monkeypatch):
     stack = train(data, fits(), methods.get("vifa"))
     whole = predictives(stack)
     monkeypatch.setattr("bench.engine.stacked_fits.PREDICTIVE_NUMBERS", 12)
@@ -206,7 +206,7 @@ class TwoVIFAs(VIFA):
     members = 2
 
 
-def test_members_share_the_samples_that_are_asked_for(data):
+def test_members_share_the_requested_samples(data):
     stack = train(data, fits(), TwoVIFAs())
     assert [len(one.mean) for one in stack.predict([TEST] * 4, 6)] == [6] * 4
     assert [len(one.mean) for one in stack.predict([TEST] * 4, 5)] == [6] * 4  # rounded up to whole members
@@ -216,7 +216,7 @@ def test_members_share_the_samples_that_are_asked_for(data):
         torch.testing.assert_close(together.mean, alone.mean, rtol=1e-9, atol=1e-9)
 
 
-def test_folds_of_unequal_size_are_predicted_each_at_its_own_rows(data):
+def test_unequal_folds_are_predicted_at_own_rows(data):
     stack = train(data, fits(), methods.get("map"))
     rows = [np.arange(50, 50 + count) for count in (3, 10, 1, 7)]
     found = [one.mean.shape[1] for one in stack.predict(rows, 4)]

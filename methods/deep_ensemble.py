@@ -1,7 +1,8 @@
-"""Deep ensemble: independently trained MAP networks whose predictives are pooled.
+"""Deep ensemble: independently trained MAP networks with pooled predictives.
 
-Each member minimises MAP's objective from its own initial weights and with its own order of minibatches; the
-predictive is the equal mixture of the members' (Lakshminarayanan et al. 2017, without adversarial training).
+Each member minimises the MAP objective from its own initial weights and with its own order of minibatches. The
+predictive is the equally weighted mixture of the members' predictives (Lakshminarayanan et al. 2017, without
+adversarial training).
 """
 
 from methods.base import Paper

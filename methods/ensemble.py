@@ -1,8 +1,8 @@
-"""Ensemble of any method: independently trained members whose predictives are pooled.
+"""Ensemble of any method: independently trained members with pooled predictives.
 
-Each member is a fit of the inner method with its own initial state, noise and order of minibatches; all share their
-hyper-parameters. The predictive is the equal mixture of the members' (Lakshminarayanan et al. 2017; of approximate
-posteriors, as in Wilson and Izmailov 2020).
+Each member is a fit of the inner method with its own initial state, noise and order of minibatches. All members share
+their hyper-parameters. The predictive is the equally weighted mixture of the members' predictives (Lakshminarayanan et
+al. 2017; Wilson and Izmailov 2020 for approximate posteriors).
 """
 
 from copy import copy
@@ -13,9 +13,10 @@ MEMBERS = 5
 
 
 def ensemble_of(method: Method) -> Method:
-    """`ensemble:NAME` for the method called NAME, which must have one member.
+    """Return the ensemble `ensemble:NAME` of the method called NAME: a copy with `MEMBERS` members.
 
-    It is a copy of the instance with another name and number of members, so every hook is the inner method's own.
+    Raises:
+        ValueError: the method is an ensemble itself.
     """
     if method.members > 1:
         raise ValueError(f"{method.name!r} is an ensemble of {method.members} itself")

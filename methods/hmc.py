@@ -1,17 +1,17 @@
-"""HMC: the posterior itself, sampled by NUTS, for as long as training may last.
+"""Hamiltonian Monte Carlo: samples of the exact posterior by NUTS.
 
-No approximation: where its chains have converged, what it predicts is what every method of the same prior, likelihood
-and network is after (`methods.mcmc.nuts` says what is sampled, and how). Whether they have is recorded with each
-final fit:
-the largest R-hat and the smallest effective sample size of the network's outputs at the training inputs, and how many
-trajectories diverged. R-hat above 1.05 or so means that the chains disagree and the reference is not one.
+This is no approximation: converged chains give the predictive that every method with the same prior, likelihood and
+network approximates. `methods.mcmc.nuts` describes the density and the sampler. Each final fit records, for the
+network's outputs at the training inputs, the largest R-hat and the smallest effective sample size, and the number of
+divergent trajectories. An R-hat above about 1.05 means that the chains disagree and must not serve as a reference.
 
-It learns from all training rows at once and uses no minibatches, so what it takes from the protocol is the number of
-updates: each stands for one transition of every chain, the first half of them warm-up, of which at most `TRANSITIONS`
-are made. Tuning has one chain, of shorter trajectories. On one core of a 2.7 GHz Xeon, busy, a fit of 300 updates on
-yacht took 141 s (noise precision and prior precision 1; all trajectories were of 1023 steps and R-hat was 1.05; of 255
-steps, 37 s and 1.48, with three times the test RMSE). Time grows with the training rows: a step costs 68 us on yacht,
-196 us on boston, 374 us on wine and 2.9 ms on naval, whose fit would take an hour.
+The sampler uses all training rows at once, and no minibatches. Each update of the protocol stands for one transition of
+every chain, up to `TRANSITIONS`; the first half of them is warm-up. Tuning runs one chain with shorter trajectories.
+
+Costs on one busy core of a 2.7 GHz Xeon: a fit of 300 updates on yacht took 141 s with noise precision and prior
+precision 1. All trajectories had 1023 steps, and R-hat was 1.05. With 255 steps it took 37 s, R-hat was 1.48 and the
+test RMSE three times as large. Time grows with the training rows: a step takes 68 us on yacht, 196 us on boston, 374 us
+on wine and 2.9 ms on naval, where a fit would take an hour.
 """
 
 from typing import NamedTuple
@@ -23,25 +23,30 @@ from torch import Tensor
 from torch.func import vmap
 
 from methods.base import Method, Paper
+from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
 from methods.mcmc import nuts
 from methods.networks.mlp import MLP
-from methods.problem import Problem, Sweep, Task
+from methods.problem import Batch, Problem, Step, Sweep, Task
 
 CHAINS = 4
-REHEARSED_DEPTH = 8  # of the one chain that tuning has
-TRANSITIONS = 400  # of each chain; half are warm-up
-LEAST_TRANSITIONS = 8  # or R-hat would have nothing to compare
+PROXY_DEPTH = 8  # tree depth of the single chain of tuning
+TRANSITIONS = 400  # most transitions per chain; half are warm-up
+LEAST_TRANSITIONS = 8  # R-hat needs a few draws
 MAX_WEIGHTS = 1000
-KEPT = 500  # draws in a posterior, of all chains
+KEPT = 500  # draws of a posterior, from all chains together
 OUTPUTS_AT_ONCE = 50  # draws whose outputs are computed side by side
 
 
 class State(NamedTuple):
-    """Attributes:
-    seed: (2,), numbers whose bits seed the chains.
-    updates: (), how many there have been.
-    x, y, present: the training rows (N, P), (N,) and (N,) that the sweep has dealt.
+    """The training rows and the length of the chains, until `finish` runs them.
+
+    Attributes:
+        seed: (2,), numbers whose bits seed the chains.
+        updates: (), the number of updates so far.
+        x: (N, P), training inputs collected by `sweep`.
+        y: (N,), their targets.
+        present: (N,), 1 for a training row and 0 for padding.
     """
 
     seed: Tensor
@@ -52,11 +57,14 @@ class State(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Attributes:
-    weights: (S, D), draws of all chains, evenly thinned.
-    r_hat, effective_draws: (), the largest and the smallest over all outputs at training inputs.
-    divergences: (), trajectories.
-    cut_short: (), fraction of trajectories.
+    """Draws of the posterior and diagnostics of the chains.
+
+    Attributes:
+        weights: (S, D), draws of all chains, evenly thinned.
+        r_hat: (), the largest over all outputs at training inputs.
+        effective_draws: (), the smallest effective sample size over the same outputs.
+        divergences: (), the number of divergent trajectories.
+        cut_short: (), the fraction of trajectories that reached the maximal tree depth.
     """
 
     weights: Tensor
@@ -70,8 +78,8 @@ class HMC(Method):
     """Hamiltonian Monte Carlo. Hyper-parameters: `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        chains: independent ones.
-        max_tree_depth: trajectories have up to 2^max_tree_depth - 1 leapfrog steps.
+        chains: number of independent chains.
+        max_tree_depth: trajectories have at most 2^max_tree_depth - 1 leapfrog steps.
     """
 
     name = "hmc"
@@ -88,7 +96,7 @@ class HMC(Method):
         self.max_tree_depth = max_tree_depth
 
     def proxy(self) -> "HMC":
-        return HMC(1, REHEARSED_DEPTH)
+        return HMC(1, PROXY_DEPTH)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"prior_precision": LogUniform(0.01, 10), **task.likelihood.search_space()}
@@ -100,15 +108,15 @@ class HMC(Method):
         if not isinstance(network, MLP):
             return f"chains of a {type(network).__name__} would take too long"
         if network.dim > MAX_WEIGHTS:
-            return f"chains of {network.dim} weights would take too long; {MAX_WEIGHTS} are the most"
+            return f"chains of {network.dim} weights would take too long; {MAX_WEIGHTS} are allowed"
         return super().excludes(task)
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         seed = noise.normal(2)
-        none = seed.new_empty(0)
-        return State(seed, torch.zeros_like(seed[0]), seed.new_empty(0, problem.network.n_inputs), none, none)
+        no_rows = seed.new_empty(0)
+        return State(seed, torch.zeros_like(seed[0]), seed.new_empty(0, problem.network.n_inputs), no_rows, no_rows)
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
         return state._replace(updates=step.count)
 
     def sweep(self, problem: Problem, state: State, rows: Sweep) -> State:
@@ -136,25 +144,26 @@ class HMC(Method):
         )
         outputs = _outputs(problem, draws.weights, x)
         flat = x.new_tensor(draws.weights).flatten(0, 1)
-        found = nuts.r_hat(outputs).max(), nuts.effective_sample_size(outputs).min(), draws.divergences, draws.saturated
-        return Posterior(_thinned(flat, KEPT), *(x.new_tensor(float(one)) for one in found))
+        r_hat, effective_draws = nuts.r_hat(outputs).max(), nuts.effective_sample_size(outputs).min()
+        diagnostics = r_hat, effective_draws, draws.divergences, draws.saturated
+        return Posterior(_thinned(flat, KEPT), *(x.new_tensor(float(value)) for value in diagnostics))
 
     def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
         return {name: value for name, value in posterior._asdict().items() if name != "weights"}
 
-    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
         return _thinned(posterior.weights, n_samples)
 
 
 def _outputs(problem: Problem, weights: np.ndarray, x: Tensor) -> np.ndarray:
-    """Outputs (chains, draws, N, O) at x (N, P) for weights (chains, draws, D)."""
-    weights = torch.as_tensor(weights, device=x.device)
-    outputs = vmap(problem.network, (0, None), chunk_size=OUTPUTS_AT_ONCE)(weights.flatten(0, 1), x.to(weights))
-    return outputs.unflatten(0, weights.shape[:2]).cpu().numpy()
+    """Return the outputs (chains, draws, N, O) at x (N, P) for weights (chains, draws, D)."""
+    draws = torch.as_tensor(weights, device=x.device)
+    outputs = vmap(problem.network, (0, None), chunk_size=OUTPUTS_AT_ONCE)(draws.flatten(0, 1), x.to(draws))
+    return outputs.unflatten(0, draws.shape[:2]).cpu().numpy()
 
 
 def _thinned(weights: Tensor, count: int) -> Tensor:
-    """`count` of the draws (S, D), evenly spread; all where there are fewer."""
+    """Return at most `count` evenly spaced draws of `weights` (S, D)."""
     if count >= len(weights):
         return weights
     return weights[torch.arange(count, device=weights.device) * len(weights) // count]

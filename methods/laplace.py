@@ -1,16 +1,16 @@
-"""Laplace approximations: a Gaussian round the MAP weights with the curvature that the training rows give it.
+"""Laplace approximation: a Gaussian around the MAP weights whose precision is the curvature of the posterior.
 
-After MAP training, one exact pass over the N training rows accumulates the generalised Gauss-Newton matrix, and
+After MAP training, one exact pass over the N training rows accumulates the generalised Gauss-Newton matrix (GGN):
 
-    q(theta) = N(theta_MAP, (GGN + alpha I)^-1),      GGN = sum_n J_n^T Lambda_n J_n,
+    q(theta) = N(theta_MAP, (GGN + alpha I)^-1),      GGN = sum_n J_n^T Lambda_n J_n.
 
-J_n (O, T) the Jacobian of the outputs at x_n in the weights that are uncertain, Lambda_n (O, O) the Fisher information
-of the likelihood in its outputs, which is its Hessian where that does not depend on y. Uncertain are the last layer's
-weights (the default of Daxberger et al. 2021) or all of them. alpha is that of training: one prior, one posterior.
+J_n (O, T) is the Jacobian of the outputs at x_n in the T uncertain weights. Lambda_n (O, O) is the Fisher information
+of the likelihood in its outputs, which equals its Hessian if the Hessian does not depend on y. The uncertain weights
+are those of the last layer (the default of Daxberger et al. 2021) or all. alpha is the prior precision of training.
 
-Predictions are those of the linearised model, f(x; theta_MAP) + J(x) (theta - theta_MAP), because that is the model of
-which q is the posterior: weights drawn from a GGN posterior and put into the network itself underfit badly (Immer et
-al. 2021, section 3 and figure 1). In the last layer's weights the network is linear, and the two are the same.
+The predictive is that of the linearised model f(x; theta_MAP) + J(x) (theta - theta_MAP), whose posterior is q. Weight
+samples of a GGN posterior underfit badly in the network itself (Immer et al. 2021, section 3 and figure 1). For the
+weights of the last layer the network is linear, and both predictives are equal.
 """
 
 from abc import abstractmethod
@@ -23,22 +23,25 @@ from torch.func import jacrev, jvp, vmap
 from methods.base import Paper
 from methods.map import MAP
 from methods.map import State as Trained
+from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
 from methods.networks.mlp import Network, features
-from methods.problem import Problem, Sweep, Task
+from methods.problem import Batch, Problem, Step, Sweep, Task
 
-MAX_UNCERTAIN = 1000  # weights T: a stack of 150 takes 3 GB at T = 701 (measured), by T^2 6 GB at 1000
-JACOBIAN_NUMBERS = 1 << 18  # of one model's Jacobian at once
-# The same for networks of images, which are fitted one at a time: 800 MB, and 128 MB in double precision.
+MAX_UNCERTAIN = 1000  # largest T: a stack of 150 took 3 GB at T = 701; at 1000 it would take 6 GB, as T^2
+JACOBIAN_NUMBERS = 1 << 18  # entries of one model's Jacobian that are computed at once
+# Limits for networks of images, which are fitted one at a time: 800 MB, and 128 MB in double precision.
 MAX_LAST_LAYER_OF_IMAGES = 10_000
 JACOBIAN_NUMBERS_OF_IMAGES = 1 << 24
 
 
 class State(NamedTuple):
-    """Attributes:
-    trained: MAP's own.
-    precision: (T, T), alpha I and the GGN of the rows swept so far; empty (0, 0) in training, because it may take more
-        memory than the weights. float64, because alpha must not drown in the rounding of the largest eigenvalues.
+    """State of training and of the pass over the training rows.
+
+    Attributes:
+        trained: state of MAP.
+        precision: (T, T), alpha I + GGN of the rows so far. It is empty, (0, 0), during training, to save memory, and
+            float64, because alpha may be below the rounding error of the largest eigenvalues in float32.
     """
 
     trained: Trained
@@ -46,9 +49,11 @@ class State(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Attributes:
-    mean: (D,), the MAP weights.
-    root: (T, T), the lower Cholesky factor of the precision of the last T weights; not a number where there is none.
+    """Gaussian posterior of the last T weights.
+
+    Attributes:
+        mean: (D,), the MAP weights.
+        root: (T, T), lower Cholesky factor of the precision of the last T weights; NaN if the factorisation failed.
     """
 
     mean: Tensor
@@ -56,53 +61,58 @@ class Posterior(NamedTuple):
 
 
 class Laplace(MAP):
-    """What the two have in common. Hyper-parameters: MAP's `lr`, `prior_precision` (alpha) and the likelihood's."""
+    """Base of the two Laplace approximations.
+
+    Hyper-parameters: `lr` and `prior_precision` (alpha) of MAP, and the likelihood's.
+    """
 
     sweeps = True
     gaussian = True
-    most_of_images = MAX_UNCERTAIN
+    max_uncertain_of_images = MAX_UNCERTAIN
 
     @abstractmethod
     def uncertain(self, network: Network) -> int:
-        """T, how many weights at the end of the flat vector are uncertain."""
+        """Return T, the number of uncertain weights; they are the last ones of the flat weight vector."""
 
     def excludes(self, task: Task) -> str | None:
         network = self.network(task)
         count = self.uncertain(network)
-        most = MAX_UNCERTAIN if network.image is None else self.most_of_images
+        most = MAX_UNCERTAIN if network.image is None else self.max_uncertain_of_images
         if count > most:
-            return f"a covariance of {count} weights, where {most} are the most"
+            return f"its covariance would be of {count} weights; {most} are allowed"
         return super().excludes(task)
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         trained = super().init(problem, noise)
         return State(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         trained, diagnostics = super().update(problem, state.trained, batch, noise, step)
         return state._replace(trained=trained), diagnostics
 
     @abstractmethod
     def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
-        """(M, H), what the uncertain weights work on, at x (M, P)."""
+        """Return the inputs (M, H) of the part of the network that has uncertain weights, at x (M, P)."""
 
     @abstractmethod
     def outputs(self, network: Network, weights: Tensor, inputs: Tensor) -> Tensor:
-        """(M, O), of the network, from those inputs."""
+        """Return the network's outputs (M, O) from `inputs` (M, H)."""
 
     @abstractmethod
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
-        """sum_n J_n^T Lambda_n J_n, (T, T), float64, over inputs (M, H), given Lambda (M, O, O)."""
+        """Return sum_n J_n^T Lambda_n J_n, (T, T), float64, for inputs (M, H) and Lambda `fisher` (M, O, O)."""
 
     def sweep(self, problem: Problem, state: State, rows: Sweep) -> State:
         network, weights, precision = problem.network, state.trained.weights, state.precision
         if not len(precision):
             identity = torch.eye(self.uncertain(network), dtype=torch.float64, device=weights.device)
             precision = problem.hparams.prior_precision * identity
-        # All rows go through the network together, because under batch normalisation reference rows may be among them.
+        # All rows pass the network together: with batch normalisation, reference rows are among them.
         inputs = self.inputs(network, weights, rows.x)
-        at_most = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES
-        at_once = max(1, at_most // (len(precision) * network.n_outputs))
+        limit = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES
+        at_once = max(1, limit // (len(precision) * network.n_outputs))
         for part, present in zip(inputs.split(at_once), rows.present.split(at_once), strict=True):
             outputs = self.outputs(network, weights, part)
             fisher = problem.fisher(outputs) * present[:, None, None]
@@ -119,7 +129,7 @@ class Laplace(MAP):
         uncertain = torch.cholesky_inverse(posterior.root)
         return posterior.mean, torch.nn.functional.pad(uncertain, (certain, 0, certain, 0))
 
-    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         unit = noise.normal(len(posterior.root), n_samples)
         deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
         outputs = self.linearised(problem.network, posterior.mean, deviations, x)
@@ -127,15 +137,22 @@ class Laplace(MAP):
 
     @abstractmethod
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
-        """f + J_n delta_s (S, M, O), f and J_n at `mean` (D,), for deviations (S, T) of the last T weights."""
+        """Return the linearised outputs f + J delta_s, (S, M, O), at x (M, P).
+
+        Args:
+            network: the network.
+            mean: (D,), weights at which f and J are evaluated.
+            deviations: (S, T), delta_s, deviations of the last T weights.
+            x: (M, P).
+        """
 
 
 class LastLayerLaplace(Laplace):
-    """Laplace in the last layer's weights, all others fixed at their MAP values."""
+    """Laplace approximation of the last layer's weights; all others stay at their MAP values."""
 
     name = "laplace"
     title = "Laplace, last layer"
-    most_of_images = MAX_LAST_LAYER_OF_IMAGES
+    max_uncertain_of_images = MAX_LAST_LAYER_OF_IMAGES
     paper = Paper("Daxberger et al. 2021", "Laplace Redux - Effortless Bayesian Deep Learning")
 
     one_pass = True
@@ -150,8 +167,8 @@ class LastLayerLaplace(Laplace):
         return network.layers[-1](network.split(weights)[-1], inputs)
 
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
-        # J_n is the Kronecker product of the layer's inputs h, a one for its bias, and the identity of the outputs:
-        # summing h h^T once for each pair of outputs takes O times fewer operations than the product with J_n.
+        # J_n is the Kronecker product of (h, 1), the layer's inputs and a one for its bias, and the identity of size O.
+        # Summing h h^T per pair of outputs takes O times fewer operations than products with J_n.
         inputs = inputs.double()
         if network.layers[-1].bias:
             inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)
@@ -160,7 +177,7 @@ class LastLayerLaplace(Laplace):
         return pairs.transpose(2, 3).flatten(0, 1).flatten(1, 2)
 
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
-        # The network is linear in these weights: it is the last layer with other weights, on the same inputs.
+        # The network is linear in these weights: only the last layer has to be evaluated with other weights.
         inputs, last = features(network, mean, x), network.layers[-1]
 
         def shifted(deviation: Tensor) -> Tensor:
@@ -170,7 +187,7 @@ class LastLayerLaplace(Laplace):
 
 
 class FullLaplace(Laplace):
-    """Laplace in all weights, for networks of up to `MAX_UNCERTAIN` of them."""
+    """Laplace approximation of all weights, for networks of up to `MAX_UNCERTAIN` weights."""
 
     name = "laplace-full"
     title = "Laplace, all weights"
@@ -182,7 +199,7 @@ class FullLaplace(Laplace):
 
     def excludes(self, task: Task) -> str | None:
         if self.network(task).couples_rows:
-            return "Jacobians at single examples, which batch normalisation leaves none of"
+            return "batch normalisation couples examples, and the Jacobian at a single one does not exist"
         return super().excludes(task)
 
     def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:

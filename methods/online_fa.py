@@ -1,29 +1,29 @@
-"""Online factor analysis of SGD iterates: SWAG's idea with every iterate in the covariance, and none of them stored.
+"""Online factor analysis of SGD iterates: a Gaussian fitted to every iterate, none of which is stored.
 
-After `methods.training.sgd`'s burn-in, each iterate of its trajectory goes to an estimator of
-`methods.maths.factor_analysis`, and
-the posterior is what that has fitted, N(c, F F^T + diag(psi)), at full scale (Brownlie 2022, chapter 4). SWAG is the
-special case F = D / sqrt(2 (K - 1)), psi = var / 2 (section 3.2 of the thesis).
+After the burn-in of `methods.training.sgd`, each iterate of the trajectory updates an estimator of
+`methods.maths.factor_analysis`. The posterior is the fitted N(c, F F^T + diag(psi)), without rescaling (Brownlie 2022,
+chapter 4). SWAG is the special case F = D / sqrt(2 (K - 1)), psi = var / 2 (section 3.2 of the thesis).
 
-The thesis tries its estimators on streams of 100,000 vectors of unit scale. A trajectory has some thousand iterates,
-most of their variance is slow drift, and it may be 1e-6 where the estimators start at psi = 1. Hence some changes,
-none of which matters in the limit of a long stream:
+The thesis evaluates its estimators on streams of 100,000 vectors of unit scale. A trajectory has some thousand
+iterates. Most of their variance is slow drift, and it may be 1e-6, where the estimators start at psi = 1. The
+estimators are therefore changed as follows. None of the changes matters in the limit of a long stream.
 
-- The estimators start at the variance that the iterates have about their running mean at the end of the burn-in: EM
-  at that of all weights together, which its first M step forgets, and gradient ascent at each weight's own.
-- EM's first F has every K-th weight in its column k, from the k-th on: orthogonal columns of one length, as in the
-  thesis, that need not be stored. Nor need F and psi once they are learnt, as they follow from the averages. So EM
-  holds K + 3 vectors of the weights' size instead of 2 K + 4.
-- EM's result is read off with the latent factors' own second moment, `Averages.expanded`. On yacht (lr 0.003 and
-  0.02) and boston (0.01 and 0.03), 400 epochs of minibatches of 10, the covariance is then within 0.2, 0.4, 0.4 and
-  1.1 % of that of the iterates (relative Frobenius distance), where Algorithm 2's output is at 100, 93, 84 and 81 %.
-- The gradient in F is taken as if each weight were measured in units of its sd under the fitted distribution, or the
-  root of `LARGEST_UNIT` psi where that is less: without this limit ascent diverged on MNIST and Fashion-MNIST.
-  Of 1, 3, 5 and 10 the last spoilt the NMLL of Fashion-MNIST's test images and the others did not differ; 3 was taken
-  having seen that. The relative distances are 0.92, 0.93, 0.94 and 0.91 (0.87, 0.91, 0.87 and 0.80 in fixed units of
-  the burn-in, which are a vector more to hold), and variances come out too small: a tenth to a sixth at the median.
+- The estimators start at the variance of the iterates about their running mean at the end of the burn-in. EM uses one
+  variance for all weights, which its first M step replaces; gradient ascent uses one per weight.
+- Column k of EM's initial F is non-zero in every K-th weight, from the k-th on. The columns are orthogonal and of equal
+  length, as in the thesis, but need not be stored. Later F and psi follow from the averages and are not stored either.
+  EM thus holds K + 3 vectors of the weights' size instead of 2 K + 4.
+- EM's result is computed with the latent factors' own second moment (`Averages.expanded`). On yacht (lr 0.003 and 0.02)
+  and boston (0.01 and 0.03), with 400 epochs of minibatches of 10, the relative Frobenius distance of its covariance
+  from that of the iterates is 0.2, 0.4, 0.4 and 1.1 %. The output of Algorithm 2 is 100, 93, 84 and 81 % away.
+- The gradient in F is preconditioned: each weight is measured in units of its standard deviation under the fitted
+  distribution, or of sqrt(`LARGEST_UNIT` psi) if that is smaller. Without this limit, ascent diverged on MNIST and
+  Fashion-MNIST. Of the limits 1, 3, 5 and 10 the last worsened the NMLL of Fashion-MNIST's test images, and the others
+  did not differ; 3 was chosen after seeing this. The relative distances are 0.92, 0.93, 0.94 and 0.91. In fixed units
+  of the burn-in they are 0.87, 0.91, 0.87 and 0.80, but these units are one more vector to hold. The variances are too
+  small, at the median by a factor of six to ten.
 
-The first iterates update averages only: `WARM_UP`, or half of all where that is less.
+The first iterates only update averages: `WARM_UP` of them, or half of all if that is less.
 """
 
 from typing import NamedTuple
@@ -35,19 +35,22 @@ from torch import Tensor
 from methods.base import Method, Paper, Plan
 from methods.maths.factor_analysis import WARM_UP, Averages, GradientAscent
 from methods.maths.gaussian import LowRankNormal
-from methods.problem import Problem, Step, Task
+from methods.maths.noise import Noise
+from methods.problem import Batch, Problem, Step, Task
 from methods.training import sgd
 
-RECENCY = 4  # iterate i of the burn-in has a weight of about i^(RECENCY - 1) in the running mean and variance
-MIN_SHARE = 1e-4  # of the mean variance: the weights of a dead unit hardly move, until it revives
-LARGEST_UNIT = 3.0  # squared, in psi
+RECENCY = 4  # iterate i of the burn-in weighs about i^(RECENCY - 1) in the running mean and variance
+MIN_SHARE = 1e-4  # smallest variance relative to the mean variance: weights of a dead unit hardly move
+LARGEST_UNIT = 3.0  # largest squared unit of the gradient in F, relative to psi
 
 
 class EMState(NamedTuple):
-    """Attributes:
-    trajectory: of SGD.
-    averages: of the iterates since the burn-in; until then nothing but a running mean.
-    variance: (), of one weight about that mean, at the end of the burn-in.
+    """State of SGD and of online EM.
+
+    Attributes:
+        trajectory: state of SGD.
+        averages: averages over the iterates since the burn-in; during the burn-in only the running mean is used.
+        variance: (), running variance of a weight about that mean, averaged over weights.
     """
 
     trajectory: sgd.Trajectory
@@ -56,9 +59,11 @@ class EMState(NamedTuple):
 
 
 class SGAState(NamedTuple):
-    """Attributes:
-    trajectory: of SGD.
-    estimator: fitted to the iterates since the burn-in; until then its mean and variances are running ones.
+    """State of SGD and of online gradient ascent.
+
+    Attributes:
+        trajectory: state of SGD.
+        estimator: fitted to the iterates since the burn-in; during the burn-in it holds running means and variances.
     """
 
     trajectory: sgd.Trajectory
@@ -69,8 +74,8 @@ class OnlineEM(Method):
     """Online EM for factor analysis. Hyper-parameters: `lr` of SGD, `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        latent_dim: K, columns of F. The thesis fits no network this way; its K = 10 is that of its streams of
-            dimension 100 and 1000, between which lie the networks of the UCI suite.
+        latent_dim: K, number of columns of F. The thesis fits no network this way. K = 10 is its choice for streams of
+            dimension 100 and 1000, between which the networks of the UCI suite lie.
     """
 
     name = "online-em-fa"
@@ -92,49 +97,48 @@ class OnlineEM(Method):
         return sgd.image_space(task)
 
     def phase(self, update: int, plan: Plan) -> str:
-        """What becomes of the update's iterate. The first after the warm-up is seen with the start, then EM learns."""
+        """Return the phase of an update. The first iterate after the warm-up still uses the initial F and psi."""
         return _phase(update, plan, _warm_up(plan) + 1)
 
-    def init(self, problem: Problem, noise) -> EMState:
+    def init(self, problem: Problem, noise: Noise) -> EMState:
         trajectory = sgd.Trajectory.init(problem, noise)
         zeros = torch.zeros_like(trajectory.weights)
         averages = Averages.init(min(self.latent_dim, problem.dim), zeros)
         return EMState(trajectory, averages._replace(mean=trajectory.weights), zeros.sum())
 
-    def update(self, problem: Problem, state: EMState, batch, noise, step) -> EMState:
+    def update(self, problem: Problem, state: EMState, batch: Batch, noise: Noise, step: Step) -> EMState:
         _, averages, variance = state
         trajectory = state.trajectory.step(problem, batch, step)
         if step.phase == "follow":
             mean, change, rate = _follow(averages.mean, trajectory.weights, step)
             variance = (1 - rate) * (variance + rate * change.square().mean())
             return EMState(trajectory, averages._replace(mean=mean), variance)
-        seen_with = averages.maximisers() if step.phase == "learn" else _start(averages.cross, variance)
-        return EMState(trajectory, averages.update(trajectory.weights, *seen_with), variance)
+        factors_and_psi = averages.maximisers() if step.phase == "learn" else _start(averages.cross, variance)
+        return EMState(trajectory, averages.update(trajectory.weights, *factors_and_psi), variance)
 
     def finish(self, problem: Problem, state: EMState) -> LowRankNormal:
         return state.averages.expanded()
 
-    def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
 
 
 class OnlineSGA(OnlineEM):
-    """The same by stochastic gradient ascent, which the thesis found the weaker of the two throughout."""
+    """Online factor analysis by stochastic gradient ascent, the weaker of the two estimators throughout the thesis."""
 
     name = "online-sga-fa"
     title = "Online SGA factor analysis"
 
     def phase(self, update: int, plan: Plan) -> str:
-        """What becomes of the update's iterate."""
         return _phase(update, plan, _warm_up(plan))
 
-    def init(self, problem: Problem, noise) -> SGAState:
+    def init(self, problem: Problem, noise: Noise) -> SGAState:
         trajectory = sgd.Trajectory.init(problem, noise)
         estimator = GradientAscent.init(problem.dim, min(self.latent_dim, problem.dim), noise)
         unmoved = torch.full_like(trajectory.weights, -torch.inf)
         return SGAState(trajectory, estimator._replace(mean=trajectory.weights, log_variance=unmoved))
 
-    def update(self, problem: Problem, state: SGAState, batch, noise, step) -> SGAState:
+    def update(self, problem: Problem, state: SGAState, batch: Batch, noise: Noise, step: Step) -> SGAState:
         trajectory, estimator = state.trajectory.step(problem, batch, step), state.estimator
         if step.phase == "follow":
             mean, change, rate = _follow(estimator.mean, trajectory.weights, step)
@@ -156,12 +160,12 @@ class OnlineSGA(OnlineEM):
 
 
 def _warm_up(plan: Plan) -> int:
-    """Iterates after the burn-in that nothing is learnt from yet."""
+    """Return the number of iterates after the burn-in that only update averages."""
     return max(1, min(WARM_UP, (plan.n_updates - sgd.burn_in(plan)) // 2))
 
 
 def _phase(update: int, plan: Plan, starting: int) -> str:
-    """ "follow" in the burn-in, "average" for so many iterates more, then "learn"."""
+    """Return "follow" during the burn-in, "average" for `starting` further iterates, then "learn"."""
     burn_in = sgd.burn_in(plan)
     if update <= burn_in:
         return "follow"
@@ -169,14 +173,14 @@ def _phase(update: int, plan: Plan, starting: int) -> str:
 
 
 def _follow(mean: Tensor, weights: Tensor, step: Step) -> tuple[Tensor, Tensor, Tensor]:
-    """The running mean (D,) moved towards the weights (D,), those less the mean before, and how far it moved, ()."""
+    """Return the new running mean (D,), the deviation of `weights` (D,) from the old one (D,), and the step size ()."""
     rate = RECENCY / (step.count + RECENCY)
     change = weights - mean
     return mean + rate * change, change, rate
 
 
 def _start(like: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """EM's first F transposed, of the shape of `like`, (K, D), and psi (D,), both of that variance ()."""
+    """Return EM's initial F^T (K, D), shaped like `like`, and psi (D,), each of mean variance `variance` ()."""
     k, d = like.shape
     variance = variance.clamp(min=torch.finfo(like.dtype).tiny)
     belongs = torch.arange(d, device=like.device) % k == torch.arange(k, device=like.device)[:, None]

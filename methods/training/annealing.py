@@ -1,10 +1,10 @@
-"""The weight of the divergence during training: zero, then growing to one.
+"""Annealing of the divergence from the prior: its weight is zero at first, then grows linearly to one.
 
-A posterior over many weights that has to pay for leaving its prior from the start may never learn to fit. The epochs
-are those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights", of 200 in all.
+With the full divergence from the start, a posterior over many weights may never fit the data. The numbers of epochs are
+those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights", for 200 epochs in all.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from torch import Tensor
 
@@ -12,15 +12,15 @@ from methods.base import Plan
 from methods.problem import Step
 
 QUIET_EPOCHS, RAMP_EPOCHS = 100, 50
-QUIET_PART, RAMP_PART = 1 / 2, 1 / 4  # of training where that is shorter
+QUIET_PART, RAMP_PART = 1 / 2, 1 / 4  # fractions of training, used where they are shorter
 
 
 class Annealing(NamedTuple):
-    """The phase of every update, one for all of training, so that one recording serves it.
+    """Lengths of the annealing. All updates share this one phase, so that their graph is captured once.
 
     Attributes:
-        quiet: updates without a divergence.
-        ramp: updates in which its weight then grows to one.
+        quiet: number of updates without the divergence.
+        ramp: number of updates in which its weight then grows to one.
     """
 
     quiet: float
@@ -28,6 +28,7 @@ class Annealing(NamedTuple):
 
     @classmethod
     def over(cls, plan: Plan) -> "Annealing":
+        """Return the annealing of a training plan."""
         return cls(
             min(QUIET_EPOCHS * plan.updates_per_epoch, QUIET_PART * plan.n_updates),
             min(RAMP_EPOCHS * plan.updates_per_epoch, RAMP_PART * plan.n_updates),
@@ -35,5 +36,6 @@ class Annealing(NamedTuple):
 
 
 def weight(step: Step) -> Tensor:
-    """(), of the divergence at an update whose phase is an `Annealing`."""
-    return ((step.count - step.phase[0]) / step.phase[1]).clamp(0, 1)
+    """Return the weight of the divergence, (), at an update whose phase is an `Annealing`."""
+    annealing = cast(Annealing, step.phase)
+    return ((step.count - annealing.quiet) / annealing.ramp).clamp(0, 1)

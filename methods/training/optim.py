@@ -1,4 +1,4 @@
-"""Gradient steps as pure functions; every row of a stack may have its own learning rate."""
+"""Optimisers as pure functions of parameters and gradients. The learning rate is a tensor."""
 
 import math
 from typing import NamedTuple
@@ -17,10 +17,11 @@ class SGD(NamedTuple):
 
     @classmethod
     def init(cls, params: Tensor) -> "SGD":
+        """Return the state, which is empty."""
         return cls()
 
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "SGD"]:
-        """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
+        """Return the updated parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         return params - lr * gradient, self
 
 
@@ -28,27 +29,28 @@ class Momentum(NamedTuple):
     """Heavy-ball gradient descent: velocity <- 0.9 velocity + gradient; params - lr * velocity.
 
     Attributes:
-        velocity: of the parameters' shape.
+        velocity: exponentially weighted sum of gradients, of the parameters' shape.
     """
 
     velocity: Tensor
 
     @classmethod
     def init(cls, params: Tensor) -> "Momentum":
+        """Return the state of velocity zero."""
         return cls(torch.zeros_like(params))
 
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "Momentum"]:
-        """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
+        """Return the updated parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         velocity = MOMENTUM * self.velocity + gradient
         return params - lr * velocity, Momentum(velocity)
 
 
 class Adam(NamedTuple):
-    """Kingma and Ba 2015, Algorithm 1, with its default decays, in the order of the end of their section 2.
+    """Adam (Kingma and Ba 2015, Algorithm 1) with default decays, in the efficient order of the end of their section 2.
 
     Attributes:
         mean: running mean of the gradient, of the parameters' shape.
-        square: running mean of its square.
+        square: running mean of the squared gradient, of the parameters' shape.
     """
 
     mean: Tensor
@@ -56,15 +58,17 @@ class Adam(NamedTuple):
 
     @classmethod
     def init(cls, params: Tensor) -> "Adam":
+        """Return the state with both running means zero."""
         return cls(torch.zeros_like(params), torch.zeros_like(params))
 
     def step(self, params: Tensor, gradient: Tensor, lr: Tensor, step: Step) -> tuple[Tensor, "Adam"]:
-        """The moved parameters and the optimiser's next state; `lr` broadcasts against `params`."""
+        """Return the updated parameters and the optimiser's next state; `lr` broadcasts against `params`."""
         mean = torch.lerp(self.mean, gradient, 1 - MEAN_DECAY)
         square = torch.lerp(self.square, gradient**2, 1 - SQUARE_DECAY)
         mean_correction = -torch.expm1(step.count * math.log(MEAN_DECAY))
         square_correction = -torch.expm1(step.count * math.log(SQUARE_DECAY))
-        # Corrections are numbers, or one for each row: they go where they cost no pass over all parameters.
+        # The corrections are scalars or have one entry per row of the parameters: applied to `lr`, they cost no further
+        # pass over the parameters.
         root = square_correction.sqrt()
         direction = mean / (square.sqrt() + EPSILON * root)
         return torch.addcmul(params, -lr * root / mean_correction, direction), Adam(mean, square)
@@ -74,6 +78,6 @@ OPTIMISERS = (SGD, Momentum, Adam)
 
 
 def clip_norm(gradient: Tensor, max_norm: float) -> Tensor:
-    """`gradient` rescaled to Frobenius norm `max_norm` where its norm is larger."""
+    """Return the gradient, rescaled to Frobenius norm `max_norm` if its norm is larger."""
     norm = torch.linalg.vector_norm(gradient)
     return gradient * (max_norm / norm).clamp(max=1)

@@ -1,16 +1,15 @@
-"""The SGD trajectory whose iterates SWA, SWAG and online factor analysis take for posterior samples.
+"""The SGD trajectory whose iterates SWA, SWAG and online factor analysis treat as posterior samples.
 
 Minibatch SGD with momentum minimises
 
     [ 1/N sum_i -log p(y_i | x_i, theta) + alpha/(2N) |theta|^2 ] / s,
 
-the negative log posterior under the prior N(0, I / alpha), divided by N and by the likelihood's own scale s. For a
-Gaussian likelihood s = beta, and this is the squared error with weight decay alpha / beta of Brownlie 2022, eq. 4.42:
-its minimiser is the MAP solution, and one range of learning rates serves every noise precision.
+the negative log posterior under the prior N(0, I / alpha), divided by N and by the scale s of the likelihood. For a
+Gaussian likelihood s = beta, and the objective is the squared error with weight decay alpha / beta of Brownlie 2022,
+eq. 4.42. Its minimiser is the MAP solution, and one range of learning rates serves every noise precision.
 
-The learning rate is constant. The first half of training approaches a solution and the iterates of the second half
-are used. Gradients are clipped to norm `MAX_GRADIENT_NORM`, which leaves those of a trial that converges alone and
-keeps others finite.
+The learning rate is constant. The first half of training is the burn-in; the iterates of the second half are used.
+Gradients are clipped to norm `MAX_GRADIENT_NORM`, which does not affect trials that converge and keeps others finite.
 """
 
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from torch import Tensor
 
 from methods.base import Plan
 from methods.maths.gradients import grad
+from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform, for_images, widened
 from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import Momentum, clip_norm
@@ -28,21 +28,24 @@ MAX_GRADIENT_NORM = 10.0
 
 
 class Trajectory(NamedTuple):
-    """Attributes:
-    weights: (D,), the newest iterate.
-    optim: of the weights.
+    """State of SGD with momentum.
+
+    Attributes:
+        weights: (D,), the current iterate.
+        optim: state of the optimiser.
     """
 
     weights: Tensor
     optim: Momentum
 
     @classmethod
-    def init(cls, problem: Problem, noise) -> "Trajectory":
+    def init(cls, problem: Problem, noise: Noise) -> "Trajectory":
+        """Return the trajectory at its initial weights."""
         weights = problem.initial_weights(noise)
         return cls(weights, Momentum.init(weights))
 
     def step(self, problem: Problem, batch: Batch, step: Step) -> "Trajectory":
-        """The trajectory after one more minibatch."""
+        """Return the trajectory after one more minibatch."""
 
         def objective(weights: Tensor) -> Tensor:
             decay = 0.5 * problem.hparams.prior_precision / problem.n_train * weights.square().sum()
@@ -53,12 +56,12 @@ class Trajectory(NamedTuple):
 
 
 def burn_in(plan: Plan) -> int:
-    """Updates before the first whose iterate is used."""
+    """Return the number of updates before the first whose iterate is used."""
     return plan.n_updates // 2
 
 
 def search_space(task: Task) -> dict[str, BaseDistribution]:
-    """`lr`, `prior_precision` and the likelihood's own."""
+    """Return the ranges of `lr`, `prior_precision` and the likelihood's hyper-parameters."""
     return {
         "lr": LogUniform(1e-3, 3e-2),
         "prior_precision": LogUniform(0.01, 10),
@@ -67,11 +70,11 @@ def search_space(task: Task) -> dict[str, BaseDistribution]:
 
 
 def image_space(task: Task) -> dict[str, BaseDistribution]:
-    """The same for images; the usual range of `lr` is Adam's. Trained weights are moved ten times more slowly."""
+    """Return the ranges for images. The range of `lr` is that of SGD, ten times lower from pretrained weights."""
     lr = LogUniform(1e-3, 1e-2) if task.pretrained else LogUniform(0.01, 0.1)
     return for_images(search_space(task), pretrained=task.pretrained) | {"lr": lr}
 
 
 def wide_space(task: Task) -> dict[str, BaseDistribution]:
-    """The same in wider ranges; the usual wide range of `lr` is Adam's."""
+    """Return the wide ranges. The range of `lr` is that of SGD; `widened` has that of Adam."""
     return widened(search_space(task)) | {"lr": LogUniform(1e-4, 0.5)}

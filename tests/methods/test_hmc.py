@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bench.reference.conjugate import correlated
-from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, REHEARSED_DEPTH, TRANSITIONS
+from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, PROXY_DEPTH, TRANSITIONS
 from methods.maths.likelihoods import Bernoulli, Gaussian
 from methods.maths.noise import Noise
 from methods.mcmc import nuts
@@ -95,7 +95,7 @@ def test_an_update_stands_for_a_transition_of_every_chain(monkeypatch, updates, 
 def test_tuning_has_one_chain_of_shorter_trajectories(monkeypatch):
     sampler = Sampler(monkeypatch)
     posterior_of(problem_of(Bernoulli(), prior_precision=0.7), 20, method=HMC().proxy())
-    assert (sampler.asked.chains, sampler.asked.max_tree_depth) == (1, REHEARSED_DEPTH)
+    assert (sampler.asked.chains, sampler.asked.max_tree_depth) == (1, PROXY_DEPTH)
 
 
 def test_the_seed_is_the_noises(monkeypatch):
@@ -141,5 +141,5 @@ def test_networks_it_would_take_too_long_for_are_excluded(monkeypatch):
     monkeypatch.setattr(nuts, "is_installed", lambda: True)
     small, large = MLP(3, (50,)), MLP(MAX_WEIGHTS, ())
     assert HMC().excludes(Task("small", Bernoulli(), small)) is None
-    assert "1001 weights would take too long; 1000 are the most" in HMC().excludes(Task("large", Bernoulli(), large))
+    assert "1001 weights would take too long; 1000 are allowed" in HMC().excludes(Task("large", Bernoulli(), large))
     assert "a ConvNet would take too long" in HMC().excludes(Task("images", Bernoulli(), ConvNet((1, 8, 8))))

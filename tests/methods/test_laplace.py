@@ -217,16 +217,17 @@ def test_all_weights_of_a_large_network_are_refused():
     assert FullLaplace().excludes(Task("small", Gaussian((0.1, 10.0)), MLP(13, (50,)))) is None
 
 
-def test_networks_of_images_may_have_larger_last_layers_and_no_jacobians_under_batch_normalisation():
+def test_image_networks_have_limits_of_their_own():
     def reason(method, network):
         return method.excludes(Task("images", Categorical(network.n_outputs), network))
 
     assert reason(LastLayerLaplace(), ResNet()) is None
     assert (
-        reason(LastLayerLaplace(), ResNet(n_outputs=100)) == "a covariance of 51300 weights, where 10000 are the most"
+        reason(LastLayerLaplace(), ResNet(n_outputs=100))
+        == "its covariance would be of 51300 weights; 10000 are allowed"
     )
     tiny = PreActResNet((1, 4, 4), 3, widths=(3, 4), blocks=1)
-    assert "which batch normalisation leaves none of" in reason(FullLaplace(), tiny)
+    assert "batch normalisation couples examples" in reason(FullLaplace(), tiny)
     assert reason(FullLaplace(), replace(tiny, norm="group")) is None
 
 

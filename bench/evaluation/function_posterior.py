@@ -90,12 +90,12 @@ def regions(x: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return between, (x < ordered[0]) | (x > ordered[-1])
 
 
-def _bands(x: np.ndarray, ours: Normals, theirs: Normals) -> pa.Table:
+def _bands(x: np.ndarray, predictive: Normals, reference: Normals) -> pa.Table:
     """Return the two functions' means and standard deviations at points x (n,), as `bench.schema.BANDS`."""
 
-    def moments(predictive: Normals) -> tuple[np.ndarray, np.ndarray]:
-        return predictive.mean.double().mean(0).numpy(), predictive.mean.double().std(0, correction=0).numpy()
+    def moments(normals: Normals) -> tuple[np.ndarray, np.ndarray]:
+        return normals.mean.double().mean(0).numpy(), normals.mean.double().std(0, correction=0).numpy()
 
-    noise = ours.variance.double().mean(0).sqrt().numpy()
-    columns = (x, *moments(ours), *moments(theirs), noise)
+    noise = predictive.variance.double().mean(0).sqrt().numpy()
+    columns = (x, *moments(predictive), *moments(reference), noise)
     return pa.Table.from_arrays([pa.array(column) for column in columns], schema=BANDS)

@@ -1,6 +1,6 @@
-"""The timing pass: one cell of each method on each data set again, alone on a device that does nothing else.
+"""The timing pass repeats one cell of each method on each data set, alone on a device that does nothing else.
 
-Times of cells that ran beside others, or side by side in one job, say as much about those as about the method.
+Times of cells that ran beside others depend on those too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,18 @@ from bench.results.record import CellResult
 from bench.schema import METRICS
 
 SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a repetition must give again
-# A fit alone equals the same fit in a stack but for rounding in single precision, which training makes larger.
+# A fit alone equals its replica in a stack but for rounding in single precision, which training makes larger.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
 def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
-    """The cell to be repeated of each method, data set and protocol that has finished cells and no exclusive time.
+    """Return the cells to repeat: one for each method, data set and protocol without an uncontended timing.
 
-    It is that of the first split that ended "ok".
+    The first split that is "ok" is repeated.
+
+    Args:
+        results: The folder.
+        cells: Cells of the run.
     """
     rows = results.rows()
     finished = rows[rows["status"] == "ok"]
@@ -31,20 +35,20 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
     for cell in sorted(cells, key=lambda cell: (cell.split, cell.seed)):
         if _identity(cell) in known:
             groups.setdefault(results.timing(cell), []).append(cell)
-    without = {path: own for path, own in groups.items() if not exclusive.intersection(map(_identity, own))}
-    return [own[0] for path, own in without.items() if not path.exists()]
+    untimed = {path: group for path, group in groups.items() if not exclusive.intersection(map(_identity, group))}
+    return [group[0] for path, group in untimed.items() if not path.exists()]
 
 
 class Timings:
-    """Takes repeated cells in the place of a results folder, and keeps their times there if they gave the same numbers.
+    """Takes the results of repeated cells, and stores their times if their numbers equal the stored ones.
 
     Args:
-        results: the folder.
-        cells: to be timed; others, which rehearse for them, are passed over.
+        results: The folder.
+        cells: Cells to time; others, which only warm up the workers, are passed over.
 
     Attributes:
-        differing: the cells that did not, and in what.
-        failed: the cells that did not end "ok" this time, and how.
+        differing: Cells with other numbers, and the differences.
+        failed: Cells that are not "ok" this time, with their status.
     """
 
     def __init__(self, results: Results, cells: Iterable[Cell]):
@@ -66,9 +70,13 @@ class Timings:
 
 
 def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
-    """The numbers that a repetition should have given again and did not, each with both values.
+    """Return the numbers in which a repetition differs from the stored row, each with both values.
 
-    Where the code, the packages or the machine are others, that is said first.
+    Another code revision, package, data set or machine is named first.
+
+    Args:
+        stored: All columns of the stored row.
+        repeated: All columns of the repeated row.
     """
     numbers = [
         f"{name} {stored[name]}, now {repeated[name]}"

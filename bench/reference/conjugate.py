@@ -1,4 +1,4 @@
-"""Bayesian linear regression, the one task whose posterior is known exactly, for checking methods against it."""
+"""Bayesian linear regression, whose posterior is known exactly, for checks of methods."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,14 +17,14 @@ from methods.problem import Task
 
 
 class Normal(NamedTuple):
-    """A dense Gaussian."""
+    """A Gaussian with a dense covariance."""
 
     mean: np.ndarray  # (D,)
     covariance: np.ndarray  # (D, D)
 
 
 class LinearProblem(NamedTuple):
-    """y = theta^T x + noise of precision beta, with prior theta ~ N(0, I / alpha)."""
+    """Linear regression y = theta^T x + noise of precision beta, with the prior theta ~ N(0, I / alpha)."""
 
     x: np.ndarray  # (N, D)
     y: np.ndarray  # (N,)
@@ -37,7 +37,7 @@ class LinearProblem(NamedTuple):
         return Task("linear", Gaussian((self.beta, self.beta)), MLP(self.x.shape[1], hidden=(), bias=False))
 
     def posterior(self) -> Normal:
-        """N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
+        """Return the posterior N(beta S x^T y, S), S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
         covariance = np.linalg.inv(self.alpha * np.eye(self.x.shape[1]) + self.beta * self.x.T @ self.x)
         return Normal(self.beta * covariance @ self.x.T @ self.y, covariance)
 
@@ -76,13 +76,13 @@ class LinearProblem(NamedTuple):
         )
 
     def weight_samples(self, stack: StackedFits, n_samples: int) -> np.ndarray:
-        """Posterior samples (B, S, D) of each fit's weights, as its predictive shows them."""
+        """Return posterior samples (B, S, D) of each fit's weights, from predictions at the unit vectors."""
         probes = np.arange(len(self.x), len(self.x) + self.x.shape[1])
         return np.stack([one.mean.numpy() for one in stack.predict([probes] * len(stack.fits), n_samples)])
 
 
 def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float = 0.1) -> LinearProblem:
-    """The two-dimensional task of the thesis (4.4.2.1): inputs of unit variance and covariance 0.5."""
+    """Return the two-dimensional task of the thesis (4.4.2.1): inputs of unit variance and covariance 0.5."""
     generator = np.random.default_rng(seed)
     x = generator.multivariate_normal(np.zeros(2), [[1, 0.5], [0.5, 1]], size=n_rows)
     theta = generator.normal(0, alpha**-0.5, size=2)
@@ -90,7 +90,7 @@ def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float =
 
 
 def orthogonal(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 1.0, beta: float = 1.0) -> LinearProblem:
-    """A task whose posterior is a factorised Gaussian: the columns of x are orthogonal, of norm sqrt(N)."""
+    """Return a task whose posterior is a factorised Gaussian: the columns of x are orthogonal, of norm sqrt(N)."""
     generator = np.random.default_rng(seed)
     x = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q * np.sqrt(n_rows)
     theta = generator.normal(0, alpha**-0.5, size=dim)

@@ -1,4 +1,4 @@
-"""How far a Gaussian approximation is from the true posterior: the measures of the papers, on dense matrices."""
+"""Distances of a Gaussian approximation from the reference posterior, on dense matrices."""
 
 from functools import cached_property
 
@@ -7,26 +7,26 @@ from scipy.linalg import cho_factor, cho_solve, cholesky
 
 
 class Target:
-    """The true distribution's first two moments, factorised once to be compared with many approximations.
+    """Moments of a reference posterior, factorised once for comparison with many approximations.
 
     Args:
-        mean: (D,)
-        covariance: (D, D), symmetric and positive semi-definite.
+        mean: (D,) mean.
+        covariance: (D, D) covariance, symmetric and positive semi-definite.
     """
 
     def __init__(self, mean: np.ndarray, covariance: np.ndarray):
         self.mean, self.covariance = np.asarray(mean, float), np.asarray(covariance, float)
 
     def relative_mean(self, mean: np.ndarray) -> float:
-        """||mean - truth|| / ||truth||."""
+        """Return ||mean - reference|| / ||reference||, for a mean (D,)."""
         return relative_distance(mean, self.mean)
 
     def relative_covariance(self, covariance: np.ndarray) -> float:
-        """||covariance - truth|| / ||truth||, Frobenius."""
+        """Return ||covariance - reference|| / ||reference|| in the Frobenius norm, for a covariance (D, D)."""
         return relative_distance(covariance, self.covariance)
 
     def scaled_wasserstein(self, mean: np.ndarray, covariance: np.ndarray) -> float:
-        """The 2-Wasserstein distance between N(mean, covariance) and N(truth), divided by D.
+        """Return the 2-Wasserstein distance between N(mean, covariance) and the reference, divided by D.
 
         W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((R^T S1 R)^1/2) for any root R R^T = S2. The thesis and the VIFA
         paper divide W by D in this way.
@@ -37,19 +37,20 @@ class Target:
         return float(np.sqrt(max(square, 0.0)) / len(self.mean))
 
     def kl(self, mean: np.ndarray, covariance: np.ndarray) -> float:
-        """KL(N(mean, covariance) || N(truth)), nats; infinite where either covariance is singular.
+        """Return KL(N(mean, covariance) || reference) in nats; infinite where either covariance is singular.
 
-        (tr(T^-1 S) + d^T T^-1 d - D + log |T| - log |S|) / 2 for the truth's covariance T and d = mean - truth.
+        (tr(T^-1 S) + d^T T^-1 d - D + log |T| - log |S|) / 2, where S is the covariance, T the reference's, and d the
+        difference of the means.
         """
         if self._factor is None:
             return float("inf")
         try:
-            own = cholesky(covariance, lower=True)
+            factor = cholesky(covariance, lower=True)
         except np.linalg.LinAlgError:
             return float("inf")
         deviation = mean - self.mean
         square = np.trace(cho_solve(self._factor, covariance)) + deviation @ cho_solve(self._factor, deviation)
-        log_determinants = 2 * (np.log(np.diag(self._factor[0])).sum() - np.log(np.diag(own)).sum())
+        log_determinants = 2 * (np.log(np.diag(self._factor[0])).sum() - np.log(np.diag(factor)).sum())
         return float(0.5 * (square - len(self.mean) + log_determinants))
 
     @cached_property
@@ -65,6 +66,6 @@ class Target:
             return None
 
 
-def relative_distance(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """||estimate - truth|| / ||truth||, Frobenius."""
-    return float(np.linalg.norm(np.asarray(estimate) - truth) / np.linalg.norm(truth))
+def relative_distance(estimate: np.ndarray, reference: np.ndarray) -> float:
+    """Return ||estimate - reference|| / ||reference|| in the Frobenius norm."""
+    return float(np.linalg.norm(np.asarray(estimate) - reference) / np.linalg.norm(reference))

@@ -1,4 +1,4 @@
-"""The true posterior of a part: in closed form, on a grid, or by a sampler that has converged."""
+"""Reference posteriors of a part in closed form and on a grid."""
 
 from dataclasses import dataclass, field
 
@@ -8,8 +8,8 @@ from scipy.special import expit, logsumexp
 
 from bench.reference.problem import Part
 
-N_DRAWS = 2000  # of a posterior from which independent ones can be had
-GRID_POINTS, GRID_SDS = 81, 8.0  # along each axis, and how far it reaches either way; five points per sd
+N_DRAWS = 2000  # independent ones
+GRID_POINTS, GRID_SDS = 81, 8.0  # along each axis, and half its width; five points per sd
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,11 +17,11 @@ class ReferencePosterior:
     """Draws of a reference posterior, its moments and its origin.
 
     Attributes:
-        draws: (S, D).
-        mean: (D,); of a network that of its draws, which means nothing.
-        covariance: (D, D); as `mean`.
+        draws: (S, D) draws of the weights.
+        mean: (D,) mean of the weights. For a network it is that of the draws, and not meaningful.
+        covariance: (D, D) covariance of the weights, as `mean`.
         kind: "exact", "grid" or "nuts".
-        facts: what is known about the draws' quality.
+        facts: Quality of the draws: R-hat, effective sample size and others; empty unless they are sampled.
     """
 
     draws: np.ndarray
@@ -32,7 +32,14 @@ class ReferencePosterior:
 
 
 def exact(part: Part, seed: int) -> ReferencePosterior:
-    """Linear regression: N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54)."""
+    """Return the posterior of linear regression in closed form.
+
+    N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54).
+
+    Args:
+        part: Training rows and model.
+        seed: Fixes the draws.
+    """
     alpha, beta = part.prior_precision, part.noise_precision
     precision = alpha * np.eye(part.x.shape[1]) + beta * part.x.T @ part.x
     covariance = np.linalg.inv(precision)
@@ -42,9 +49,14 @@ def exact(part: Part, seed: int) -> ReferencePosterior:
 
 
 def grid(part: Part, seed: int) -> ReferencePosterior:
-    """Logistic regression of two weights: the density on a grid about its mode, which reaches eight of Laplace's sd.
+    """Return the posterior of logistic regression with two weights, from its density on a grid about the mode.
 
-    Moments are sums over the grid; draws are its points, drawn by their probabilities and moved within their squares.
+    The grid reaches eight standard deviations of the Laplace approximation. Moments are sums over the grid. Draws are
+    grid points, drawn by their probabilities, and moved at random within their squares.
+
+    Args:
+        part: Training rows and model.
+        seed: Fixes the draws.
     """
 
     def negative(theta: np.ndarray) -> np.ndarray:
@@ -62,7 +74,7 @@ def grid(part: Part, seed: int) -> ReferencePosterior:
     axis = np.linspace(-GRID_SDS, GRID_SDS, GRID_POINTS)
     unit = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     points = mode + unit @ root.T
-    log_density = -np.concatenate([negative(some) for some in np.array_split(points, GRID_POINTS)])
+    log_density = -np.concatenate([negative(block) for block in np.array_split(points, GRID_POINTS)])
     mass = np.exp(log_density - logsumexp(log_density))
     mean = mass @ points
     covariance = (points - mean).T @ ((points - mean) * mass[:, None])

@@ -1,4 +1,4 @@
-"""One training set with a Bayesian model: what a truth is computed of, and what methods are fitted to."""
+"""A training set with a Bayesian model: methods are fitted to it, and its reference posterior is computed."""
 
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -14,16 +14,16 @@ from methods.networks.mlp import MLP
 
 
 class Part(NamedTuple):
-    """Rows as they are fitted, and the model with all its precisions chosen.
+    """Training rows, standardised as for a fit, and a model whose precisions are fixed.
 
     Attributes:
-        x: (N, P).
-        y: (N,), in `y_scale` of original target units, or class numbers.
-        network: without hidden layers a linear model without bias.
-        likelihood: of y given the network's outputs.
-        prior_precision: alpha.
+        x: (N, P) inputs.
+        y: (N,) targets in units of `y_scale` original ones, or class numbers.
+        network: The network; a linear model without bias if it has no hidden layer.
+        likelihood: Likelihood of y given the network's outputs.
+        prior_precision: alpha, of the prior N(0, I / alpha).
         noise_precision: beta in original target units; None for classes.
-        y_scale: original target units in one of `y`.
+        y_scale: Original target units per unit of `y`.
     """
 
     x: np.ndarray
@@ -41,13 +41,24 @@ class Part(NamedTuple):
         return {name: value for name, value in fixed.items() if value is not None}
 
     def predictive(self, outputs: Tensor, y_mean: float) -> Predictive:
-        """What outputs (S, n, O) of the network predict, in original target units; `y_mean` was taken from them."""
+        """Return the predictive of network outputs, in original target units.
+
+        Args:
+            outputs: (S, n, O) outputs of the network.
+            y_mean: Mean that was subtracted from the targets, in original units.
+        """
         hparams = SimpleNamespace(**{name: torch.tensor(value).double() for name, value in self.hparams.items()})
         return self.likelihood.predictive(outputs, hparams, *torch.tensor([y_mean, self.y_scale]).double())
 
 
 def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
-    """The rows of a set whose model is linear: features standardised, targets centred, where the model says so."""
+    """Return rows of a data set with a linear model; standardised and centred where the model says so.
+
+    Args:
+        source: Entry of the data set in the registry.
+        dataset: The data set.
+        rows: (N,) row numbers.
+    """
     x, y = dataset.x[rows], dataset.y[rows]
     binary = source.task == "binary"
     if source.model.standardise:
@@ -61,7 +72,13 @@ def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
 
 
 def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
-    """The rows of a regression whose model is a network: features and targets standardised as the engine does it."""
+    """Return rows of a regression with a network, features and targets standardised as the engine does it.
+
+    Args:
+        source: Entry of the data set in the registry.
+        dataset: The data set.
+        rows: (N,) row numbers.
+    """
     x_scaling, y_scaling = Standardisation.of(dataset.x, rows), Standardisation.of(dataset.y, rows)
     model = source.model
     return Part(
@@ -76,7 +93,12 @@ def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
 
 
 def maximal_evidence(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """alpha and beta of linear regression that maximise the evidence (MacKay 1992), by scikit-learn's BayesianRidge."""
+    """Return alpha and beta that maximise the evidence of linear regression (MacKay 1992), by BayesianRidge.
+
+    Args:
+        x: (N, P) inputs.
+        y: (N,) targets.
+    """
     from sklearn.linear_model import BayesianRidge
 
     fitted = BayesianRidge().fit(x, y)

@@ -1,6 +1,4 @@
-"""Truths that have to be sampled: run once, kept as Parquet with the fingerprint of what they are of, and refused
-where the chains have not converged.
-"""
+"""Reference posteriors by NUTS: sampled once, stored as Parquet, and refused unless the chains have converged."""
 
 import hashlib
 import json
@@ -20,16 +18,16 @@ from datasets.records import digest
 
 VARIABLE = "BENCH_REFERENCE_DIR"
 MAX_R_HAT = 1.01  # Vehtari et al. 2021
-VERSION = 1  # of what is computed; a change makes all files anew
-MAX_COMPARED = 2000  # draws that a truth has, thinned from all
+VERSION = 1  # of the computation; a change makes all files anew
+MAX_COMPARED = 2000  # draws that are kept, thinned from all
 
 
 class UnconvergedReference(RuntimeError):
-    """The sampler's chains have not converged, so that nothing may be compared with them."""
+    """The sampler's chains have not converged, so nothing may be compared with them."""
 
 
 class Settings(NamedTuple):
-    """How long chains are."""
+    """Number and length of the chains."""
 
     chains: int
     warmup: int
@@ -41,7 +39,7 @@ NETWORK = Settings(4, 1000, 2000)
 
 
 def folder() -> Path:
-    """Where references are kept: BENCH_REFERENCE_DIR, else the user's cache folder."""
+    """Return the folder of sampled posteriors: BENCH_REFERENCE_DIR, else one in the user's cache folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()
@@ -90,7 +88,7 @@ def _run(
     """Return all draws (S, D), chain after chain, and their quality."""
     from methods.mcmc import nuts
 
-    found = nuts.sample(
+    chains = nuts.sample(
         part.network,
         part.likelihood,
         part.x,
@@ -102,27 +100,27 @@ def _run(
         seed=seed,
         progress=on_progress,
     )
-    compared = _outputs(part, found.weights, probes) if part.network.hidden else found.weights
+    compared = _outputs(part, chains.weights, probes) if part.network.hidden else chains.weights
     facts = {
         "r_hat": float(np.max(nuts.r_hat(compared))),
         "effective_samples": float(np.min(nuts.effective_sample_size(compared))),
-        "divergences": found.divergences,
-        "saturated": found.saturated,
-        "seconds": found.seconds,
+        "divergences": chains.divergences,
+        "saturated": chains.saturated,
+        "seconds": chains.seconds,
         **settings._asdict(),
     }
-    return found.weights.reshape(-1, part.network.dim), facts
+    return chains.weights.reshape(-1, part.network.dim), facts
 
 
 def _outputs(part: Part, weights: np.ndarray, probes: np.ndarray) -> np.ndarray:
-    """The network's outputs (chains, draws, n O) at probes (n, P)."""
+    """Return the network's outputs (chains, draws, n O) at probes (n, P)."""
     import torch
     from torch.func import vmap
 
     x = torch.tensor(probes)
     flat = torch.tensor(weights.reshape(-1, part.network.dim))
-    found = vmap(part.network, in_dims=(0, None), chunk_size=500)(flat, x)
-    return found.flatten(1).numpy().reshape(*weights.shape[:2], -1)
+    outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(flat, x)
+    return outputs.flatten(1).numpy().reshape(*weights.shape[:2], -1)
 
 
 def _fingerprint(part: Part, settings: Settings, seed: int, probes: np.ndarray) -> str:

@@ -1,7 +1,7 @@
-"""Hyper-parameter search inside train splits: Optuna studies, one per cell, whose trials train together.
+"""Hyper-parameter search: one Optuna study per cell, whose trials train together.
 
-Trials are asked for in rounds. A round's trials x folds, of all cells that are tuned side by side, are stacked; the
-objective of a trial is the mean over the folds of the validation NMLL. Only training rows are ever seen here.
+Trials are asked for in rounds. The trials and folds of a round, for all cells that are tuned side by side, form stacks.
+The objective of a trial is the mean over the folds of its score. Only training rows are used.
 """
 
 import math
@@ -26,22 +26,24 @@ SECONDS = "seconds of the round from trial "  # user attributes of a study
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
 
 Trials = list[tuple[int, dict[str, float]]]  # (trial number, hyper-parameters) of a round
-# For each search that takes part in a round its trials -> for each the mean validation NMLL of each trial
+# Searches of a round with their trials -> per search, the mean score of each trial
 Objective = Callable[[list[tuple["Search", Trials]]], list[list[float]]]
 
 
 class Diverged(ArithmeticError):
-    """Training left the numbers that mean anything."""
+    """Training or prediction gave numbers that are not finite, or are absurd."""
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """The outcome of a study.
+    """The result of a study.
 
     Attributes:
-        hparams, score: of the best trial; no score where nothing was tried.
-        n_trials, n_failed: trials in all, and those without a usable score.
-        seconds: wall-clock time of all rounds, those before an interruption included; None where nothing was tried.
+        hparams: Hyper-parameters of the best trial.
+        score: Score of the best trial; None where nothing was tried.
+        n_trials: Trials in all.
+        n_failed: Trials without a usable score.
+        seconds: Wall-clock time of all rounds, including those before an interruption; None where nothing was tried.
     """
 
     hparams: dict[str, float]
@@ -52,11 +54,17 @@ class Tuned:
 
 
 class Search:
-    """One cell's study, kept in the file `journal`, or what is left of it.
+    """The study of one cell, which resumes from its journal after an interruption.
 
-    A trial's hyper-parameters depend on `seed`, its number and, for TPE, the rounds before it, so a study that was
-    interrupted goes on from its last complete round and ends as it would have undisturbed. A trial whose score is
-    not finite, or absurd, is told as failed.
+    A trial's hyper-parameters depend on `seed`, its number and, for TPE, the earlier rounds. An interrupted study
+    therefore goes on from its last complete round, and ends as it would have without the interruption. A trial fails if
+    its score is not finite, or absurd.
+
+    Args:
+        journal: File of the study.
+        space: Distributions by hyper-parameter.
+        protocol: Says how many trials there are, in which rounds, and the sampler.
+        seed: Fixes the trials.
     """
 
     def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
@@ -65,11 +73,11 @@ class Search:
 
     @property
     def n_asked(self) -> int:
-        """Trials so far."""
+        """Number of trials so far."""
         return len(self._study.get_trials(deepcopy=False))
 
     def ask(self, start: int, end: int) -> list[optuna.Trial]:
-        """The trials of a round, from number `start` to before `end`."""
+        """Return the trials of a round, from number `start` to before `end`."""
         asked = []
         for number in range(start, end):
             self._study.sampler = _sampler(self._protocol.sampler, seed_of(self._seed, "trial", number))
@@ -77,8 +85,8 @@ class Search:
         return asked
 
     def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
-        """The scores of a round's trials, and how long they took."""
-        # Before the telling, which is what makes a round complete.
+        """Record the scores of a round's trials, and their duration."""
+        # First, because the scores make a round complete.
         self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
         for trial, score in zip(asked, scores, strict=True):
             if math.isfinite(score) and score < ABSURD_NMLL:
@@ -87,7 +95,11 @@ class Search:
                 self._study.tell(trial, state=TrialState.FAIL)
 
     def best(self) -> Tuned:
-        """The best trial of the finished study. Raises Diverged when all trials failed."""
+        """Return the best trial of the finished study.
+
+        Raises:
+            Diverged: All trials failed.
+        """
         trials = self._study.get_trials(deepcopy=False)
         failed = sum(trial.state == TrialState.FAIL for trial in trials)
         if failed == len(trials):
@@ -97,32 +109,38 @@ class Search:
 
 
 class Centred:
-    """No search at all: the middle of every range, on the range's own scale, and the first of choices."""
+    """Replaces a search by the middle of every range, on the range's own scale, and the first of choices."""
 
     def __init__(self, space: dict[str, BaseDistribution]):
         self._space = space
 
     def best(self) -> Tuned:
-        """The middle, of no trial and without a score."""
-        return Tuned({name: _middle(one) for name, one in self._space.items()}, None, 0, 0, None)
+        """Return the middle of the space, without a trial and a score."""
+        return Tuned({name: _middle(distribution) for name, distribution in self._space.items()}, None, 0, 0, None)
 
 
 def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -> None:
-    """Run the studies of `searches` side by side to their end; those in a round share its time by their trials."""
+    """Run studies side by side to their end. The searches of a round share its duration equally.
+
+    Args:
+        searches: The studies.
+        protocol: Says in which rounds trials are asked for.
+        objective: Scores the trials of a round.
+    """
     for start, end in protocol.rounds():
         due = [search for search in searches if search.n_asked < end]
         if not due:
             continue
         started, asked = time.perf_counter(), [search.ask(start, end) for search in due]
-        trials = [[(trial.number, trial.params) for trial in own] for own in asked]
+        trials = [[(trial.number, trial.params) for trial in of_search] for of_search in asked]
         scores = objective(list(zip(due, trials, strict=True)))
         seconds = (time.perf_counter() - started) / len(due)
-        for search, own, its_scores in zip(due, asked, scores, strict=True):
-            search.tell(own, its_scores, seconds)
+        for search, of_search, search_scores in zip(due, asked, scores, strict=True):
+            search.tell(of_search, search_scores, seconds)
 
 
 def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
-    """The objective of each trial from scores of trials x folds, in that order."""
+    """Return the objective of each trial from the scores of all trials' folds, (trials * folds,)."""
     return scores.reshape(-1, n_folds).mean(axis=1).tolist()
 
 
@@ -142,30 +160,30 @@ def _sampler(name: str, seed: int) -> BaseSampler:
 
 
 def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
-    """The study in `journal` cut back to its complete rounds; a new one if there is none or it cannot be read."""
+    """Return the study in `journal`, cut back to its complete rounds; a new one if it cannot be read."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     journal.parent.mkdir(parents=True, exist_ok=True)
     _tidy(journal)
-    found = _readable(journal)
-    trials = found.trials if found else []
+    study = _readable(journal)
+    trials = study.trials if study else []
     finished = sum(trial.state.is_finished() for trial in trials)
     complete = max((end for _, end in protocol.rounds() if end <= finished), default=0)
-    if found and complete == len(trials):
-        return found
+    if study and complete == len(trials):
+        return study
     if journal.exists():
         # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
         fresh = journal.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         copy = _study(fresh)
         copy.add_trials(trials[:complete])
-        for name, value in (found.user_attrs if found else {}).items():
+        for name, value in (study.user_attrs if study else {}).items():
             copy.set_user_attr(name, value)
         os.replace(fresh, journal)
     return _study(journal)
 
 
 def _tidy(journal: Path) -> None:
-    """Take out what a killed process left: its lock, and a half line, which Optuna would append to and so spoil."""
+    """Remove what a killed process left: its lock, and half a line, to which Optuna would append."""
     Path(f"{journal}.lock").unlink(missing_ok=True)
     if journal.exists():
         written = journal.read_bytes()

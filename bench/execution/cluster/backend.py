@@ -185,10 +185,11 @@ class DaskBackend:
         """Forget Dask workers that have gone; return no refusal."""
         present = self._present()
         with self._lock:
-            gone = {own for own in self._members.values() if present.get(own.address, {}).get("id") != own.id}
+            members = self._members.values()
+            gone = {member for member in members if present.get(member.address, {}).get("id") != member.id}
             for member in gone:
                 del self._members[member.address]
-            self._places = {name: own for name, own in self._places.items() if own not in gone}
+            self._places = {name: member for name, member in self._places.items() if member not in gone}
         return []
 
     def _let_in(self) -> list[str]:

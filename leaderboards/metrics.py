@@ -1,4 +1,4 @@
-"""How each metric is called on a page, and which of its values are good."""
+"""Titles of the metrics on pages, and which of their values are good."""
 
 import re
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ from bench import schema
 
 
 class Metric(NamedTuple):
-    """A column of the result schema, for people.
+    """A column of the result schema, as pages show it.
 
     Attributes:
         title: heading of its column.
-        goal: "low" or "high" where that is better, a number where being near it is, None where there is no better.
-        meaning: one line.
+        goal: "low" or "high" if that is better, a number if values near it are better, None without a direction.
+        meaning: one sentence.
     """
 
     title: str
@@ -105,13 +105,17 @@ HEADLINE = (
     *("tune_seconds", "fit_seconds"),
 )
 
-LEADS = ("rel_cov", "total_variation", "nmll")  # the first that a data set has orders its methods: the truth, if known
+LEADS = (
+    "rel_cov",
+    "total_variation",
+    "nmll",
+)  # the first that a data set has orders its methods; distances to a reference posterior come first
 
 INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are told with their metric, not in columns of their own
 
 
 def metric(name: str) -> Metric:
-    """What is known about the column `name`."""
+    """Return the metric of a column."""
     meaning = (schema.METRICS | schema.COSTS).get(name, "")
     if coverage := re.fullmatch(r"coverage_(\d+)", name):
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
@@ -120,15 +124,14 @@ def metric(name: str) -> Metric:
 
 
 def lead(names: Iterable[str]) -> str:
-    """Which of a data set's metrics its methods are ordered by."""
+    """Return the metric that orders the methods of a data set."""
     return next((name for name in LEADS if name in names), "nmll")
 
 
 def loss(values: np.ndarray, goal: str | float) -> np.ndarray:
-    """`values` (N,) of one method, turned so that the smallest mean is the best.
+    """Return the values (N,) of one method as losses, whose smallest mean is the best.
 
-    For a nominal value c the loss is s (v - c) with s the sign of mean(v) - c, so that the mean loss is the
-    distance |mean(v) - c| that a reader of the table sees.
+    For a nominal value c the loss is s (v - c), with s the sign of mean(v) - c, so that the mean loss is |mean(v) - c|.
     """
     if goal == "low":
         return values
@@ -139,8 +142,8 @@ def loss(values: np.ndarray, goal: str | float) -> np.ndarray:
 
 
 def badness(values: np.ndarray, goal: str | float) -> np.ndarray:
-    """`values` of any shape, turned one by one so that low is good: as they are, negated, or |v - c|.
+    """Return values of any shape as losses, one by one: unchanged, negated, or |v - c| for a nominal value c.
 
-    Of means over splits this is what a reader of a table ranks by; of single splits, what a duel on a split is won by.
+    Means over splits are ranked by it, and single splits are won by it.
     """
     return values if goal == "low" else -values if goal == "high" else np.abs(values - goal)

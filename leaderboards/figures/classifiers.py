@@ -1,6 +1,4 @@
-"""Figures of classifiers: how well calibrated they are, how sure far from their data, how good where they are sure, how
-they fare under shift.
-"""
+"""Figures of classifiers: reliability, confidence on OOD data, selective prediction, performance under shift."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,7 @@ FENCE = 4  # interquartile ranges below the lower quartile
 
 
 def reliability(runs: pd.DataFrame) -> Markup:
-    """A panel per method: accuracy against confidence in bins over all runs, and how many points each bin has.
+    """Return a panel per method: accuracy against confidence in bins over all runs, and the share of points per bin.
 
     `runs` has the columns of `bench.schema.RELIABILITY` and of `RUN`.
     """
@@ -43,18 +41,18 @@ def reliability(runs: pd.DataFrame) -> Markup:
             note(f"ECE {number(errors[method], 3)}", 0.04),
         ]
 
-    legend = [("area theirs", "too sure"), ("area ours", "not sure enough"), ("area muted", "share of test points")]
+    legend = [("area theirs", "overconfident"), ("area ours", "underconfident"), ("area muted", "share of test points")]
     return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("confidence", "accuracy"), legend)
 
 
 def calibration_error(bins: pd.DataFrame) -> float:
-    """sum_b (n_b / n) |accuracy_b - confidence_b| over one run's bins of `bench.schema.RELIABILITY`."""
+    """Return the ECE, sum_b (n_b / n) |accuracy_b - confidence_b|, of one run's bins (`bench.schema.RELIABILITY`)."""
     gaps = (bins["accuracy"] - bins["confidence"]).abs()
     return (bins["count"] * gaps).sum() / bins["count"].sum()  # empty bins have no gap, which a sum passes over
 
 
 def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
-    """The bins of several runs of `bench.schema.RELIABILITY` as if all points were of one; without the empty ones."""
+    """Return the bins of several runs (`bench.schema.RELIABILITY`), pooled; without the empty ones."""
     filled = bins[bins["count"] > 0]
     means = ["confidence", "accuracy"]
     weighted = filled.assign(**{name: filled[name] * filled["count"] for name in means})
@@ -63,7 +61,7 @@ def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
 
 
 def confidence(runs: pd.DataFrame) -> Markup:
-    """A panel per method: the fraction of points of a confidence above each threshold, mean over runs.
+    """Return a panel per method: the fraction of points with confidence above each threshold, mean over runs.
 
     `runs` has the columns of `bench.schema.CONFIDENCE` and of `RUN`.
     """
@@ -89,7 +87,7 @@ def _few(names: list[str]) -> str:
 
 
 def selective(runs: pd.DataFrame) -> Markup:
-    """A panel per method: accuracy on the test points that it is most certain of, mean and standard error.
+    """Return a panel per method: accuracy on its most certain test points, mean and standard error over runs.
 
     `runs` has the columns of `bench.schema.SELECTIVE` and of `RUN`.
     """
@@ -118,14 +116,14 @@ def selective(runs: pd.DataFrame) -> Markup:
 
 
 def _upwards(value: float) -> float:
-    """`value` rounded up to what can be printed in three characters: 0.96 of 0.9512."""
+    """Return a value rounded up to two decimals: 0.96 for 0.9512."""
     return float(np.ceil(100 * value) / 100)
 
 
 def floor(values: np.ndarray) -> float:
-    """The lower end of an axis up to 1: every value, but none below the lower quartile by more than 4 of its ranges.
+    """Return the lower end of an axis up to 1, at most 4 interquartile ranges below the lower quartile.
 
-    A method that has learnt nothing must not press all others into one line.
+    The cut keeps a single bad method from compressing all others.
     """
     lower, upper = np.quantile(values, [0.25, 0.75])
     lowest = values[values >= lower - FENCE * (upper - lower)].min()
@@ -133,7 +131,7 @@ def floor(values: np.ndarray) -> float:
 
 
 def shifts(runs: pd.DataFrame, family: str) -> Markup:
-    """A panel per method: accuracy and ECE against the severity of the shifts of one family.
+    """Return a panel per method: accuracy and ECE against the severity of the shifts of one family.
 
     The line is the mean over shifts and runs, the band the middle half of the shifts. `runs` has the columns of
     `bench.schema.SHIFTS` and of `RUN`.

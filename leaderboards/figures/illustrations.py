@@ -1,5 +1,6 @@
-"""The figures of a board besides its dot plot: whatever its cells have kept to be drawn."""
+"""The figures of a board besides its dot plot, from the tables that its cells have kept."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -16,20 +17,25 @@ from leaderboards.wording.formats import visible
 
 
 def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
-    """The figures of the finished cells of one board, and which there could be but are not, each in a sentence.
+    """Return the figures of one board, and a sentence for each that lacks its data.
 
-    Methods are in the order given; `key` differs between the boards of a page.
+    Args:
+        cells: rows of the board.
+        methods: names, in the order of the panels.
+        key: prefix of ids, unique within a page.
     """
     finished = cells[cells["status"] == "ok"]
     if finished.empty:
         return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
     makers = (_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective)
-    found = [make(finished) for make in (*makers, *(partial(_shifted, family) for family in SHIFT_FAMILIES))]
-    plots = [plot for plot in found if plot]
+    made = [make(finished) for make in (*makers, *(partial(_shifted, family) for family in SHIFT_FAMILIES))]
+    plots = [plot for plot in made if plot]
     coverage = calibration.coverage(finished)
-    told, unseen = calibration.of_predictions(finished, with_reliability=not any_of("reliability", finished))
-    return [*filter(None, [coverage]), *told, *plots], unseen
+    from_predictions, missing = calibration.of_predictions(
+        finished, with_reliability=not any_of("reliability", finished)
+    )
+    return [*filter(None, [coverage]), *from_predictions, *plots], missing
 
 
 def _posteriors(cells: pd.DataFrame) -> Plot | None:
@@ -39,16 +45,16 @@ def _posteriors(cells: pd.DataFrame) -> Plot | None:
     if len(next(iter(tables.values()))["mean"][0]) == 2:
         return Plot(
             contours(tables),
-            f"Posterior of two weights by {_named(tables)} over the true one",
-            "The true posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its first "
-            "split; a cross alone is a point estimate, an empty panel a posterior elsewhere.",
+            f"Posterior of two weights by {_named(tables)}, over the reference posterior",
+            "The reference posterior (grey, 1 and 2 standard deviations) and each method's Gaussian (lines) on its "
+            "first split. A cross alone is a point estimate; an empty panel, a posterior outside the axes.",
         )
     return Plot(
         principal_axes(tables),
-        f"Posterior along the true one's principal axes by {_named(tables)}",
-        "Each method's mean ± 2 standard deviations (lines) along the principal axes of the true posterior, the widest "
-        "first, in the true standard deviations of each, on its first split; grey: the truth. A short line is too "
-        "sure, a long one not sure enough.",
+        f"Posterior along the principal axes of the reference posterior by {_named(tables)}",
+        "Each method's mean ± 2 standard deviations (lines) along the reference posterior's principal axes (grey), "
+        "the widest first, in units of the reference's standard deviation, on its first split. Shorter than grey is "
+        "overconfident, longer underconfident.",
     )
 
 
@@ -58,7 +64,7 @@ def _bands(cells: pd.DataFrame) -> Plot | None:
         return None
     return Plot(
         bands(tables, _training_points(cells)),
-        f"Function and its uncertainty by {_named(tables)} beside the reference's",
+        f"Function and its uncertainty by {_named(tables)}, with those of the reference",
         "Each method's function, mean ± 2 standard deviations without the noise, on its first split; dotted: the "
         "reference's ± 2 standard deviations (NUTS); dots: training points.",
     )
@@ -84,7 +90,7 @@ def _reliability(cells: pd.DataFrame) -> Plot | None:
         classifiers.reliability(runs),
         f"Accuracy against confidence by {_named(dict.fromkeys(runs['method']))}",
         "Reliability: accuracy against confidence, the largest class probability, in bins of equal width over all "
-        "splits; on the dashed diagonal a method is right as often as it says. ECE is the mean over splits.",
+        "splits. On the dashed diagonal, confidence equals accuracy. ECE is the mean over splits.",
     )
 
 
@@ -96,8 +102,8 @@ def _confidence(cells: pd.DataFrame) -> Plot | None:
         classifiers.confidence(runs),
         f"Fraction of points above a confidence by {_named(dict.fromkeys(runs['method']))}",
         "Count-confidence curves: the fraction of points whose largest class probability exceeds a threshold, mean "
-        "over splits. Points from outside the distribution (near and far sets) should not be confident: the lower "
-        "their curves lie below that of the test points, the better.",
+        "over splits. Predictions on out-of-distribution points (near and far sets) should not be confident: the "
+        "further their curves lie below that of the test points, the better.",
     )
 
 
@@ -109,7 +115,7 @@ def _selective(cells: pd.DataFrame) -> Plot | None:
         classifiers.selective(runs),
         f"Accuracy on the most certain points by {_named(dict.fromkeys(runs['method']))}",
         "Selective prediction: accuracy on the share of test points that a method is most certain of, mean over splits "
-        "± standard error. A line that rises to the right knows which points it gets wrong.",
+        "± standard error. A line that rises to the right means that uncertainty predicts errors.",
     )
 
 
@@ -128,16 +134,16 @@ def _shifted(family: str, cells: pd.DataFrame) -> Plot | None:
 
 
 def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
-    """Of the first split, where the data set needs no download."""
+    """Return inputs and targets of the first split's training points; None where the data set is not at hand."""
     try:
         import datasets
 
         loaded = datasets.load(cells["dataset"].iloc[0])
         split = loaded.splits[cells["split"].min()]
         return loaded.x[split.train, 0], loaded.y[split.train]
-    except Exception:  # a stranger's plug-in may raise anything, and a figure must not depend on it
+    except Exception:  # a plug-in may raise anything, and a figure must not depend on it
         return None
 
 
-def _named(methods) -> str:
+def _named(methods: Iterable[str]) -> str:
     return ", ".join(map(visible, methods))

@@ -1,6 +1,4 @@
-"""Figures of the suites that know the truth: contours of two weights, principal axes of more, bands of a function,
-distances along a stream.
-"""
+"""Figures against a reference posterior: contours of two weights, principal axes, function bands, distance curves."""
 
 from collections.abc import Mapping
 
@@ -14,16 +12,16 @@ from leaderboards.figures.panels import Scale, panels
 from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 from leaderboards.wording.formats import visible
 
-REACH = 4.0  # standard deviations of the truth that a panel of contours shows either way
+REACH = 4.0  # standard deviations of the reference that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours
 GRID = 40  # places along each axis of a panel at which a density is estimated
 MANY_AXES = 20  # of which each gets a thin line
-AXES_REACH = 5.0  # standard deviations of the truth that a panel of principal axes shows either way
+AXES_REACH = 5.0  # standard deviations of the reference that a panel of principal axes shows either way
 LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (THEIRS, "--"))
 
 
 def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
-    """A panel per method: ellipses of its Gaussian at 1 and 2 sd over the truth's density, a kernel estimate.
+    """Return a panel per method: 1 and 2 sd ellipses of its Gaussian over a kernel estimate of the reference.
 
     `tables` have the columns of `bench.schema.POSTERIORS`, of two weights.
     """
@@ -54,7 +52,7 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
 
 def densest(draws: np.ndarray, scale: Scale) -> list[np.ndarray]:
-    """Outlines (n, 2) of the regions of highest density that hold what a Gaussian holds within each of `LEVELS`.
+    """Return outlines (n, 2) of the regions of highest density with the mass of a Gaussian within each of `LEVELS`.
 
     The density is a kernel estimate of the draws (N, 2); a region of mass m is where it exceeds its (1 - m) quantile at
     the draws (Hyndman 1996).
@@ -71,12 +69,12 @@ def densest(draws: np.ndarray, scale: Scale) -> list[np.ndarray]:
 
 
 def _round_places(low: float, high: float) -> list[float]:
-    """Two or three round numbers between the ends."""
+    """Return two or three round numbers between the ends."""
     return [place for place in MaxNLocator(3).tick_values(low, high) if low <= place <= high]
 
 
 def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
-    """A panel per method: mean +-2 sd of its Gaussian along each principal axis of the true one, in true sd.
+    """Return a panel per method: mean +-2 sd of its Gaussian along the reference's principal axes, in reference sd.
 
     `tables` have the columns of `bench.schema.POSTERIORS`.
     """
@@ -94,14 +92,14 @@ def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
         truth = scale.band(scale.x, [-2, -2], [2, 2], "muted")
         return [truth, *bars, scale.dots(np.arange(1, dim + 1), middle, "ink")]
 
-    return panels(list(tables), panel, scale, ((1, dim), (-4, 0, 4)), ("principal axis", "true sd"))
+    return panels(list(tables), panel, scale, ((1, dim), (-4, 0, 4)), ("principal axis", "reference sd"))
 
 
 def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and sd (D,) of a method's Gaussian along the true one's principal axes, in the true sd of each.
+    """Return mean and sd (D,) of a method's Gaussian along the reference's principal axes, in the reference's sd.
 
-    With the eigenvectors v_i and eigenvalues l_i of the true covariance, largest first, a method of mean m and
-    covariance S has the mean v_i'(m - m_true) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
+    With the eigenvectors v_i and eigenvalues l_i of the reference's covariance, largest first, a method of mean m and
+    covariance S has the mean v_i'(m - m_ref) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
     of `bench.schema.POSTERIORS`.
     """
     truth, own = (table.set_index("who").loc[who] for who in ("truth", "method"))
@@ -113,7 +111,7 @@ def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None) -> Markup:
-    """A panel per method: mean and +-2 sd of its function, the reference's band as dotted lines, training points.
+    """Return a panel per method: mean +-2 sd of its function, the reference's band (dotted) and the training points.
 
     `tables` have the columns of `bench.schema.BANDS`; `train` is (x (N,), y (N,)).
     """
@@ -140,7 +138,7 @@ def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarra
 
 
 def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
-    """SVG: a metric against the number of vectors seen, mean and standard error over splits, a line per method.
+    """Return SVG of a metric against the number of vectors seen: mean and standard error, a line per method.
 
     `runs` has the columns method, n_samples and the metric.
     """

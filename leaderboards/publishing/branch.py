@@ -1,4 +1,4 @@
-"""Publishing to a branch of the current git repository, past its working tree and index."""
+"""Publication to a branch of the current git repository, without touching its working tree and index."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from leaderboards.publishing.refusal import Refused
 
 
 class Commit(NamedTuple):
-    """What a branch points to."""
+    """The commit that a branch points to."""
 
     id: str
     made: bool  # False where the branch held just this before
@@ -19,14 +19,14 @@ class Commit(NamedTuple):
 
 
 def publishable(branch: str) -> str | None:
-    """The commit that the next one on `branch` follows: the branch's, else that of the only remote's branch, else None.
+    """Return the parent of the next commit on a branch: the branch's own, else the only remote's, else None.
 
     Raises:
         Refused: No repository here, no name of a branch, one that is checked out, or one that publish did not make.
     """
     _git("rev-parse", "--git-dir")
     if not branch or branch.startswith("-") or _git("check-ref-format", "--branch", branch, fails=True) != branch:
-        raise Refused(f"'{branch}' is no name for a branch; say, for example, --to branch:gh-pages")
+        raise Refused(f"'{branch}' is not a valid name of a branch; use, for example, --to branch:gh-pages")
     if f"branch refs/heads/{branch}" in _git("worktree", "list", "--porcelain").splitlines():
         raise Refused(f"branch '{branch}' is checked out, and its working tree would no longer match; name another one")
     parent = _parent(branch)

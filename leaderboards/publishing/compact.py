@@ -1,11 +1,11 @@
-"""Results made small: the rows of all cells of a suite in one Parquet file.
+"""Compact results folders: the rows of all cells of a suite in one Parquet file.
 
     FOLDER/cells/SUITE.parquet
     FOLDER/timings/SUITE.parquet
     FOLDER/unavailable.json
 
-Such a folder is a results folder like that of a run, without what is kept beside a cell (predictions, curves, studies):
-`leaderboards.data.results.read_results` reads both, so that published results can be put beside one's own.
+Such a folder is a results folder without the tables that a run keeps beside a cell (predictions, curves, studies).
+`leaderboards.data.results.read_results` reads both, so that published results can be merged with others.
 """
 
 import json
@@ -25,9 +25,9 @@ ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed
 def write_compact(
     cells: pd.DataFrame, timings: pd.DataFrame, unavailable: list[Unavailable], folder: Path
 ) -> list[Path]:
-    """Write rows of `bench.schema.CELLS` and of `TIMINGS` below the new `folder`; the files, one per suite and schema.
+    """Write cells and timings to a new folder, and return the files, one per suite and schema.
 
-    A row that is there several times is written once. The same rows in whatever order give the same bytes.
+    Duplicate rows are written once. The same rows give the same bytes in any order.
     """
     written = []
     for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS)):

@@ -1,4 +1,4 @@
-"""What is published: the site, its results beside it, and how to check and extend both."""
+"""The contents of a publication: the site, its results as Parquet, a README and checksums."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,30 +16,30 @@ README = """\
 `index.html` is its first page. {contents}.
 Code revision: {code}. Finished: {dates}.
 
-The numbers come from the results beside it, one row per cell that was run, whatever became of it:
+The numbers come from these files, with one row per cell that was run, whether it finished or not:
 
 {parts}
 
-Check that nothing was changed since:
+Check that no file has changed:
 
     sha256sum --check SHA256SUMS
 
-Read them:
+Read the results:
 
     pandas.read_parquet("results/cells")
 
-With a checkout of lockstep-bench, build the site again, or put results of your own beside these (a folder that
-`python run_all.py --out other` filled):
+With a checkout of lockstep-bench, build the site again, or add your own results (a folder that
+`python run_all.py --out other` wrote):
 
     python -m leaderboards build results --html page
     python -m leaderboards build results other --html page
 
-Samples of each test point, tuning journals and the tables behind some figures are not part of these files.
+Predictions of single test points, tuning journals and the tables behind some figures are not included.
 """
 
 
 class Contents(NamedTuple):
-    """What was written."""
+    """Summary of what was written."""
 
     title: str  # what it is, in one line
     results_bytes: int
@@ -48,16 +48,18 @@ class Contents(NamedTuple):
 
 
 def write_contents(results: Results, folder: Path) -> Contents:
-    """Fill the empty `folder`.
+    """Write the site, its results, a README and checksums into an empty folder.
 
     Raises:
         Refused: There is no finished cell.
     """
     if results.cells.empty:
-        raise Refused("there are no finished cells yet, so there is nothing to publish")
-    # Why a data set could not be had names folders of the machine that looked for it.
-    absent = [one._replace(reason="it was not at hand where these results were made") for one in results.unavailable]
-    results = results._replace(unavailable=absent)
+        raise Refused("there are no finished cells yet, so there is nothing to publish; run `python run_all.py` first")
+    # The reasons name folders of the machine that the data set was not available on.
+    unavailable = [
+        one._replace(reason="it was not available where these results were made") for one in results.unavailable
+    ]
+    results = results._replace(unavailable=unavailable)
     written = write_compact(results.rows, results.timings, results.unavailable, folder / "results")
     names = [path.relative_to(folder).as_posix() for path in written]
     write_site(results, folder, names)

@@ -1,4 +1,4 @@
-"""Publishing to a folder: there and whole, or as it was before."""
+"""Publication to a folder, which is replaced as a whole or left unchanged."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], T]) -> T:
-    """Let `fill` write into an empty folder beside `folder`, then put that in its place; returns what `fill` does.
+    """Let `fill` write into a new folder beside `folder`, move it into place, and return the result of `fill`.
 
     Raises:
         Refused: What is there was not made by publishing, in whole or in part; it is left alone.
@@ -44,7 +44,7 @@ def _require_replaceable(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise Refused(f"'{folder}' is a file; name a folder that publish may make")
+        raise Refused(f"'{folder}' is a file; name a folder that does not exist yet")
     present = files(folder)
     if not present and not any(folder.iterdir()):
         return

@@ -1,4 +1,4 @@
-"""What a published folder holds: its checksums, which also tell its own files from anyone else's."""
+"""Checksums of a published folder, by which its own files are distinguished from others."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ SUMS = "SHA256SUMS"
 MARKER = ".lockstep-bench"  # only a folder or branch that holds it is ever replaced
 MARKER_TEXT = "Published by `python -m leaderboards publish`, which replaces what it put here.\n"
 
-# What hosts and git read but no reader does; checksums pass over it, because a host may not serve it.
+# Files for hosts and git, not for readers; checksums leave them out, because a host may not serve them.
 HIDDEN = {
     MARKER: MARKER_TEXT,
     ".nojekyll": "",  # GitHub serves the files as they are
@@ -17,7 +17,7 @@ HIDDEN = {
 
 
 def seal(folder: Path) -> None:
-    """Add the checksums of all files of `folder`, in the format of `sha256sum`, and what hosts need."""
+    """Add the checksums of all files of a folder, in the format of `sha256sum`, and the files that hosts need."""
     lines = []
     for name in files(folder):
         digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
@@ -27,13 +27,13 @@ def seal(folder: Path) -> None:
 
 
 def files(folder: Path) -> list[str]:
-    """Names of all files below `folder`, relative to it, sorted."""
+    """Return the names of all files below a folder, relative to it, sorted."""
     return sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()
     )
 
 
 def foreign(present: Iterable[str], sums: str) -> list[str]:
-    """Those of the files `present` that are neither in the checksums `sums` nor put there by `seal`."""
+    """Return the files that are neither in the checksums `sums` nor written by `seal`."""
     ours = {line.split("  ", 1)[-1] for line in sums.splitlines()} | {SUMS, *HIDDEN}
     return sorted(set(present) - ours)

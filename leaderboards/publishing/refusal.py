@@ -1,5 +1,5 @@
-"""Why something is not published."""
+"""The error that publishing raises."""
 
 
 class Refused(Exception):
-    """Publishing would lose something or publish nothing; the message says what, and what to do about it."""
+    """Publishing would lose files or publish nothing; the message says what, and what to do about it."""

@@ -1,4 +1,4 @@
-"""Numbers and strangers' text, as they are printed on a page."""
+"""Formatting of numbers and of text from data and plug-ins, for pages."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
 
 
 def visible(text: object) -> str:
-    r"""`text` with control and direction characters spelled out (as \u202e), so that it cannot pose as another."""
+    r"""Return the text with control and direction characters spelled out (as \u202e)."""
     text = str(text)
     if text.isprintable():  # nearly always, and fast
         return text
@@ -23,12 +23,12 @@ def visible(text: object) -> str:
 
 
 def prose(text: object) -> Markup:
-    """`text`, escaped, with what stands between backticks as code."""
+    """Return the text escaped, with parts between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def decimals_for(values: list[float], stderrs: list[float]) -> int:
-    """Decimals of a column: two significant digits of its typical standard error, else three of its typical value."""
+    """Return the decimals of a column: two significant digits of the median stderr, else three of the values."""
     errors = [e for e in stderrs if isfinite(e) and e > 0]
     sizes = [abs(v) for v in values if isfinite(v) and v != 0]
     if errors:
@@ -41,7 +41,7 @@ def _clipped(decimals: int) -> int:
 
 
 def number(value: float, decimals: int) -> str:
-    """`value` with a true minus sign; a dash for NaN, ∞ for infinity, 2.13 × 10⁷ for what is too long otherwise."""
+    """Return a number as printed: true minus sign, a dash for NaN, ∞, powers of ten from 100,000 on."""
     if isnan(value):
         return "–"
     if isinf(value):
@@ -54,24 +54,24 @@ def number(value: float, decimals: int) -> str:
 
 
 def not_nothing(value: float, decimals: int) -> str:
-    """As `number`, but "<0.001" for what is above 0 and would be printed as 0.000."""
+    """Return `number`, but "<0.001" for a positive value that would be printed as 0.000."""
     text = number(value, decimals)
     least = 10.0**-decimals
     return f"<{number(least, decimals)}" if 0 < value < least / 2 and decimals else text
 
 
 def as_printed(value: float, stderr: float) -> tuple[str, str]:
-    """A published number and its standard error ("" if none), with the decimals of the longer one."""
+    """Return a published number and its standard error ("" if none), with the decimals of the longer one."""
     shown = [x for x in (value, stderr) if isfinite(x)]
     decimals = max((max(0, -Decimal(repr(x)).normalize().as_tuple().exponent) for x in shown), default=0)
     return number(value, decimals), "" if isnan(stderr) else number(stderr, decimals)
 
 
 def shortened(text: str, longest: int) -> str:
-    """`text`, its end replaced by an ellipsis where it has more than `longest` characters."""
+    """Return the text, cut to `longest` characters with an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """ "1 split", "20 splits"."""
+    """Return a count with its noun: "1 split", "20 splits"."""
     return f"{n} {one if n == 1 else many or one + 's'}"

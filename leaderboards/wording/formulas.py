@@ -1,4 +1,4 @@
-"""LaTeX to MathML, which browsers lay out and screen readers read, without a script."""
+"""Conversion of LaTeX to MathML, which browsers show and screen readers read without a script."""
 
 import xml.etree.ElementTree as ET
 
@@ -6,7 +6,7 @@ from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
 SPACE = "{http://www.w3.org/1998/Math/MathML}"
-# A stranger's formula gets no more than layout: no links, no styles, no events.
+# A plug-in's formula gets layout only: no links, no styles, no events.
 ELEMENTS = {
     *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mstyle", "mpadded", "mphantom"),
     *("msup", "msub", "msubsup", "munder", "mover", "munderover", "mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd"),
@@ -15,7 +15,7 @@ ATTRIBUTES = {"display", "width", "height", "depth", "stretchy", "fence", "mathv
 
 
 def formula(latex: str) -> Markup:
-    """`latex` as a block of MathML; as code where it cannot be understood."""
+    """Return LaTeX as a block of MathML, or as code where it cannot be converted."""
     try:
         root = ET.fromstring(convert(latex, display="block"))
         for node in root.iter():
@@ -23,6 +23,6 @@ def formula(latex: str) -> Markup:
             node.attrib = {name: value for name, value in node.attrib.items() if name in ATTRIBUTES}
         if {node.tag for node in root.iter()} <= ELEMENTS:
             return Markup(ET.tostring(root, encoding="unicode"))
-    except Exception:  # the converter raises what it likes on what it cannot parse
+    except Exception:  # the converter raises all kinds of errors on what it cannot parse
         pass
     return Markup("<code>{}</code>").format(escape(latex))

@@ -67,7 +67,7 @@ def test_along_the_true_posteriors_axes_widest_first_a_method_is_in_true_standar
 def test_every_method_has_a_panel_of_principal_axes():
     tables = {name: of_three_weights(np.ones(3), one) for name, one in (("vifa", np.eye(3)), ("map", 0 * np.eye(3)))}
     svg = principal_axes(tables)
-    assert all(f">{text}<" in svg for text in ("vifa", "map", "upwards: true sd; to the right: principal axis"))
+    assert all(f">{text}<" in svg for text in ("vifa", "map", "upwards: reference sd; to the right: principal axis"))
     assert "nan" not in svg.lower()
 
 

@@ -130,10 +130,10 @@ def test_a_clone_goes_on_from_the_remotes_branch(repository, site, tmp_path, mon
         ("main", "checked out"),
         ("elsewhere", "checked out"),
         ("other", "publish did not make it"),
-        ("-force", "no name for a branch"),
-        ("a..b", "no name for a branch"),
-        ("@{-1}", "no name for a branch"),
-        ("", "no name for a branch"),
+        ("-force", "not a valid name of a branch"),
+        ("a..b", "not a valid name of a branch"),
+        ("@{-1}", "not a valid name of a branch"),
+        ("", "not a valid name of a branch"),
     ],
 )
 def test_a_branch_that_is_not_for_publishing_is_left_alone(repository, site, tmp_path, branch, said):

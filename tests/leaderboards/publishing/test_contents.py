@@ -70,7 +70,7 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_written(folder, tm
         (tmp_path / "mine", "publish did not make it"),
         (tmp_path / "file", "is a file"),
         (tmp_path / "file" / "site", "cannot be written"),
-        ("branch:", "no name for a branch"),
+        ("branch:", "not a valid name of a branch"),
     ):
         result = publish(out, "--to", target)
         assert result.exit_code == 2
@@ -92,6 +92,6 @@ def test_why_a_data_set_could_not_be_had_stays_on_the_machine_that_looked_for_it
     assert publish(out, "--to", site).exit_code == 0
     written = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*") if path.suffix in {".html", ".json"})
     assert "somebody" not in written
-    assert "it was not at hand where these results were made" in written
+    assert "it was not available where these results were made" in written
     (found,) = read_results(site / "results").unavailable
     assert (found.dataset, found.remedy) == ("wine", entry["remedy"])

@@ -1,4 +1,4 @@
-"""The result schema: what one finished cell leaves behind. Readers of results need this module alone.
+"""The result schema: the columns of everything that a finished cell stores.
 
 A cell is one row, whatever became of it: `status` is "ok", "diverged" (a fit or all trials left the finite
 numbers), "failed" (an exception, told in `error`, or a process that died) or "timeout" (it took longer than it was
@@ -208,7 +208,7 @@ CELLS = pa.schema(
 
 
 def cell_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: str, split: int, seed: int) -> str:
-    """A relative path without suffix that names a cell and no other, below each folder of `TABLES` and "cells"."""
+    """Return the relative path, without suffix, of a cell's files below "cells" and each folder of `TABLES`."""
     method = method.replace(":", "+")  # some file systems take no colon
     return f"{suite}/{dataset}/{method}/{preset}-{protocol_hash}/split{split:02d}-seed{seed}"
 
@@ -225,12 +225,12 @@ TIMINGS = pa.schema(
 
 
 def timing_key(suite: str, dataset: str, method: str, preset: str, protocol_hash: str) -> str:
-    """The relative path without suffix of a row of `TIMINGS`, below the folder "timings"."""
+    """Return the relative path, without suffix, of a row of `TIMINGS` below the folder "timings"."""
     return cell_key(suite, dataset, method, preset, protocol_hash, 0, 0).rpartition("/")[0]
 
 
 def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schema:
-    """One row per test point and per OOD point, with the predictive's S = `n_samples` samples.
+    """Return the schema of predictions: one row per test point and OOD point, S = `n_samples` samples each.
 
     Columns:
         row: index into the data set; of an OOD point, into the data set's OOD rows.

@@ -20,10 +20,13 @@ class InUse(Exception):
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder, which is made if it is not there, against other runs.
+    """Hold the folder, which is made if it does not exist, against other runs.
 
-    The lock is the operating system's, so that it ends with its process however that ends. Raises `InUse`, and OSError
-    where nothing can be written.
+    The lock is the operating system's and ends with its process.
+
+    Raises:
+        InUse: If another run holds the folder.
+        OSError: If nothing can be written there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK)

@@ -13,12 +13,12 @@ from bench.schema import CELLS, TIMINGS
 CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False)])
 TIMING_ROWS = TIMINGS
 
-_NUMBER = [pa.field(name, pa.string(), nullable=False) for name in ("source", "table", "suite", "dataset", "method")]
-
 PUBLISHED = pa.schema(
     [
-        *_NUMBER,
-        pa.field("metric", pa.string(), nullable=False),
+        *[
+            pa.field(name, pa.string(), nullable=False)
+            for name in ("source", "table", "suite", "dataset", "method", "metric")
+        ],
         pa.field("statistic", pa.string(), nullable=False),  # "mean" or "median"
         pa.field("value", pa.float64(), nullable=False),
         pa.field("stderr", pa.float64()),

@@ -1,4 +1,4 @@
-"""What pages say of rows that contradict each other, and of rows that differ otherwise and stand side by side."""
+"""Sentences of pages on rows that contradict each other, and on different rows that stand side by side."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Mixture(NamedTuple):
 
 
 def mixtures(cells: pd.DataFrame, choices: list[Choice]) -> list[Mixture]:
-    """What was left out of `cells` (see `fingerprints.decide`), and what differs within their boards."""
+    """Return what was left out of `cells` (see `fingerprints.decide`), and what differs within their boards."""
     return [*_left_out(choices), *_side_by_side(cells)]
 
 

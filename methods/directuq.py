@@ -32,6 +32,7 @@ from methods import search_ranges
 from methods.base import Method, Paper
 from methods.maths.gradients import grad_and_value
 from methods.maths.likelihoods import HeteroscedasticGaussian, Likelihood
+from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
 from methods.maths.priors import (
     PENALTY_WEIGHTS,
@@ -45,14 +46,16 @@ from methods.maths.priors import (
 )
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.mlp import Network
-from methods.problem import Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import Adam
 
 
 class State(NamedTuple):
-    """Attributes:
-    weights: (D,), of the network with 2K outputs.
-    optim: of the weights.
+    """State of a fit.
+
+    Attributes:
+        weights: (D,), of the network with 2K outputs.
+        optim: of the weights.
     """
 
     weights: Tensor
@@ -90,11 +93,13 @@ class DirectUQ(Method):
     def network(self, task: Task) -> Network:
         return replace(task.network, n_outputs=2 * self.likelihood(task).n_outputs)
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         x, y = batch.x.flatten(0, 1), batch.y.flatten()
         unit = noise.normal(self.mc_samples, len(y), problem.likelihood.n_outputs)
 
@@ -110,7 +115,7 @@ class DirectUQ(Method):
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights
 
-    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         mean, sd = distribution_of_outputs(problem, posterior, x)
         half = noise.normal(-(-n_samples // 2), 1, problem.likelihood.n_outputs)
         unit = torch.cat([half, -half])[:n_samples]

@@ -42,7 +42,7 @@ from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
 from methods.networks.layers import Matrix
 from methods.networks.mlp import Network
-from methods.problem import Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training import annealing
 from methods.training.annealing import Annealing
 from methods.training.optim import Adam
@@ -54,9 +54,11 @@ Shapes = list[tuple[int, ...]]
 
 
 class State(NamedTuple):
-    """Attributes:
-    params: (P,): every matrix layer's leaves of `LayerParams`, flat, one after the other; then other layers' weights.
-    optim: of all of them.
+    """State of a fit.
+
+    Attributes:
+        params: (P,), the leaves of `LayerParams` of every matrix layer, flattened; then the other layers' weights.
+        optim: of all of them.
     """
 
     params: Tensor
@@ -150,13 +152,13 @@ class Inducing(Method):
         """When the KL is felt."""
         return Annealing.over(plan)
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         leaves = [leaf for shapes in self._shapes(problem.network) for leaf in self._initial(shapes, noise)]
         others = [layer.initial(noise) for layer in problem.network.layers if not isinstance(layer, Matrix)]
         params = torch.cat([leaf.flatten() for leaf in leaves] + others)
         return State(params, Adam.init(params))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
         def negative_elbo(params: Tensor, points: slice) -> Tensor:
             weights = self._weights(problem.network, params, problem.hparams.prior_precision, noise, points=points)
             data = problem.n_train * problem.expected_nll(weights, batch)
@@ -169,7 +171,7 @@ class Inducing(Method):
     def finish(self, problem: Problem, state: State) -> Posterior:
         return Posterior(state.params, problem.hparams.prior_precision)
 
-    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
         return self._weights(problem.network, *posterior, noise, n_samples)
 
     def kl(self, network: Network, params: Tensor) -> Tensor:
@@ -251,18 +253,18 @@ class InducingFFG(Inducing):
     title = "Inducing weights, FFG-U"
     max_sd = 0.1
 
-    def inducing_shapes(self, m_out, m_in):
+    def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         return [(m_out, m_in), (m_out, m_in)]
 
-    def inducing_init(self, m_out, m_in, noise):
+    def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
         mean = noise.normal(m_out, m_in)
         return mean, torch.full_like(mean, logit(SMALL / self.max_sd))
 
-    def inducing_sample(self, q, noise, n_samples):
+    def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
         mean, raw = q
         return mean + self.max_sd * raw.sigmoid() * noise.normal(n_samples or self.n_points, *mean.shape)
 
-    def inducing_kl(self, q):
+    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
         mean, raw = q
         log_sd = log(self.max_sd) + logsigmoid(raw)
         return 0.5 * (mean**2 + torch.exp(2 * log_sd) - 1 - 2 * log_sd).sum()
@@ -277,21 +279,21 @@ class InducingFCG(Inducing):
     name = "inducing-fcg"
     title = "Inducing weights, FCG-U"
 
-    def inducing_shapes(self, m_out, m_in):
+    def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         k = m_out * m_in
         return [(m_out, m_in), (k * (k + 1) // 2,)]
 
-    def inducing_init(self, m_out, m_in, noise):
+    def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
         mean = noise.normal(m_out, m_in)
         diagonal = torch.eye(m_out * m_in, dtype=mean.dtype, device=mean.device)
         return mean, inverse_softplus(SMALL) * diagonal[*torch.tril_indices(*diagonal.shape)]
 
-    def inducing_sample(self, q, noise, n_samples):
+    def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
         mean, raw = q
         factor = lower_triangle(raw, mean.numel())
         return mean + (noise.normal(n_samples or self.n_points, mean.numel()) @ factor.T).reshape(-1, *mean.shape)
 
-    def inducing_kl(self, q):
+    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
         mean, raw = q
         factor = lower_triangle(raw, mean.numel())
         return 0.5 * (mean.square().sum() + (factor**2).sum() - mean.numel()) - factor.diagonal().log().sum()
@@ -309,19 +311,19 @@ class InducingEnsemble(Inducing):
     max_scale = 0.1
     n_points = 5
 
-    def inducing_shapes(self, m_out, m_in):
+    def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         return [(self.n_points, m_out, m_in)]
 
-    def inducing_init(self, m_out, m_in, noise):
+    def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
         return (noise.normal(m_out, m_in) + 0.1 * noise.normal(self.n_points, m_out, m_in),)
 
-    def inducing_sample(self, q, noise, n_samples):
+    def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
         return q[0].repeat(-(-(n_samples or self.n_points) // self.n_points), 1, 1)
 
-    def inducing_kl(self, q):
+    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
         return 0.0
 
-    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
         if n_samples >= self.n_points:
             return super().sample(problem, posterior, noise, n_samples)
         first = (self.n_points * noise.uniform()).long()

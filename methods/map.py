@@ -11,15 +11,18 @@ from torch import Tensor
 
 from methods.base import Method, Paper
 from methods.maths.gradients import grad_and_value
+from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
-from methods.problem import Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import Adam
 
 
 class State(NamedTuple):
-    """Attributes:
-    weights: (D,)
-    optim: of the weights.
+    """State of a fit.
+
+    Attributes:
+        weights: (D,)
+        optim: of the weights.
     """
 
     weights: Tensor
@@ -40,11 +43,13 @@ class MAP(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         def negative_log_posterior(weights: Tensor) -> Tensor:
             data = problem.n_train * problem.nll(weights, batch)
             return data + 0.5 * problem.hparams.prior_precision * weights.square().sum()
@@ -56,5 +61,5 @@ class MAP(Method):
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights
 
-    def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         return posterior[None]

@@ -27,14 +27,16 @@ from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.layers import Layer, Matrix, Pieces
-from methods.problem import Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import Adam
 
 
 class State(NamedTuple):
-    """Attributes:
-    weights: (D,), M and b of all layers.
-    optim: of the weights.
+    """State of a fit.
+
+    Attributes:
+        weights: (D,), M and b of all layers.
+        optim: of the weights.
     """
 
     weights: Tensor
@@ -64,11 +66,13 @@ class MCDropout(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         weights = problem.initial_weights(noise)
         return State(weights, Adam.init(weights))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         x, y = batch.x.flatten(0, 1)[:, None], batch.y.flatten()[:, None]  # every example has a sample to itself
 
         def objective(weights: Tensor) -> Tensor:
@@ -84,7 +88,7 @@ class MCDropout(Method):
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights
 
-    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise, n_samples: int) -> Predictive:
+    def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         # Under batch normalisation samples that went through the network side by side would share their statistics.
         at_once = 1 if problem.network.couples_rows else n_samples
         parts = x.expand(n_samples, *x.shape).split(at_once)

@@ -32,10 +32,11 @@ from methods import search_ranges
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import kl_diagonal
 from methods.maths.gradients import grad_and_value
+from methods.maths.noise import Noise
 from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.layers import Layer, Matrix
-from methods.problem import Batch, Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training import annealing
 from methods.training.annealing import Annealing
 from methods.training.optim import Adam
@@ -46,9 +47,11 @@ LEAST_VARIANCE = 1e-16  # of a layer's output, whose square root has no derivati
 
 
 class State(NamedTuple):
-    """Attributes:
-    params: (2, D): posterior mean and log standard deviation.
-    optim: of both.
+    """State of a fit.
+
+    Attributes:
+        params: (2, D): posterior mean and log standard deviation.
+        optim: of both.
     """
 
     params: Tensor
@@ -92,12 +95,14 @@ class MeanFieldVI(Method):
     def phase(self, update: int, plan: Plan) -> Annealing | None:
         return Annealing.over(plan) if self.annealed else None
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         mean = problem.initial_weights(noise)
         params = torch.stack([mean, torch.full_like(mean, self.initial_log_sd)])
         return State(params, Adam.init(params))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         def negative_elbo(params: Tensor) -> Tensor:
             mean, log_sd = params
             nll = self.sampled_nll(problem, mean, log_sd, batch, noise)
@@ -110,7 +115,7 @@ class MeanFieldVI(Method):
             params = torch.stack([params[0], params[1].clamp(max=math.log(self.max_sd))])
         return State(params, optim), {"elbo": problem.elbo(value)}
 
-    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise) -> Tensor:
+    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
         """An unbiased estimate of the mean NLL of the minibatch expected under q, ()."""
         return problem.nll(mean + log_sd.exp() * noise.normal(problem.dim), batch)
 
@@ -125,7 +130,7 @@ class MeanFieldVI(Method):
         mean, log_sd = posterior
         return mean, torch.diag(torch.exp(2 * log_sd))
 
-    def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         mean, log_sd = posterior
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
@@ -137,7 +142,7 @@ class LocalMeanFieldVI(MeanFieldVI):
     title = "Mean-field VI, local reparameterisation"
     paper = Paper("Kingma et al. 2015", "Variational Dropout and the Local Reparameterization Trick")
 
-    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise) -> Tensor:
+    def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
         means, variances = problem.network.split(mean), problem.network.split(torch.exp(2 * log_sd))
 
         def sampled_outputs(number: int, layer: Layer, h: Tensor) -> Tensor:

@@ -28,8 +28,9 @@ from methods import search_ranges
 from methods.base import Method, Paper
 from methods.maths.gaussian import LowRankPrecision
 from methods.maths.gradients import grad
+from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
-from methods.problem import Batch, Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import MOMENTUM
 
 INITIAL_DIAGONAL = 1.0
@@ -37,9 +38,11 @@ MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB fo
 
 
 class State(NamedTuple):
-    """Attributes:
-    posterior: mean mu (D,), factors (K, D), U transposed, and diagonal (D,).
-    momentum: (D,), running mean of g.
+    """State of a fit.
+
+    Attributes:
+        posterior: mean mu (D,), factors (K, D), U transposed, and diagonal (D,).
+        momentum: (D,), running mean of g.
     """
 
     posterior: LowRankPrecision
@@ -91,13 +94,13 @@ class SLANG(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         mean = problem.initial_weights(noise)
         zeros = torch.zeros_like(mean)
         factors = zeros.expand(self.latent_dim, -1).clone()
         return State(LowRankPrecision(mean, factors, torch.full_like(mean, INITIAL_DIAGONAL)), zeros)
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
         before, lr, alpha = state.posterior, problem.hparams.lr, problem.hparams.prior_precision
         weights = self._sampled(before).sample(noise, self.mc_samples)
         gradients = example_gradients(problem, weights, batch).flatten(0, 1)  # (S M, D)
@@ -115,7 +118,7 @@ class SLANG(Method):
     def finish(self, problem: Problem, state: State) -> LowRankPrecision:
         return self._sampled(state.posterior)
 
-    def sample(self, problem: Problem, posterior: LowRankPrecision, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: LowRankPrecision, noise: Noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
 
     def _sampled(self, posterior: LowRankPrecision) -> LowRankPrecision:

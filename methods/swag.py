@@ -25,7 +25,8 @@ from torch import Tensor
 
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import LowRankNormal
-from methods.problem import Problem, Task
+from methods.maths.noise import Noise
+from methods.problem import Batch, Problem, Step, Task
 from methods.training import sgd
 
 MIN_VARIANCE = 1e-30
@@ -72,9 +73,11 @@ class Collected(NamedTuple):
 
 
 class State(NamedTuple):
-    """Attributes:
-    trajectory: of SGD.
-    collected: what is kept of its iterates.
+    """State of a fit.
+
+    Attributes:
+        trajectory: of SGD.
+        collected: what is kept of its iterates.
     """
 
     trajectory: sgd.Trajectory
@@ -106,18 +109,18 @@ class SWA(Method):
         often_enough = (plan.n_updates - sgd.burn_in(plan)) // RANK
         return since > 0 and since % max(1, min(round(plan.updates_per_epoch), often_enough)) == 0
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         trajectory = sgd.Trajectory.init(problem, noise)
         return State(trajectory, Collected.init(trajectory.weights, self.rank))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
         trajectory = state.trajectory.step(problem, batch, step)
         return State(trajectory, state.collected.add(trajectory.weights) if step.phase else state.collected)
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.collected.mean
 
-    def sample(self, problem: Problem, posterior: Tensor, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         return posterior[None]
 
 
@@ -133,7 +136,7 @@ class DiagonalSWAG(SWA):
     def finish(self, problem: Problem, state: State) -> LowRankNormal:
         return state.collected.normal(self.scale)
 
-    def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
 
 

@@ -43,10 +43,11 @@ from torch.func import vjp
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import kl_diagonal
 from methods.maths.gradients import grad, grad_and_value
+from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
 from methods.networks.mixed_precision import Mixed
 from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Task
+from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0  # relative to the prior's
@@ -54,11 +55,13 @@ STEP = 0.015  # h |v|, in roots of the number format's precision and of E |theta
 
 
 class State(NamedTuple):
-    """Attributes:
-    params: (2, D): posterior mean and log standard deviation.
-    optim: of both.
-    objectives: (), sum of the objective over the updates of the last epoch.
-    updates: (), how many those were.
+    """State of a fit.
+
+    Attributes:
+        params: (2, D): posterior mean and log standard deviation.
+        optim: of both.
+        objectives: (), sum of the objective over the updates of the last epoch.
+        updates: (), how many those were.
     """
 
     params: Tensor
@@ -131,14 +134,16 @@ class VariationalLaplace(Method):
         """Whether the update belongs to the last epoch."""
         return update > plan.n_updates - plan.updates_per_epoch
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         mean = problem.initial_weights(noise)
         log_sd = INITIAL_LOG_SD - 0.5 * problem.hparams.prior_precision.log()
         params = torch.stack([mean, log_sd.expand_as(mean)])
         zero = torch.zeros_like(mean[0])
         return State(params, Adam.init(params), zero, zero)
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> tuple[State, dict[str, Tensor]]:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         by_difference = self.difference and not isinstance(problem.network, Mixed)
         slope = self._by_difference if by_difference else self._by_differentiation
         gradient, value = slope(problem, state.params, batch, noise)
@@ -159,13 +164,15 @@ class VariationalLaplace(Method):
         mean, log_sd = posterior.params
         return mean, torch.diag(torch.exp(2 * log_sd))
 
-    def sample(self, problem: Problem, posterior: Posterior, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
         mean, log_sd = posterior.params
         if self.mean_network:
             return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
-    def _by_differentiation(self, problem: Problem, params: Tensor, batch: Batch, noise) -> tuple[Tensor, Tensor]:
+    def _by_differentiation(
+        self, problem: Problem, params: Tensor, batch: Batch, noise: Noise
+    ) -> tuple[Tensor, Tensor]:
         """Gradient (2, D) of the objective, and its value ()."""
 
         def objective(params: Tensor) -> Tensor:
@@ -175,7 +182,7 @@ class VariationalLaplace(Method):
 
         return grad_and_value(objective)(params)
 
-    def _by_difference(self, problem: Problem, params: Tensor, batch: Batch, noise) -> tuple[Tensor, Tensor]:
+    def _by_difference(self, problem: Problem, params: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor]:
         """The same; the penalty's part in the gradient by mu from two gradients of the likelihood."""
         (mean, log_sd), x, y = params, batch.x.flatten(0, 1), batch.y.flatten()
         outputs, drawn, gradient = _of_drawn_labels(problem, mean, batch, noise)
@@ -205,7 +212,7 @@ class VariationalLaplace(Method):
         return self.tempering
 
 
-def _of_drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise) -> tuple[Tensor, Tensor, Tensor]:
+def _of_drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs (S, O) at mu, labels (S,) drawn of them, and the gradient (D,) of these labels' mean NLL."""
     x = batch.x.flatten(0, 1)
     outputs, pull_back = vjp(lambda weights: problem.network(weights, x), mean)

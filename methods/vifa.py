@@ -23,6 +23,7 @@ from torch import Tensor
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import LowRankNormal
 from methods.maths.gradients import ExpectedGradient, expected_gradient
+from methods.maths.noise import Noise
 from methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
 from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Task
@@ -36,9 +37,11 @@ SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the 
 
 
 class State(NamedTuple):
-    """Attributes:
-    params: (K + 2, D): the mean c, the K columns of F, the log variances gamma.
-    optim: of all of them.
+    """State of a fit.
+
+    Attributes:
+        params: (K + 2, D): the mean c, the K columns of F, the log variances gamma.
+        optim: of all of them.
     """
 
     params: Tensor
@@ -120,7 +123,7 @@ class VIFA(Method):
         first = max(1, round(FIRST_STAGE * plan.n_updates))
         return Stage(update > first, first, plan.n_updates - first)
 
-    def init(self, problem: Problem, noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> State:
         normal = noise.normal(problem.dim, self.latent_dim)
         factors = torch.linalg.qr(normal).Q.T
         zeros = torch.zeros_like(normal[:, :1]).T
@@ -131,7 +134,7 @@ class VIFA(Method):
             params = torch.cat([zeros, factors, zeros])
         return State(params, self.optimizer.init(params))
 
-    def update(self, problem: Problem, state: State, batch, noise, step) -> State:
+    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
         q = posterior_of(state.params)
         nll = expected_gradient(
             lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
@@ -146,7 +149,7 @@ class VIFA(Method):
     def finish(self, problem: Problem, state: State) -> LowRankNormal:
         return posterior_of(state.params)
 
-    def sample(self, problem: Problem, posterior: LowRankNormal, noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
 
     def _pace(self, lr: Tensor, step: Step) -> tuple[Tensor, Step]:

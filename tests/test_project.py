@@ -25,6 +25,7 @@ def declared(requirements: Iterable[str]) -> set[str]:
 
 
 RUNTIME = declared(PROJECT["project"]["dependencies"])
+BY_MODULE = importlib.metadata.packages_distributions()
 CLUSTER_AND_REFERENCE = declared(EXTRAS["cluster"] + EXTRAS["reference"])
 
 
@@ -42,9 +43,8 @@ def distributions(paths: Iterable[Path]) -> set[str]:
                 roots |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 roots.add(node.module.partition(".")[0])
-    by_module = importlib.metadata.packages_distributions()
     foreign = roots - OURS - sys.stdlib_module_names
-    return {canonicalize_name(by_module.get(root, [root])[0]) for root in foreign}
+    return {canonicalize_name(BY_MODULE.get(root, [root])[0]) for root in foreign}
 
 
 def test_every_import_of_the_code_is_declared():

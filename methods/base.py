@@ -1,12 +1,12 @@
-"""The method contract. A method is one file that holds the mathematics of ONE Bayesian neural network.
+"""The method contract. A method is one file with the mathematics of ONE Bayesian neural network.
 
-The engine runs thousands of such fits in lockstep under `torch.func.vmap`, so a method
+The engine trains thousands of fits in lockstep under `torch.func.vmap`. A method therefore
 
-- never branches on a tensor's value, and branches on time only through `step.phase`;
-- takes randomness from `noise` alone, the same amount at every update of a phase;
-- returns from `update` a state of the same structure, shapes and types as it got.
+- never branches on the value of a tensor; it branches on training progress only through `step.phase`;
+- draws random numbers from `noise` only, and the same amount at every update of a phase;
+- returns from `update` a state with the structure, shapes and data types of the state that it received.
 
-`python -m methods check NAME` says whether an adapter keeps to this.
+`python -m methods check NAME` tests this.
 """
 
 from abc import ABC, abstractmethod
@@ -27,14 +27,24 @@ from methods.problem import Batch, Problem, Step, Sweep, Task
 
 
 class Paper(NamedTuple):
-    """Where a method comes from."""
+    """Reference of a method.
 
-    authors: str  # with the year: "Blundell et al. 2015"
+    Attributes:
+        authors: authors and year, as in "Blundell et al. 2015".
+        title: title of the paper.
+    """
+
+    authors: str
     title: str
 
 
 class Plan(NamedTuple):
-    """How long training is, known before it starts."""
+    """Length of training, known before it starts.
+
+    Attributes:
+        n_updates: number of calls of `update`.
+        updates_per_epoch: number of calls per pass over the training rows.
+    """
 
     n_updates: int
     updates_per_epoch: float

@@ -1,22 +1,21 @@
-"""Direct uncertainty quantification: a network whose outputs are the posterior of a network's outputs.
+"""Direct uncertainty quantification: a network outputs a posterior distribution over its own function values.
 
-One network with 2K outputs, all of whose layers but the last serve both halves, gives at each x the variational
-predictive distribution q(z | x) = N(mu(x), diag(sigma(x)^2)) of the K numbers z that the likelihood takes. Per training
-example it minimises (Wei and Khardon, eq. 4-5)
+Let z be the K function values at x that the likelihood depends on. A network with 2K outputs gives the variational
+distribution q(z | x) = N(mu(x), diag(sigma(x)^2)); mu and sigma share all layers but the last. Per training example it
+minimises (Wei and Khardon, eq. 4-5)
 
     1/L sum_l -log p(y | z_l) + eta R(mu(x), sigma(x)),      z_l = mu(x) + sigma(x) eps_l,
 
-R the divergence of q(z | x) from a prior on z whose parameters may be inferred along with it
-(`methods.maths.priors`): for
-each x anew (their section 5), or once for all data (the `-all` variants of appendix C, whose averages over the data are
-those of the minibatch here). One forward pass serves all L samples.
+where R is the divergence of q(z | x) from a prior on z. The prior can be hierarchical (`methods.maths.priors`), with
+parameters inferred for each x (section 5) or shared by all data (appendix C, the `-all` variants; averages over the
+data are estimated by the minibatch). One forward pass serves all L samples. The paper does not state L.
 
-Regression is heteroscedastic, z = (m, l) with y ~ N(m, exp(l)), so the network has four outputs. sigma is softplus of
-its output, the link of appendix A.1 that their risk bound holds for. How many samples they train with is not said.
+Regression is heteroscedastic: z = (m, l) with y ~ N(m, exp(l)), so the network has four outputs. sigma is the softplus
+of an output, the link for which the paper's risk bound holds (appendix A.1).
 
-q(z | x) says nothing of how z at two points depend on each other. Prediction therefore uses the same eps at all points,
-which leaves each point's predictive, all that its density and mean are computed from, as it is. eps comes in pairs of
-opposite sign, so the mean of an even number of samples of z is mu(x) exactly.
+q(z | x) does not model dependence between points, so prediction uses the same eps at all points. This does not change
+the predictive at any single point. eps comes in pairs of opposite sign, so that the mean of an even number of samples
+is exactly mu(x).
 """
 
 from abc import abstractmethod
@@ -63,7 +62,7 @@ class State(NamedTuple):
 
 
 class DirectUQ(Method):
-    """What the variants have in common.
+    """Base of all variants.
 
     Hyper-parameters: `lr` and `penalty_weight` (eta). The paper's learning rate is 0.001, or 0.0005 on two of four data
     sets, for thousands of epochs (appendix D).
@@ -82,7 +81,7 @@ class DirectUQ(Method):
 
     @abstractmethod
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
-        """R, averaged over a minibatch, (), for the mean and sd (M, K) of q(z | x)."""
+        """Return the mean of R over a minibatch, (), nats, given mean and sd (M, K) of q(z | x)."""
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {"lr": LogUniform(5e-4, 1e-3), "penalty_weight": OneOf(*PENALTY_WEIGHTS)}
@@ -123,7 +122,7 @@ class DirectUQ(Method):
 
 
 class DirectUQWithPrior(DirectUQ):
-    """What the variants with a prior on z have in common."""
+    """Base of the variants with a prior on z."""
 
     prior: Prior
     one_prior_for_all_data = False
@@ -134,7 +133,7 @@ class DirectUQWithPrior(DirectUQ):
 
 
 class DirectUQNaive(DirectUQWithPrior):
-    """The prior is N(0, 0.1 I), the paper's variance for its small data sets."""
+    """Uses the fixed prior N(0, 0.1 I), the paper's choice for small data sets."""
 
     name = "directuq-naive"
     title = "DirectUQ, fixed prior"
@@ -142,7 +141,7 @@ class DirectUQNaive(DirectUQWithPrior):
 
 
 class DirectUQMean(DirectUQWithPrior):
-    """The prior's mean is inferred at each x: eq. 12."""
+    """Infers the prior mean at each x (eq. 12)."""
 
     name = "directuq-mean"
     title = "DirectUQ, prior mean inferred"
@@ -150,7 +149,7 @@ class DirectUQMean(DirectUQWithPrior):
 
 
 class DirectUQMeanVariance(DirectUQWithPrior):
-    """The prior's mean and variance are inferred at each x: eq. 13-14."""
+    """Infers the prior mean and variance at each x (eq. 13-14)."""
 
     name = "directuq-mv"
     title = "DirectUQ, prior mean and variance inferred"
@@ -158,7 +157,7 @@ class DirectUQMeanVariance(DirectUQWithPrior):
 
 
 class DirectUQEmpiricalBayes(DirectUQWithPrior):
-    """One prior variance for the K entries of z is chosen at each x: eq. 16."""
+    """Estimates one prior variance for all K entries of z at each x (eq. 16)."""
 
     name = "directuq-eb"
     title = "DirectUQ, empirical Bayes"
@@ -166,7 +165,7 @@ class DirectUQEmpiricalBayes(DirectUQWithPrior):
 
 
 class DirectUQMeanAll(DirectUQMean):
-    """The prior's mean is inferred once: eq. 23."""
+    """Infers one prior mean for all data (eq. 23)."""
 
     name = "directuq-mean-all"
     title = "DirectUQ, one prior mean"
@@ -174,7 +173,7 @@ class DirectUQMeanAll(DirectUQMean):
 
 
 class DirectUQMeanVarianceAll(DirectUQMeanVariance):
-    """The prior's variance is inferred once, its mean at each x: eq. 29-30."""
+    """Infers one prior variance for all data, and a prior mean at each x (eq. 29-30)."""
 
     name = "directuq-mv-all"
     title = "DirectUQ, one prior variance, means inferred"
@@ -182,7 +181,7 @@ class DirectUQMeanVarianceAll(DirectUQMeanVariance):
 
 
 class DirectUQEmpiricalBayesAll(DirectUQEmpiricalBayes):
-    """One prior variance is chosen once: appendix C.3."""
+    """Estimates one prior variance for all data (appendix C.3)."""
 
     name = "directuq-eb-all"
     title = "DirectUQ, empirical Bayes, one prior"
@@ -190,7 +189,7 @@ class DirectUQEmpiricalBayesAll(DirectUQEmpiricalBayes):
 
 
 class DirectUQL2(DirectUQ):
-    """No prior on z but eta / N |W|^2 on the weights (section 5.4, where the square is missing)."""
+    """Replaces the prior on z by weight decay eta / N |W|^2 (section 5.4, where the square is missing)."""
 
     name = "directuq-l2"
     title = "DirectUQ, weight decay"
@@ -200,7 +199,7 @@ class DirectUQL2(DirectUQ):
 
 
 class DirectUQEnsemble(DirectUQMean):
-    """Five networks with the prior's mean inferred."""
+    """Averages five networks of the variant that infers the prior mean."""
 
     name = "directuq-ensemble"
     title = "Ensemble of DirectUQ"
@@ -208,6 +207,6 @@ class DirectUQEnsemble(DirectUQMean):
 
 
 def distribution_of_outputs(problem: Problem, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """mu and sigma of q(z | x), (M, K) each, at x (M, P)."""
+    """Return mu and sigma of q(z | x), each (M, K), at x (M, P)."""
     mean, link = problem.network(weights, x).chunk(2, dim=-1)
     return mean, softplus(link)

@@ -94,7 +94,7 @@ class LayerParams(NamedTuple):
 
 
 class Inducing(Method):
-    """What the methods have in common; they differ in q(U). Adam.
+    """Base of the variants, which differ in q(U). Trained with Adam.
 
     Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The paper has no such
     experiment: the ranges are ours.
@@ -134,22 +134,22 @@ class Inducing(Method):
 
     @abstractmethod
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
-        """Shapes of the parameters of q(U)."""
+        """Return the shapes of the parameters of q(U)."""
 
     @abstractmethod
     def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
-        """Their initial values."""
+        """Return initial parameters of q(U)."""
 
     @abstractmethod
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
-        """Whitened samples (S, M_out, M_in) of q(U), `n_points` if `n_samples` is None."""
+        """Return whitened samples (S, M_out, M_in) of q(U); S is `n_points` if `n_samples` is None."""
 
     @abstractmethod
     def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
-        """(), KL(q(U) || p(U))."""
+        """Return KL(q(U) || p(U)), (), nats."""
 
     def phase(self, update: int, plan: Plan) -> Annealing:
-        """When the KL is felt."""
+        """Return the schedule of the weight of the KL."""
         return Annealing.over(plan)
 
     def init(self, problem: Problem, noise: Noise) -> State:
@@ -175,22 +175,22 @@ class Inducing(Method):
         return self._weights(problem.network, *posterior, noise, n_samples)
 
     def kl(self, network: Network, params: Tensor) -> Tensor:
-        """(), the sum over layers in the objective."""
+        """Return the sum of R(lambda) and KL(q(U) || p(U)) over layers, (), nats."""
         layers = self.layers_of(network, params)
         return sum(self.conditional_kl(own) + self.inducing_kl(own.q) for own in layers)
 
     def conditional_kl(self, own: LayerParams) -> Tensor:
-        """(), R(lambda) of a layer."""
+        """Return R(lambda) of a layer, (), nats."""
         d_out, d_in = own.z_r.shape[1], own.z_c.shape[1]
         log_scale = log(self.max_scale) + logsigmoid(own.raw_scale)
         return d_out * d_in * (0.5 * torch.exp(2 * log_scale) - log_scale - 0.5)
 
     def shapes(self, d_out: int, d_in: int, m_out: int, m_in: int) -> Shapes:
-        """Of the leaves of a layer's `LayerParams`."""
+        """Return the shapes of a layer's parameters, in the order of `LayerParams`."""
         return [(m_out, d_out), (m_in, d_in), (m_out,), (m_in,), (), *self.inducing_shapes(m_out, m_in)]
 
     def layers_of(self, network: Network, params: Tensor) -> list[LayerParams]:
-        """The matrix layers' parameters, from the flat vector (P,)."""
+        """Return the parameters of each matrix layer, given the flat vector (P,)."""
         shapes = self._shapes(network)
         pieces = iter(params[: numbers(shapes)].split([prod(shape) for own in shapes for shape in own]))
         leaves = [[next(pieces).reshape(shape) for shape in own] for own in shapes]
@@ -208,7 +208,7 @@ class Inducing(Method):
         return of_size(max(1, bisect_right(sizes, most, key=lambda size: numbers(of_size(size)))))
 
     def _sizes_of_others(self, network: Network) -> list[int]:
-        """Numbers in each layer that is no matrix."""
+        """Return the number of weights of each layer that is not a matrix."""
         return [sum(layer.sizes) for layer in network.layers if not isinstance(layer, Matrix)]
 
     def _initial(self, shapes: Shapes, noise: Noise) -> list[Tensor]:
@@ -227,7 +227,7 @@ class Inducing(Method):
         n_samples: int | None = None,
         points: slice | Tensor = slice(None),
     ) -> Tensor:
-        """Weight samples (S, D), only of those samples of q(U) that `points` takes."""
+        """Return weight samples (S, D), one for each sample of q(U) that `points` selects."""
         matrices = iter(self.layers_of(network, params))
         others = iter(params[numbers(self._shapes(network)) :].split(self._sizes_of_others(network)))
         pieces = []
@@ -332,7 +332,7 @@ class InducingEnsemble(Inducing):
 
 
 def orthonormal(z: Tensor, d: Tensor) -> Tensor:
-    """G (M, columns + M) = L^-1 [Z D] with the Cholesky factor L of Z Z^T + D^2, for z (M, columns) and d (M,)."""
+    """Return G = L^-1 [Z D], (M, columns + M), for z (M, columns) and d (M,); L L^T = Z Z^T + D^2 (Cholesky)."""
     if len(z) == 1:  # without the cost of a factorisation per row of a stack
         row = torch.cat([z[0], d])
         return (row / row.norm())[None]
@@ -341,14 +341,14 @@ def orthonormal(z: Tensor, d: Tensor) -> Tensor:
 
 
 def matheron(g_r: Tensor, g_c: Tensor, inducing: Tensor, scale: Tensor, unit: Tensor) -> Tensor:
-    """W / sigma (S, d_out, d_in), for V (S, M_out, M_in), lambda (), and E (S, d_out + M_out, d_in + M_in)."""
+    """Return W / sigma, (S, d_out, d_in), by Matheron's rule, given V (`inducing`), lambda (`scale`) and E (`unit`)."""
     d_out, d_in = (g.shape[1] - g.shape[0] for g in (g_r, g_c))
     residual = inducing - scale * (g_r @ unit @ g_c.T)
     return scale * unit[:, :d_out, :d_in] + g_r[:, :d_out].T @ residual @ g_c[:, :d_in]
 
 
 def lower_triangle(raw: Tensor, size: int) -> Tensor:
-    """L (size, size) with a positive diagonal, from its lower triangle row after row."""
+    """Return L (size, size) with softplus-transformed diagonal, given its lower triangle row by row."""
     number = torch.arange(size, device=raw.device)
     place = (number * (number + 1) // 2)[:, None] + number
     full = raw[place.clamp(max=len(raw) - 1)]
@@ -356,15 +356,15 @@ def lower_triangle(raw: Tensor, size: int) -> Tensor:
 
 
 def numbers(shapes: list[Shapes]) -> int:
-    """How many numbers layers of these shapes take."""
+    """Return the total number of parameters of layers with these shapes."""
     return sum(prod(shape) for own in shapes for shape in own)
 
 
 def inverse_softplus(value: float) -> float:
-    """x with log(1 + e^x) = value."""
+    """Return x with log(1 + e^x) = value."""
     return log(expm1(value))
 
 
 def logit(value: float) -> float:
-    """x with 1 / (1 + e^-x) = value."""
+    """Return x with 1 / (1 + e^-x) = value."""
     return log(value / (1 - value))

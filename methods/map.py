@@ -1,7 +1,10 @@
-"""MAP: the single most probable weight vector.
+"""MAP: maximum a posteriori estimation of the weights.
 
-Minimises -log p(D | theta) + alpha/2 |theta|^2, the negative log posterior under the prior N(0, I / alpha) up to a
-constant, with the data term estimated from a minibatch.
+Minimises the negative log posterior under the prior N(0, I / alpha), up to a constant,
+
+    -log p(D | theta) + alpha/2 |theta|^2,
+
+with the data term estimated from a minibatch.
 """
 
 from typing import NamedTuple
@@ -18,11 +21,11 @@ from methods.training.optim import Adam
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
         weights: (D,)
-        optim: of the weights.
+        optim: optimiser of the weights.
     """
 
     weights: Tensor

@@ -1,17 +1,18 @@
-"""MC dropout: random zeros in the inputs of every layer, in training and in prediction.
+"""MC dropout: dropout of the inputs of every layer, in training and in prediction.
 
-A sample of a layer's weights is W = diag(z) M / (1 - r), z_i = 0 with probability r and else 1: every layer's inputs,
-the network's own among them, are dropped at rate r, and what is left is scaled up as in `torch.nn.Dropout`. Trained is
+A sample of a layer's weights is W = diag(z) M / (1 - r), where z_i = 0 with probability r and 1 otherwise. The inputs
+of every layer, those of the network included, are dropped at rate r, and the rest is scaled as in `torch.nn.Dropout`.
+Training minimises
 
-    sum_n -log p(y_n | x_n, W_n) + alpha / 2 (sum |M|^2 / (1 - r) + sum |b|^2),
+    sum_n -log p(y_n | x_n, W_n) + alpha / 2 (sum |M|^2 / (1 - r) + sum |b|^2)
 
-with a sample W_n per example. This is the negative ELBO of the posterior that the zeros make, under the prior
-N(0, I / alpha) and up to terms without M: the penalty is alpha / 2 E|W|^2 + alpha / 2 |b|^2 (Gal and Ghahramani 2016,
-section 3 and their appendix; alpha is their squared prior length-scale, their M is M / (1 - r) here). The inputs of
-layers that are no matrices, the scales and shifts of a normalisation, are not dropped; they count as b does.
+with one sample W_n per example. Up to terms without M, this is the negative ELBO of the distribution of W under the
+prior N(0, I / alpha), whose penalty is alpha / 2 (E|W|^2 + |b|^2) (Gal and Ghahramani 2016, section 3 and appendix;
+alpha is their squared prior length-scale, and their M is M / (1 - r) here). Inputs of normalisation layers are not
+dropped, and their scales and shifts are penalised as b.
 
-A prediction's sample is one z for all points, that is one network. In a convolution every input pixel has its own z, as
-in their image models, where a sample is a network only of the whole image.
+In prediction, a sample is one mask z for all points. In a convolution every input pixel has its own mask, as in the
+authors' image models.
 """
 
 from typing import NamedTuple
@@ -99,7 +100,7 @@ class MCDropout(Method):
 
 
 def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, noise: Noise) -> Tensor:
-    """Outputs (S, n, O) at x (S, n, P) of S sampled networks."""
+    """Return outputs (S, n, O) of S sampled networks, the s-th at x[s] (n, P)."""
     pieces, shape = problem.network.split(weights), x.shape[:2]
     keep = 1 - rate
     threshold = torch.special.ndtri(keep)  # a normal number is below it with probability 1 - r
@@ -115,7 +116,7 @@ def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, 
 
 
 def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
-    """E|W|^2 + |b|^2 of all layers, ()."""
+    """Return E|W|^2 + |b|^2, summed over all layers, ()."""
 
     def square(layer: Layer, pieces: Pieces) -> Tensor:
         first, *rest = (piece.square().sum() for piece in pieces)

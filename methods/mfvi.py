@@ -4,20 +4,19 @@ q(theta) = N(mean, diag(exp(2 log_sd))) minimises the negative ELBO
 
     E_q[-log p(D | theta)] + KL(q || N(0, I / alpha)),
 
-the KL in closed form. The variants differ in one of the two terms:
+with the KL in closed form. The variants differ in one of the two terms:
 
-- `mfvi` estimates the expectation with one weight sample per minibatch (Blundell et al. 2015, section 3.2);
-- `mfvi-local` draws every example its own layer outputs instead, N(layer(mean, h), layer(sd^2, h^2)), which have the
-  same distribution given the layer's inputs h and make a gradient of less variance (Kingma et al. 2015, eq. 6). For a
-  convolution it is an approximation, though the usual one: a kernel makes an image's positions dependent, which are
-  drawn as if they were not. Of layers that are no matrices the weights are sampled, once per minibatch;
-- `mfvi-mean`, `mfvi-mv`, `mfvi-eb` put eta times the collapsed divergence of a prior that is inferred along with the
-  weights (`methods.maths.priors`) in the place of the KL. They are vi-mean, vi-mv and vi-eb of Wei and Khardon.
+- `mfvi` estimates the expectation with one weight sample per minibatch (Blundell et al. 2015, section 3.2).
+- `mfvi-local` samples layer outputs for each example, N(layer(mean, h), layer(sd^2, h^2)) given the layer's inputs h.
+  Their marginal distributions are the same, and the gradient has less variance (Kingma et al. 2015, eq. 6). For
+  convolutions this is an approximation, because it ignores the dependence between positions of an image. Weights of
+  layers that are not matrices are sampled once per minibatch.
+- `mfvi-mean`, `mfvi-mv` and `mfvi-eb` replace the KL by eta times the collapsed divergence of a hierarchical prior
+  (`methods.maths.priors`). They are vi-mean, vi-mv and vi-eb of Wei and Khardon.
 
-On networks of images, which otherwise underfit, standard deviations start small and are capped, and the divergence is
-annealed (`methods.training.annealing`), all as "Sparse Uncertainty Representation in Deep Learning with Inducing
-Weights" does;
-it does not say what its factorised Gaussian of weights is capped at, so the cap is that of its inducing weights.
+Networks for images would underfit. There, standard deviations start small and have an upper bound, and the divergence
+is annealed (`methods.training.annealing`), as in "Sparse Uncertainty Representation in Deep Learning with Inducing
+Weights". That paper does not state the upper bound for weights, so the one of its inducing weights is used.
 """
 
 import math
@@ -43,15 +42,15 @@ from methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0
 IMAGE_INITIAL_SD, IMAGE_MAX_SD = 1e-3, 0.1
-LEAST_VARIANCE = 1e-16  # of a layer's output, whose square root has no derivative at 0
+LEAST_VARIANCE = 1e-16  # added to the variance of layer outputs, because sqrt has no derivative at 0
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
-        params: (2, D): posterior mean and log standard deviation.
-        optim: of both.
+        params: (2, D), posterior mean and log standard deviation.
+        optim: optimiser of both.
     """
 
     params: Tensor
@@ -62,9 +61,9 @@ class MeanFieldVI(Method):
     """Bayes by Backprop with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
     Args:
-        initial_log_sd: of every weight.
-        max_sd: of every weight, or None; where an update leads to more, it ends there.
-        annealed: whether the divergence counts for nothing at first (`methods.training.annealing`).
+        initial_log_sd: initial log standard deviation of all weights.
+        max_sd: upper bound of all standard deviations, or None.
+        annealed: whether the weight of the divergence grows from 0 to 1 (`methods.training.annealing`).
     """
 
     name = "mfvi"
@@ -116,11 +115,11 @@ class MeanFieldVI(Method):
         return State(params, optim), {"elbo": problem.elbo(value)}
 
     def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
-        """An unbiased estimate of the mean NLL of the minibatch expected under q, ()."""
+        """Return an unbiased estimate of E_q[mean NLL of the minibatch], (), nats."""
         return problem.nll(mean + log_sd.exp() * noise.normal(problem.dim), batch)
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
-        """What the ELBO charges for leaving the prior, (), nats."""
+        """Return the divergence of q from the prior, (), nats."""
         return kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
 
     def finish(self, problem: Problem, state: State) -> Tensor:
@@ -158,7 +157,7 @@ class LocalMeanFieldVI(MeanFieldVI):
 
 
 class CollapsedMeanFieldVI(MeanFieldVI):
-    """What the methods with an inferred prior have in common.
+    """Base of mean-field VI with a hierarchical prior.
 
     Hyper-parameters: `lr`, `penalty_weight` (eta, the coefficient of the divergence; 1 for the ELBO) and the
     likelihood's. Wei and Khardon's learning rate is 0.001, or 0.0005 on two of four data sets (appendix D).
@@ -181,7 +180,7 @@ class CollapsedMeanFieldVI(MeanFieldVI):
 
 
 class MeanFieldVIMean(CollapsedMeanFieldVI):
-    """Every weight's prior has a mean of its own, which is inferred."""
+    """Infers a prior mean for each weight."""
 
     name = "mfvi-mean"
     title = "Mean-field VI, prior mean inferred"
@@ -190,7 +189,7 @@ class MeanFieldVIMean(CollapsedMeanFieldVI):
 
 
 class MeanFieldVIMeanVariance(CollapsedMeanFieldVI):
-    """Every weight's prior has a mean and a variance of its own, both inferred."""
+    """Infers a prior mean and a prior variance for each weight."""
 
     name = "mfvi-mv"
     title = "Mean-field VI, prior mean and variance inferred"
@@ -199,7 +198,7 @@ class MeanFieldVIMeanVariance(CollapsedMeanFieldVI):
 
 
 class MeanFieldVIEmpiricalBayes(CollapsedMeanFieldVI):
-    """The weights of a layer share a prior variance, its biases another, as in the code of Wu et al."""
+    """Estimates one prior variance per layer for its weights and one for its biases, as in the code of Wu et al."""
 
     name = "mfvi-eb"
     title = "Mean-field VI, empirical Bayes"

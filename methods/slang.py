@@ -9,11 +9,11 @@ minibatch of M examples, g_is the gradient of example i's NLL at theta_s, and b 
     D     <- b D + (1 - b) alpha + max(0, diag(A - U U^T)), the last with the new U
     mu    <- mu - lr Sigma (g + alpha mu), with the new Sigma and momentum in g
 
-(Mishkin et al. 2018, Algorithm 1 and section 3). A network's A is never formed: with A = R R^T, the top eigenpairs
-(l, v) of the small Gram matrix R^T R give R v as a column of U, exactly, where the authors iterate from a random start.
+(Mishkin et al. 2018, Algorithm 1 and section 3). The matrix A is never formed. With A = R R^T, the top eigenpairs
+(l, v) of the small Gram matrix R^T R give the columns R v of U exactly; the authors use a randomised iteration instead.
 
-As in the authors' code, D starts at 1, U at 0, mu where `torch.nn` would start; the momentum is that of Adam with its
-bias correction and spares the prior's term; and S = 4 (2 on their three largest data sets).
+As in the authors' code, D starts at 1, U at 0, and mu at the initial weights of `torch.nn`. Momentum is that of Adam
+with bias correction and is not applied to the prior's term. S = 4 (2 on their three largest data sets).
 """
 
 import math
@@ -52,11 +52,11 @@ class State(NamedTuple):
 class SLANG(Method):
     """SLANG as published. Hyper-parameters: `lr` of mean and precision, `prior_precision` (alpha), the likelihood's.
 
-    The authors fix `lr` per UCI data set, between 0.005 and 0.08; here it is tuned in that range. They give biases a
-    prior precision of 1e-6; here all weights have the same, as in the benchmark's other methods.
+    The authors fix `lr` per UCI data set, between 0.005 and 0.08; here it is tuned in that range. They use a prior
+    precision of 1e-6 for biases; here all weights have the same prior precision, as in the other methods.
 
-    It declares no `gaussian`: on linear models like `check`'s the standard deviations that the empirical Fisher gives
-    are 0.76 to 1.34 times the Hessian's (six data sets of 60 rows, in closed form), however long it trains.
+    `gaussian` is False because the empirical Fisher matrix differs from the Hessian. On linear models as in `check`,
+    its standard deviations are 0.76 to 1.34 times the exact ones (six data sets of 60 rows, in closed form).
 
     Args:
         latent_dim: K, columns of U.
@@ -122,15 +122,15 @@ class SLANG(Method):
         return posterior.sample(noise, n_samples)
 
     def _sampled(self, posterior: LowRankPrecision) -> LowRankPrecision:
-        """The distribution that weights are drawn from."""
+        """Return the distribution from which weights are drawn."""
         return posterior
 
 
 class ReleasedSLANG(SLANG):
-    """SLANG as the authors' released code runs it, which the published UCI rows were made with.
+    """SLANG as in the authors' released code, which produced the published UCI results.
 
-    Its sampler adds the mean to weights that already hold it: gradients and predictions are those of weights
-    2 mu + Sigma^(1/2) eps. The weights' mean 2 mu then settles where the prior precision is alpha / 2.
+    Its sampler adds the mean twice, so gradients and predictions use weights 2 mu + Sigma^(1/2) eps. The effective
+    prior precision of the mean 2 mu is then alpha / 2.
     """
 
     name = "slang-released"
@@ -141,7 +141,7 @@ class ReleasedSLANG(SLANG):
 
 
 def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> Tensor:
-    """Gradients (S, M, D) of the NLL of each example of one minibatch (1, M) at each of the weights (S, D)."""
+    """Return per-example gradients (S, M, D) of the NLL on one minibatch (1, M) at each of the weights (S, D)."""
 
     def nll(weights: Tensor, x: Tensor, y: Tensor) -> Tensor:
         return problem.nll(weights, Batch(x[None], y[None]))
@@ -151,9 +151,17 @@ def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> Tensor
 
 
 def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Factors (k, D) whose F^T F holds the top k eigenpairs of R^T R, for R (n, D), and the diagonal it lacks, (D,).
+    """Return the best rank-k approximation F^T F of R^T R, and the diagonal of what it leaves out.
 
-    They are sqrt(l) v of the eigenpairs (l, v) of R^T R or, which is smaller where n < D, R^T u of those of R R^T.
+    With eigenpairs (l, v) of R^T R, the rows of F are sqrt(l) v. For n < D they are computed as R^T u from eigenvectors
+    u of the smaller matrix R R^T.
+
+    Args:
+        root: R, (n, D).
+        k: rank of the approximation.
+
+    Returns:
+        F, (k, D), and diag(R^T R - F^T F), (D,), non-negative.
     """
     of_examples = root.shape[0] < root.shape[1]
     matrix = root @ root.T if of_examples else root.T @ root

@@ -1,20 +1,20 @@
 """SWA, SWAG-Diagonal and SWAG: the average of SGD iterates, and a Gaussian fitted to them.
 
-Of iterates theta_1 .. theta_T, collected once per epoch along the trajectory of `methods.training.sgd`, the running
-mean m_t,
+Iterates theta_1 .. theta_T are collected once per epoch along the trajectory of `methods.training.sgd`. With their
+running mean m_t, let
 
-    theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = (theta_t - m_t) of the last K
+    theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = columns theta_t - m_t of the last K.
 
-give
+The three methods then predict with
 
     SWA     theta_SWA (Izmailov et al. 2018, Algorithm 1, with a constant learning rate)
     SWAG-D  N(theta_SWA, diag(var)) (Maddox et al. 2019, section 3.2)
     SWAG    N(theta_SWA, diag(var) / 2 + D D^T / (2 (K - 1))) (Maddox et al. 2019, section 3.3 and Algorithm 1)
 
-K is 20, or the number collected where that is less. The variance is accumulated in centred form, because in single
-precision the difference of the two averages would be noise; the variances are clamped at 1e-30 as in the authors' code.
-
-Where an epoch is so long that less than K iterates would be collected, they are taken closer together.
+K is 20, or the number of collected iterates if that is smaller. The variance is accumulated in centred form, because
+in single precision the difference of the two averages would be dominated by rounding. Variances are clamped at 1e-30
+as in the authors' code. If training is too short to collect K iterates, they are collected more often than once per
+epoch.
 """
 
 from typing import NamedTuple
@@ -34,14 +34,14 @@ RANK = 20
 
 
 class Collected(NamedTuple):
-    """What is kept of the collected iterates.
+    """Statistics of the collected iterates.
 
     Attributes:
-        count: (), T, how many there were.
-        mean: (D,), of all.
-        variance: (D,), of all about their mean.
-        deviations: K of (D,), the newest last: each of the last K less the mean of those up to it; before there are K,
-            zeros come first. They are no one tensor, so that a new one does not cost a copy of all.
+        count: (), T, the number of collected iterates.
+        mean: (D,), their mean.
+        variance: (D,), their variance.
+        deviations: K tensors (D,), the newest last: theta_t - m_t of the last K iterates, and zeros before there are K.
+            Separate tensors, so that adding one does not copy all.
     """
 
     count: Tensor
@@ -51,12 +51,12 @@ class Collected(NamedTuple):
 
     @classmethod
     def init(cls, weights: Tensor, rank: int) -> "Collected":
-        """Of no iterate; `rank` is K, which may be 0."""
+        """Return the statistics before the first iterate; `rank` is K, which may be 0."""
         zeros = torch.zeros_like(weights)
         return cls(zeros.sum(), zeros, zeros, (zeros,) * rank)
 
     def add(self, weights: Tensor) -> "Collected":
-        """Of one more iterate (D,)."""
+        """Return the statistics with one more iterate (D,)."""
         count = self.count + 1
         change = weights - self.mean
         mean = self.mean + change / count
@@ -65,7 +65,7 @@ class Collected(NamedTuple):
         return Collected(count, mean, variance, (*self.deviations, deviation)[1:])
 
     def normal(self, scale: float) -> LowRankNormal:
-        """N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
+        """Return N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
         rank = self.count.clamp(max=len(self.deviations))
         rows = torch.cat([self.mean[None][:0], *(deviation[None] for deviation in self.deviations)])
         factors = rows * (scale / (rank - 1).clamp(min=1)).sqrt()
@@ -125,7 +125,7 @@ class SWA(Method):
 
 
 class DiagonalSWAG(SWA):
-    """SWA with the variance of each weight along the trajectory, at full scale as in the paper and its code."""
+    """SWA with the variance of each weight along the trajectory, not halved, as in the paper and its code."""
 
     name = "swag-diag"
     title = "SWAG, diagonal"

@@ -4,13 +4,14 @@ q(theta) = N(c, F F^T + diag(psi)), psi = exp(gamma), minimises the negative ELB
 
     -H[q] - E_q[log p(theta)] - E_q[log p(D | theta)],      p(theta) = N(0, I / alpha),
 
-whose first two terms have closed gradients and whose last is estimated from L reparameterised samples per update,
-each with a minibatch of its own (Brownlie 2022, section 5.1 and Algorithm 4).
+The gradients of the first two terms have closed forms. That of the last is estimated from L reparameterised samples
+per update, each with a separate minibatch (Brownlie 2022, section 5.1 and Algorithm 4).
 
-From a random start this does not learn a deep network. There it has two stages (VIFA paper, section 4.3): first c is
-trained alone, from the network's own initial weights, while F and psi stay as they are, below 1e-5; then they join in,
-with learning rates that grow from zero to that of c, linearly as we read it. The first stage takes 2 of 10 epochs. The
-paper's decay of c's learning rate, of which it says no more, is left out. From trained weights L is 12, as there.
+From a random start, this does not train a deep network. Networks for images are therefore trained in two stages (VIFA
+paper, section 4.3). The first stage trains c only, from the network's initial weights, with F and psi fixed below 1e-5.
+The second stage trains all parameters; the learning rates of F and psi grow from zero to that of c (linearly, as we
+understand the paper). The first stage takes 2 of 10 epochs. The paper also decays the learning rate of c but gives no
+schedule, so it is left out here. From pretrained weights L is 12, as in the paper.
 """
 
 from copy import copy
@@ -37,11 +38,11 @@ SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the 
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
-        params: (K + 2, D): the mean c, the K columns of F, the log variances gamma.
-        optim: of all of them.
+        params: (K + 2, D), rows c, the K columns of F, and gamma = log psi.
+        optim: optimiser of all parameters.
     """
 
     params: Tensor

@@ -17,7 +17,7 @@ from datasets.errors import Unavailable, Unreachable
 from datasets.records import File
 from datasets.registry import Published, published
 from datasets.storage import places, store
-from datasets.storage.unpack import Refused, limit, unpack
+from datasets.storage.unpack import UnexpectedContent, limit, unpack
 
 if TYPE_CHECKING:
     from requests import Response, Session
@@ -73,7 +73,7 @@ def session(base_url: str) -> "Session":
         if response.is_redirect:
             target = urljoin(response.url, response.headers["location"])
             if urlsplit(target).scheme != "https" and (secure or not _loopback(target)):
-                raise Refused(f"it redirects to {target}, which is not https")
+                raise UnexpectedContent(f"it redirects to {target}, which is not https")
 
     connection = requests.Session()
     # A .gz must arrive as it is published, not unpacked on the way.
@@ -139,7 +139,7 @@ def _retrieve(connection: "Session", url: str, file: File, path: Path, advance: 
             for chunk in response.iter_content(CHUNK_BYTES):
                 received += len(chunk)
                 if received > limit(file):
-                    raise Refused(f"it is longer than {limit(file)} bytes")
+                    raise UnexpectedContent(f"it is longer than {limit(file)} bytes")
                 out.write(chunk)
                 advance(len(chunk))
         # pooch's temporary files are for their owner only, but a data folder is often shared.
@@ -165,7 +165,7 @@ def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
         raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
     except requests.RequestException as error:
         raise Unavailable(source.name, f"{url} was not delivered ({error})", retry) from error
-    except (Refused, ValueError) as error:
+    except (UnexpectedContent, ValueError) as error:
         raise Unavailable(source.name, f"what was sent for {url} is refused: {error}", retry) from error
     except OSError as error:
         reason = f"cannot write to {error.filename or folder}: {error.strerror or error}"

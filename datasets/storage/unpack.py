@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 20
 MOST_BYTES = 1 << 26  # of a file whose size nobody has published
 
 
-class Refused(Exception):
+class UnexpectedContent(Exception):
     """The server sent something other than the published file."""
 
 
@@ -33,7 +33,7 @@ def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
             temporary folder.
 
     Raises:
-        Refused: the archive cannot be read, holds an unsafe member, or lacks a file with the pinned size and digest.
+        UnexpectedContent: the archive cannot be read, holds an unsafe member, or lacks a file with the pinned size and digest.
     """
     try:
         if archive.name.endswith(".tar.gz"):
@@ -43,7 +43,7 @@ def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
             with gzip.open(archive) as stream:
                 _write(stream, file, into)
     except (gzip.BadGzipFile, zlib.error, EOFError, tarfile.TarError) as error:
-        raise Refused(f"it cannot be unpacked ({error})") from error
+        raise UnexpectedContent(f"it cannot be unpacked ({error})") from error
 
 
 def limit(file: File) -> int:
@@ -57,17 +57,17 @@ def _unpack_tar(archive: Path, wanted: dict[str, File], into: Path) -> None:
         for member in members:
             # The filter raises for other members that lead out of the folder, and makes absolute paths relative.
             if tarfile.data_filter(member, str(into)).name != member.name:
-                raise Refused(f"it holds {member.name!r}, which is an absolute path")
+                raise UnexpectedContent(f"it holds {member.name!r}, which is an absolute path")
             path = str(PurePosixPath(member.name))
             if path not in missing:
                 continue
             stream = members.extractfile(member) if member.isreg() else None
             if stream is None:
-                raise Refused(f"its {member.name!r} is not a plain file")
+                raise UnexpectedContent(f"its {member.name!r} is not a plain file")
             _write(stream, wanted[path], into)
             missing.remove(path)
     if missing:
-        raise Refused(f"it does not hold {min(missing)!r}")
+        raise UnexpectedContent(f"it does not hold {min(missing)!r}")
 
 
 def _write(stream: IO[bytes] | gzip.GzipFile, file: File, into: Path) -> None:
@@ -81,8 +81,8 @@ def _write(stream: IO[bytes] | gzip.GzipFile, file: File, into: Path) -> None:
         while chunk := stream.read(CHUNK_BYTES):
             received += len(chunk)
             if received > limit(file):
-                raise Refused(f"its {file.path} is longer than {limit(file)} bytes")
+                raise UnexpectedContent(f"its {file.path} is longer than {limit(file)} bytes")
             state.update(chunk)
             out.write(chunk)
     if state.hexdigest() != expected:
-        raise Refused(f"its {file.path} has the {algorithm} {state.hexdigest()}, expected {expected}")
+        raise UnexpectedContent(f"its {file.path} has the {algorithm} {state.hexdigest()}, expected {expected}")

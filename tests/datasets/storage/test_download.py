@@ -180,7 +180,7 @@ def test_a_redirect_away_from_https_is_not_followed(base_url, location):
     with download.session(base_url) as connection:
         for scheme in ("https://", "http://"):
             connection.mount(scheme, adapter)
-        with pytest.raises(download.Refused, match="which is not https"):
+        with pytest.raises(download.UnexpectedContent, match="which is not https"):
             connection.get(base_url)
     assert adapter.asked == [base_url]
 

@@ -62,7 +62,7 @@ def test_gz_gives_its_single_file(tmp_path):
     ],
 )
 def test_escaping_path_is_refused(tmp_path, tar, path, complaint):
-    with pytest.raises(unpack.Refused, match=complaint):
+    with pytest.raises(unpack.UnexpectedContent, match=complaint):
         unpack.unpack(tar(path, "set/a"), [pinned("set/a")], tmp_path / "into")
     assert not (tmp_path / "a").exists()
 
@@ -82,7 +82,7 @@ def test_escaping_path_is_refused(tmp_path, tar, path, complaint):
 def test_link_or_device_is_refused(tmp_path, tar, kind, target, complaint):
     member = tarfile.TarInfo("a")
     member.type, member.linkname = kind, target
-    with pytest.raises(unpack.Refused, match=complaint):
+    with pytest.raises(unpack.UnexpectedContent, match=complaint):
         unpack.unpack(tar(member), [pinned("a")], tmp_path / "into")
     assert not (tmp_path / "into").exists()
 
@@ -96,13 +96,13 @@ def test_link_or_device_is_refused(tmp_path, tar, kind, target, complaint):
     ],
 )
 def test_changed_or_missing_member_is_refused(tmp_path, tar, file, complaint):
-    with pytest.raises(unpack.Refused, match=complaint):
+    with pytest.raises(unpack.UnexpectedContent, match=complaint):
         unpack.unpack(tar("a"), [file], tmp_path / "into")
 
 
 def test_unknown_size_is_limited(tmp_path, tar, monkeypatch):
     monkeypatch.setattr(unpack, "MOST_BYTES", 4)
-    with pytest.raises(unpack.Refused, match="its a is longer than 4 bytes"):
+    with pytest.raises(unpack.UnexpectedContent, match="its a is longer than 4 bytes"):
         unpack.unpack(tar("a"), [pinned("a", bytes=None)], tmp_path / "into")
 
 
@@ -112,5 +112,5 @@ def test_unknown_size_is_limited(tmp_path, tar, monkeypatch):
 )
 def test_broken_archive_is_refused(tmp_path, name, body):
     (tmp_path / name).write_bytes(body)
-    with pytest.raises(unpack.Refused):
+    with pytest.raises(unpack.UnexpectedContent):
         unpack.unpack(tmp_path / name, [pinned("a")], tmp_path / "into")

@@ -33,7 +33,8 @@ def unpack(archive: Path, files: Sequence[File], into: Path) -> None:
             temporary folder.
 
     Raises:
-        UnexpectedContent: the archive cannot be read, holds an unsafe member, or lacks a file with the pinned size and digest.
+        UnexpectedContent: the archive cannot be read, or has an unsafe member, or lacks a file with the pinned size and
+            digest.
     """
     try:
         if archive.name.endswith(".tar.gz"):

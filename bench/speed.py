@@ -42,7 +42,7 @@ def speed(
     names: Annotated[
         str, typer.Option("--methods", help="Names, comma-separated; all by default, with --network one of each idea.")
     ] = "",
-    stacks: Annotated[str, typer.Option("--stack", help="Rows in lockstep, comma-separated.")] = STACKS,
+    stacks: Annotated[str, typer.Option("--stack", help="Replicas in lockstep, comma-separated.")] = STACKS,
     output: Annotated[Literal["table", "csv"], typer.Option("--format", help="How to print.")] = "table",
     compiled: Annotated[bool, typer.Option("--compile", help="Fuse the stacked step with torch.compile.")] = False,
     threads: Annotated[int, typer.Option(help="CPU threads; a worker of the benchmark has one.", min=1)] = 1,
@@ -61,7 +61,7 @@ def speed(
         raise typer.BadParameter(str(error)) from None
     if min(sizes) < 1:
         raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler tells of its start and stop unless told before torch
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # silences the profiler; read when torch is imported
 
     from bench.environment.process import settle
 

@@ -1,9 +1,9 @@
-"""Does an adapter keep the method contract? What `python -m methods check NAME` runs.
+"""Checks that a method keeps the contract of `methods.base`, as run by `python -m methods check NAME`.
 
-Imports `bench.streams` and the rooms below it.
+Imports `bench.engine`, `bench.metrics` and `bench.reference`.
 
-Each check is a function of a method under examination that returns what it found, in words, or raises `Violation`. They
-run in seconds, on a tiny task of each kind that the method can be used for.
+Each check is a function of an `Examined` method. It returns a sentence for people if the method passes, and raises
+`Violation` if not. All checks together take seconds. They run on a tiny task of each kind that the method supports.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,7 +24,7 @@ RULES: dict[str, Callable[[Examined], str]] = {
     "predictive is a density": correctness.predictive_is_a_density,
     "posterior can be saved": contract.posterior_can_be_saved,
     "conjugate posterior": correctness.finds_the_conjugate_posterior,
-    "cost": correctness.cost_is_told,
+    "cost": correctness.measures_cost,
 }
 
 
@@ -33,9 +33,9 @@ class Finding:
     """The outcome of one check.
 
     Attributes:
-        check: its title.
-        passed: whether the rule holds.
-        detail: what was found.
+        check: title, a key of `RULES`.
+        passed: whether the method keeps the rule.
+        detail: measured values if it does, otherwise what is wrong and what to do.
     """
 
     check: str
@@ -44,9 +44,12 @@ class Finding:
 
 
 def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequence[Task] = TASKS) -> Iterator[Finding]:
-    """Run the checks of these titles on a method and yield each outcome as it is known.
+    """Run checks on a method and yield each outcome when it is known. An exception in a check is a failure.
 
-    An exception inside is a failed check. `tasks` are what it is tried on, as far as it can be used for them.
+    Args:
+        method: to be checked.
+        titles: keys of `RULES`; all by default.
+        tasks: to run the checks on; those that the method excludes are left out.
     """
     examined = Examined(method, tasks)
     for title, rule in RULES.items():

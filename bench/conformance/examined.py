@@ -1,7 +1,7 @@
-"""What the checks look at: a method, tiny tasks of each kind, and fits of it that several checks share."""
+"""A method under examination: tiny tasks of each kind, and fits that several checks share."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, wraps
 
 import numpy as np
@@ -15,7 +15,7 @@ from bench.engine.replica import Data, Fit
 from bench.engine.stacked_fits import StackedFits
 from bench.engine.stacked_training import train_stacked
 from methods.base import Method
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
 from methods.maths.predictive import Predictive
 from methods.networks.mlp import MLP
 from methods.problem import Task
@@ -25,93 +25,100 @@ TRAIN_ROWS, TEST_ROWS = np.arange(30), np.arange(30, 40)
 N_SAMPLES, UPDATES, BATCH_SIZE = 7, 24, 5
 SEEDS = (11, 12, 13)
 
+LIKELIHOODS: dict[str, Likelihood] = {
+    "regression": Gaussian((0.1, 10.0)),
+    "heteroscedastic": HeteroscedasticGaussian(),
+    "binary": Bernoulli(),
+    "3 classes": Categorical(3),
+}
 TASKS = tuple(
-    Task(name, likelihood, MLP(N_FEATURES, HIDDEN, likelihood.n_outputs))
-    for name, likelihood in {
-        "regression": Gaussian((0.1, 10.0)),
-        "heteroscedastic": HeteroscedasticGaussian(),
-        "binary": Bernoulli(),
-        "3 classes": Categorical(3),
-    }.items()
+    Task(name, likelihood, MLP(N_FEATURES, HIDDEN, likelihood.n_outputs)) for name, likelihood in LIKELIHOODS.items()
 )
 REGRESSION = TASKS[0]
 
 
 class Violation(AssertionError):
-    """A broken rule of the contract; the message says what was found and what is wanted."""
+    """A broken rule of the contract. The message says what was found, what is allowed, and what to do."""
 
 
 class Examined:
-    """A method, and the fits of it that several checks look at.
+    """A method, and fits that several checks share.
 
     Attributes:
-        method: the method.
-        candidates: the tasks to try it on.
-        tasks: those of them that it can be used for.
+        method: to be checked.
+        candidates: tasks to check it on.
     """
 
     def __init__(self, method: Method, candidates: Sequence[Task]):
         self.method, self.candidates = method, candidates
-        # Cached per object, so that fits are given back with it.
-        self.together, self.alone = cache(self._together), cache(self._alone)
+        # Cached per object, so that the fits are freed with it.
+        self.stacked_fits, self.single_fit = cache(self._stacked_fits), cache(self._single_fit)
 
     @cached_property
     def tasks(self) -> list[Task]:
+        """The candidates that the method does not exclude."""
         return [task for task in self.candidates if not self.method.excludes(task)]
 
-    def _together(self, task: Task) -> StackedFits:
-        """Three fits as the engine makes them, differing in rows, order of minibatches and noise."""
-        return self.stack(task, range(len(SEEDS)))
+    def _stacked_fits(self, task: Task) -> StackedFits:
+        """Return three fits, trained as a stack, that differ in rows, order of minibatches and noise."""
+        return self.train(task, range(len(SEEDS)), stacked=self.method.stackable)
 
-    def _alone(self, task: Task, number: int) -> Predictive:
-        """One of them alone and without vmap."""
-        (found,) = self.predictives(self.stack(task, (number,), stacked=False))
-        return found
+    def _single_fit(self, task: Task, number: int) -> Predictive:
+        """Return the predictive of one of the three fits, trained alone and without `vmap`."""
+        (predictive,) = self.predictives(self.train(task, (number,), stacked=False))
+        return predictive
 
-    def stack(
-        self, task: Task, numbers: range | tuple[int, ...], seeds: tuple[int, ...] = SEEDS, **options
-    ) -> StackedFits:
-        """Fits in float64, whose rows and seeds follow from their numbers."""
-        space = self.method.search_space(task)
-        hparams = {name: middle(one) for name, one in space.items()}
+    def train(self, task: Task, numbers: Sequence[int], *, stacked: bool, seeds: Sequence[int] = SEEDS) -> StackedFits:
+        """Return fits trained in float64.
+
+        Args:
+            task: to train on.
+            numbers: of the fits; a fit's rows and seed follow from its number.
+            stacked: False trains one fit after the other, without `vmap`.
+            seeds: by number.
+        """
+        hparams = middle_of(self.method.search_space(task))
         fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
-        options = {"stacked": self.method.stackable, "dtype": torch.float64} | options
-        return train_stacked(self.method, task, data_of(task), fits, self.schedule(UPDATES), **options)
+        schedule = self.schedule(UPDATES)
+        return train_stacked(self.method, task, data_of(task), fits, schedule, stacked=stacked, dtype=torch.float64)
 
     def schedule(self, updates: int) -> Schedule:
-        """So many updates of the method, whatever number of minibatches each takes."""
+        """Return a schedule of so many updates, however many minibatches each consumes."""
         minibatches = updates * self.method.batches_per_update
         return Schedule(len(TRAIN_ROWS), BATCH_SIZE, minibatches, self.method.batches_per_update, minibatches)
 
     @staticmethod
-    def predictives(stack: StackedFits) -> list[Predictive]:
-        """Each fit's predictive at the test rows."""
-        return list(stack.predict([TEST_ROWS] * len(stack.fits), N_SAMPLES))
+    def predictives(fits: StackedFits) -> list[Predictive]:
+        """Return each fit's predictive at the test rows."""
+        return list(fits.predict([TEST_ROWS] * len(fits.fits), N_SAMPLES))
 
 
 def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined], str]:
-    """The rule for all tasks of a method; what it found is told with each task's name, or once where it is the same."""
+    """Return a rule for one task as a rule for all tasks of a method.
+
+    The result names the task of each detail, or gives the detail once if it is equal for all tasks.
+    """
 
     @wraps(rule)
     def on_all(examined: Examined) -> str:
-        found = {}
+        details = {}
         for task in examined.tasks:
             try:
-                found[task.name] = rule(examined, task)
+                details[task.name] = rule(examined, task)
             except Violation as violation:
                 raise Violation(f"on the task {task.name!r}: {violation}") from None
             except Exception as error:
                 raise Violation(f"on the task {task.name!r}: {type(error).__name__}: {error}") from error
-        if len(set(found.values())) == 1:
-            return f"{next(iter(found.values()))} ({', '.join(found)})"
-        return "; ".join(f"{name}: {detail}" for name, detail in found.items())
+        if len(set(details.values())) == 1:
+            return f"{next(iter(details.values()))} ({', '.join(details)})"
+        return "; ".join(f"{name}: {detail}" for name, detail in details.items())
 
     return on_all
 
 
 @cache
 def data_of(task: Task) -> Data:
-    """N_ROWS rows of normal features and a noisy sine of their sum, or equally many rows of each class along it."""
+    """Return 40 rows of normal features, and as target a noisy sine of their sum, or classes of equal size along it."""
     generator = np.random.default_rng(0)
     x = generator.standard_normal((N_ROWS, N_FEATURES))
     signal = np.sin(x.sum(axis=1)) + 0.1 * generator.standard_normal(N_ROWS)
@@ -122,21 +129,31 @@ def data_of(task: Task) -> Data:
     return Data.of(x, np.digitize(signal, bounds).astype(float))
 
 
+def middle_of(space: Mapping[str, BaseDistribution]) -> dict[str, float]:
+    """Return the middle of each range of a search space, on the range's own scale; a random value if not a float."""
+    return {name: middle(distribution) for name, distribution in space.items()}
+
+
 def middle(distribution: BaseDistribution) -> float:
-    """A value in the middle of a distribution's range, on its own scale."""
+    """Return the middle of a float distribution's range, on its own scale; a random value of another distribution."""
     if isinstance(distribution, FloatDistribution):
         low, high = distribution.low, distribution.high
         return math.sqrt(low * high) if distribution.log else (low + high) / 2
-    return new_study().ask({"value": distribution}).params["value"]
+    return float(new_study().ask({"value": distribution}).params["value"])
+
+
+def same_bits(first: Predictive, second: Predictive) -> bool:
+    """Return whether two predictives are equal to the last bit."""
+    return all(torch.equal(*parts) for parts in zip(first, second, strict=True))
 
 
 def new_study() -> optuna.Study:
-    """A study that draws at random, the same at every call."""
+    """Return a study whose sampler is random with a fixed seed, so that every call gives equal draws."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(sampler=RandomSampler(seed=0))
 
 
 def require(holds: bool, message: str) -> None:
-    """Raises Violation with the message unless the rule holds."""
+    """Raise Violation with a message unless a rule holds."""
     if not holds:
         raise Violation(message)

@@ -1,7 +1,7 @@
-"""Does a method keep to the device it is given? Its steps are run on torch's meta device, in the place of a GPU.
+"""Finds tensors that a method creates on another device than the data's. Torch's meta device stands for a GPU.
 
-Tensors there have shapes and no contents, so this needs no accelerator. An operation that would mix them with a tensor
-in the CPU's memory is refused as a GPU would refuse it, but for matrix products and indexing, which torch lets pass.
+Tensors on the meta device have shapes and no contents, so no GPU is needed. torch refuses most operations that mix them
+with CPU tensors, as it would for a GPU. Matrix products and indexing are exceptions: torch lets them pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,27 +18,36 @@ from methods.base import Method
 from methods.maths.noise import Noise
 from methods.problem import Step, Task
 
-ELSEWHERE = torch.device("meta")
-TAPE_NUMBERS = 1 << 30  # without contents, so that no method asks for more
+META = torch.device("meta")
+NOISE_NUMBERS = 1 << 30  # more than any method draws; they have no contents and take no memory
 
 
-def stray(
+def first_misplaced(
     method: Method, task: Task, data: Data, hparams: Mapping[str, float], schedule: Schedule, n_samples: int
 ) -> str | None:
-    """The first step of a method whose result is not on the device of what it was given; None if there is none.
+    """Return the name of the first step whose result is not on the data's device; None if there is none.
 
-    Raises RuntimeError where a step mixes devices, or asks for a tensor's value.
+    Args:
+        method: to be checked.
+        task: to train on.
+        data: on the CPU; the steps get copies on the meta device.
+        hparams: name -> value.
+        schedule: gives the phases of updates, and the size of minibatches.
+        n_samples: S, samples of the prediction.
+
+    Raises:
+        RuntimeError: if a step mixes devices, or reads a tensor's value.
     """
     model, fit = Model(method, task, torch.float64), Fit(np.arange(len(data.x)), hparams, 0)
     replicas = replicas_of([fit], data, model.dtype, standardise_x=True, standardise_y=model.likelihood.standardises)
-    steps = _steps(model, tree_map(_first, replicas), data.x.to(ELSEWHERE), data.y.to(ELSEWHERE), schedule, n_samples)
-    return next((name for name, result in steps if not all(map(_is_there, tree_leaves(result)))), None)
+    steps = _steps(model, tree_map(_first, replicas), data.x.to(META), data.y.to(META), schedule, n_samples)
+    return next((name for name, result in steps if not all(map(_on_meta, tree_leaves(result)))), None)
 
 
 def _steps(
     model: Model, replica: Replica, x: Tensor, y: Tensor, schedule: Schedule, n_samples: int
 ) -> Iterator[tuple[str, Any]]:
-    """Every step of a fit, by name, and its result."""
+    """Yield the name and the result of each step of a fit."""
     method, plan = model.method, schedule.plan
     state = model.init(replica, _noise(model))
     yield "init", state
@@ -55,17 +64,17 @@ def _steps(
     yield "predict", model.predict(replica, posterior, x, _noise(model), n_samples)
 
 
-def _is_there(leaf: Any) -> bool:
-    return not isinstance(leaf, Tensor) or leaf.device == ELSEWHERE
+def _on_meta(leaf: Any) -> bool:
+    return not isinstance(leaf, Tensor) or leaf.device == META
 
 
 def _first(leaf: Tensor) -> Tensor:
-    return leaf[0].to(ELSEWHERE)
+    return leaf[0].to(META)
 
 
 def _noise(model: Model) -> Noise:
-    return Noise(_empty(TAPE_NUMBERS, dtype=model.dtype))
+    return Noise(_empty(NOISE_NUMBERS, dtype=model.dtype))
 
 
 def _empty(*shape: int, dtype: torch.dtype) -> Tensor:
-    return torch.empty(shape, dtype=dtype, device=ELSEWHERE)
+    return torch.empty(shape, dtype=dtype, device=META)

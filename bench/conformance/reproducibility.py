@@ -1,11 +1,11 @@
-"""Does a fit depend on nothing but its data, hyper-parameters and seed?"""
+"""Checks that a fit depends on its data, hyper-parameters and seed alone."""
 
 import random
 
 import numpy as np
 import torch
 
-from bench.conformance.examined import SEEDS, Examined, on_every_task, require
+from bench.conformance.examined import SEEDS, Examined, on_every_task, require, same_bits
 from methods.problem import Task
 
 TOLERANCE = 1e-8  # relative, in float64, between a fit in a stack and the same fit alone
@@ -13,39 +13,41 @@ TOLERANCE = 1e-8  # relative, in float64, between a fit in a stack and the same 
 
 @on_every_task
 def stack_equals_alone(examined: Examined, task: Task) -> str:
-    """Three fits side by side give what each gives alone, without vmap, from the same seed; float64."""
-    together = examined.predictives(examined.together(task))
-    # In another order, so that what a fit leaves behind in the method meets another fit.
+    """Check that a stack of three fits predicts as each fit does alone without `vmap`, in float64."""
+    stacked = examined.predictives(examined.stacked_fits(task))
+    # The reverse order shows whether a fit leaves anything in the method that the next fit would use.
     for number in reversed(range(len(SEEDS))):
-        alone = examined.alone(task, number)
-        worst = max(_difference(ours, its) for ours, its in zip(together[number], alone, strict=True))
+        single = examined.single_fit(task, number)
+        worst = max(_difference(*parts) for parts in zip(stacked[number], single, strict=True))
         require(
             worst < TOLERANCE,
             f"fit {number + 1} of {len(SEEDS)} in a stack differs from the same fit alone by {worst:.1e} (relative); "
-            f"allowed {TOLERANCE:.0e}. Does an operation mix the rows, does the method keep something in `self`, or "
-            "does randomness come from elsewhere than `noise`?",
+            f"allowed is {TOLERANCE:.0e}. Check that no operation mixes the fits of a stack, that the method keeps "
+            "nothing in `self`, and that all randomness comes from `noise`",
         )
-    return "the same"
+    return f"equal within {TOLERANCE:.0e} (relative)"
 
 
 @on_every_task
 def is_deterministic(examined: Examined, task: Task) -> str:
-    """The same seed gives the same bits whatever the global generators hold; another seed gives others."""
-    found = []
+    """Check that equal seeds give equal bits, whatever the state of global generators, and other seeds other bits."""
+    predictives = []
     for state in (1, 2):
         torch.manual_seed(state)
-        np.random.seed(state)  # noqa: NPY002 (it is the legacy global state that must not matter)
+        np.random.seed(state)  # noqa: NPY002 (results must not depend on the legacy global state)
         random.seed(state)
         before = torch.get_rng_state()
-        (one,) = examined.predictives(examined.stack(task, (0,), stacked=False))
-        require(torch.equal(before, torch.get_rng_state()), "it draws from torch's global generator; draw from `noise`")
-        found.append(one)
-    equal = all(torch.equal(one, other) for one, other in zip(*found, strict=True))
-    require(equal, "the same seed gave two results; all randomness must come from `noise`")
-    (other,) = examined.predictives(examined.stack(task, (0,), seeds=SEEDS[1:], stacked=False))
-    require(not torch.equal(found[0][0], other[0]), "two seeds gave the same result; `noise` seems unused")
-    return "the same seed gives the same bits, another seed others"
+        predictives += examined.predictives(examined.train(task, (0,), stacked=False))
+        unchanged = torch.equal(before, torch.get_rng_state())
+        require(unchanged, "the method draws from torch's global generator; draw from `noise` instead")
+    first, second = predictives
+    require(same_bits(first, second), "one seed gave two results; take all random numbers from `noise`")
+    (other,) = examined.predictives(examined.train(task, (0,), stacked=False, seeds=SEEDS[1:]))
+    require(
+        not torch.equal(first[0], other[0]), "two seeds gave one result; draw initial weights and samples from `noise`"
+    )
+    return "equal seeds give equal bits, other seeds other bits"
 
 
-def _difference(one: torch.Tensor, other: torch.Tensor) -> float:
-    return ((one - other).abs().max() / (1e-12 + other.abs().max())).item()
+def _difference(values: torch.Tensor, expected: torch.Tensor) -> float:
+    return ((values - expected).abs().max() / (1e-12 + expected.abs().max())).item()

@@ -1,4 +1,4 @@
-"""How many updates a fit gets, and which training rows each of them sees."""
+"""The number of updates of a fit, and the training rows in each update's minibatches."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from methods.base import Plan
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many updates a fit gets. This depends on the job's sizes alone, never on what else is in the stack.
+    """The number of updates of a fit, which depends on the job's sizes alone and never on the rest of the stack.
 
     An epoch is ceil(n / M) minibatches, where n is the number of training rows of the job's largest fit. Each fit goes
     through its own rows in a random order, and through a new order when all have been seen. Minibatches may contain the

@@ -52,7 +52,7 @@ class Fit:
 
 
 class Replica(NamedTuple):
-    """What differs between the replicas of a stack; `replicas_of` gives every tensor a leading axis of R."""
+    """The part of a fit that differs between replicas. `replicas_of` gives every tensor a leading axis of R."""
 
     n_train: Tensor  # ()
     x_mean: Tensor  # (P,), float64

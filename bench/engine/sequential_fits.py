@@ -23,7 +23,7 @@ class SequentialFits:
     """Fits that were trained one network after the other; see `bench.engine.trained.TrainedFits`.
 
     Attributes:
-        schedule: how long each fit was trained.
+        schedule: number of updates and minibatches of each fit.
         series: the fits.
         posteriors: what `Method.finish` returned, for each of `series.members`.
         record: diagnostics along training.

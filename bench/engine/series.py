@@ -19,7 +19,7 @@ from methods.maths.noise import LiveNoise
 
 POINTS_AT_ONCE = 1000  # images that are predicted, or swept, together
 REFERENCE_ROWS = 500  # training images from which batch normalisation takes its statistics when it predicts
-LARGE = 3 * 128 * 128  # numbers in an image from which on both are a tenth of that, to save memory
+LARGE = 3 * 128 * 128  # from so many numbers in an image on, both are a tenth of that, to save memory
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Series:
 
     @property
     def points_at_once(self) -> int:
-        """How many images go through the network together, besides reference rows."""
+        """Number of images that pass through the network together, besides reference rows."""
         return self._fewer_if_large(POINTS_AT_ONCE)
 
     def reference(self, fit: Fit) -> Tensor:

@@ -29,7 +29,7 @@ class StackedFits:
 
     Attributes:
         fits: the B fits.
-        schedule: how long each was trained.
+        schedule: number of updates and minibatches of each.
         stack: their R replicas.
         posterior: what `Method.finish` returned, every tensor with a leading axis of R, a fit's members adjacent.
         record: diagnostics along training.

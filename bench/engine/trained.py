@@ -1,4 +1,4 @@
-"""What an evaluation may ask of trained fits, however they were trained."""
+"""Interface of trained fits, which stacked and sequential training share."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -26,7 +26,7 @@ class TrainedFits(Protocol):
 
     @property
     def schedule(self) -> Schedule:
-        """How long each fit was trained."""
+        """Number of updates and minibatches of each fit."""
 
     @property
     def n_parameters(self) -> int:

@@ -67,11 +67,11 @@ def _imports(name: str) -> frozenset[str]:
     imported: set[str] = set()
     bound: dict[str, str] = {}  # modules by the names that the code has for them
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and not node.level and _is_ours(node.module):
+        if isinstance(node, ast.ImportFrom) and (package := _package(node)):
             for alias in node.names:
-                module = _definer(node.module, alias.name)
+                module = _definer(package, alias.name)
                 imported.add(module)
-                if module == f"{node.module}.{alias.name}":
+                if module == f"{package}.{alias.name}":
                     bound[alias.asname or alias.name] = module
         elif isinstance(node, ast.Import):
             for alias in node.names:
@@ -92,11 +92,16 @@ def _definer(module: str, name: str) -> str:
     file = _file(module)
     if file and file.name == "__init__.py":
         for node in _run(_code(module)):
-            if isinstance(node, ast.ImportFrom) and _is_ours(node.module):
+            if isinstance(node, ast.ImportFrom) and (package := _package(node)):
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:
-                        return _definer(node.module, alias.name)
+                        return _definer(package, alias.name)
     return module
+
+
+def _package(node: ast.ImportFrom) -> str | None:
+    """Return the package or module of ours that names are imported from; None for any other, or a relative import."""
+    return node.module if node.module and not node.level and _is_ours(node.module) else None
 
 
 def _is_ours(module: str) -> bool:

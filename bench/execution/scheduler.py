@@ -1,7 +1,7 @@
 """Runs jobs on workers through joblib; a cell that goes wrong is retried once, alone."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -81,7 +81,7 @@ def run_jobs(
     on_progress: Callable[[Job, JobProgress], None] = lambda job, progress: None,
     on_retry: Callable[[CellResult], None] = lambda result: None,
     stop: Event | None = None,
-) -> Iterator[CellResult]:
+) -> Generator[CellResult, None, None]:
     """Run every job on the next free worker, in the order of the jobs, and yield results as they come.
 
     A cell that is not "ok" is retried once when all other jobs are done: alone, in a new process. If it may have run

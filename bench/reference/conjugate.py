@@ -1,7 +1,7 @@
 """Bayesian linear regression, whose posterior is known exactly, for checks of methods."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from bench.engine.stacked_fits import StackedFits
 from bench.engine.stacked_training import Execution, train_stacked
 from methods.base import Method
 from methods.maths.likelihoods import Gaussian
+from methods.maths.predictive import Normals
 from methods.networks.mlp import MLP
 from methods.problem import Task
 
@@ -51,11 +52,18 @@ class LinearProblem(NamedTuple):
         execution: Execution = "captured",
         **others: float,
     ) -> StackedFits:
-        """Fits of a linear model without bias, one per seed, on the data as they are, in float64.
+        """Return fits of a linear model without bias, one per seed, without standardisation and in float64.
 
-        `others` are the method's own hyper-parameters besides `lr` and the two precisions.
+        After the N rows, the fits' data hold the D unit vectors. The model's output at a unit vector is a weight.
 
-        Behind the N rows the data hold the D unit vectors, at which the model's output is a weight.
+        Args:
+            method: of all fits.
+            lr: learning rate.
+            updates: of each fit.
+            batch_size: M, rows per minibatch.
+            seeds: one per fit.
+            execution: see `bench.engine.stacked_training.train_stacked`.
+            others: hyper-parameters of the method besides `lr` and the two precisions.
         """
         hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta} | others
         minibatches = updates * method.batches_per_update
@@ -78,7 +86,8 @@ class LinearProblem(NamedTuple):
     def weight_samples(self, stack: StackedFits, n_samples: int) -> np.ndarray:
         """Return posterior samples (B, S, D) of each fit's weights, from predictions at the unit vectors."""
         probes = np.arange(len(self.x), len(self.x) + self.x.shape[1])
-        return np.stack([one.mean.numpy() for one in stack.predict([probes] * len(stack.fits), n_samples)])
+        predictives = cast("Iterator[Normals]", stack.predict([probes] * len(stack.fits), n_samples))  # regression
+        return np.stack([predictive.mean.numpy() for predictive in predictives])
 
 
 def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float = 0.1) -> LinearProblem:

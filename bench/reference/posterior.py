@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
@@ -64,10 +65,10 @@ def grid(part: Part, seed: int) -> ReferencePosterior:
         prior = 0.5 * part.prior_precision * np.square(theta).sum(-1)
         return np.logaddexp(0, logits).sum(-1) - logits @ part.y + prior
 
-    def gradient(theta: np.ndarray) -> np.ndarray:
+    def gradient(theta: np.ndarray) -> NDArray[np.float64]:
         return part.x.T @ (expit(part.x @ theta) - part.y) + part.prior_precision * theta
 
-    mode = minimize(negative, np.zeros(2), jac=gradient, method="BFGS").x
+    mode = minimize(lambda theta: float(negative(theta)), np.zeros(2), jac=gradient, method="BFGS").x
     slopes = expit(part.x @ mode)
     hessian = (part.x.T * (slopes * (1 - slopes))) @ part.x + part.prior_precision * np.eye(2)
     root = np.linalg.cholesky(np.linalg.inv(hessian))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from datasets import Dataset, Source, Standardisation
+from datasets.records import Model
 from methods.maths.likelihoods import Bernoulli, Gaussian, Likelihood
 from methods.maths.predictive import Predictive
 from methods.networks.mlp import MLP
@@ -59,16 +60,17 @@ def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
         dataset: The data set.
         rows: (N,) row numbers.
     """
+    model = _model_of(source)
     x, y = dataset.x[rows], dataset.y[rows]
-    binary = source.task == "binary"
-    if source.model.standardise:
+    if model.standardise:
         x = (x - (x_scaling := Standardisation.of(dataset.x, rows)).mean) / x_scaling.scale
-        y = y if binary else y - y.mean()
-    alpha, beta = source.model.prior_precision, source.model.noise_precision
+        y = y if source.task == "binary" else y - y.mean()
+    alpha, beta = model.prior_precision, model.noise_precision
     if alpha is None:
         alpha, beta = maximal_evidence(x, y)
     network = MLP(x.shape[1], hidden=(), bias=False)
-    return Part(x, y, network, Bernoulli() if binary else Gaussian((beta, beta)), alpha, beta, y_scale=1.0)
+    likelihood = Bernoulli() if beta is None else Gaussian((beta, beta))
+    return Part(x, y, network, likelihood, alpha, beta, y_scale=1.0)
 
 
 def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
@@ -78,18 +80,30 @@ def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
         source: Entry of the data set in the registry.
         dataset: The data set.
         rows: (N,) row numbers.
+
+    Raises:
+        ValueError: The model's precisions are not both given.
     """
+    model = _model_of(source)
+    alpha, beta = model.prior_precision, model.noise_precision
+    if alpha is None or beta is None:
+        raise ValueError(f"the network of data set {source.name!r} needs a prior_precision and a noise_precision")
     x_scaling, y_scaling = Standardisation.of(dataset.x, rows), Standardisation.of(dataset.y, rows)
-    model = source.model
     return Part(
         (dataset.x[rows] - x_scaling.mean) / x_scaling.scale,
         (dataset.y[rows] - y_scaling.mean) / y_scaling.scale,
         MLP(dataset.x.shape[1], model.hidden),
-        Gaussian((model.noise_precision, model.noise_precision)),
-        model.prior_precision,
-        model.noise_precision,
+        Gaussian((beta, beta)),
+        alpha,
+        beta,
         float(y_scaling.scale),
     )
+
+
+def _model_of(source: Source) -> Model:
+    if source.model is None:
+        raise ValueError(f"data set {source.name!r} has no `model`; a reference posterior needs one")
+    return source.model
 
 
 def maximal_evidence(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
@@ -86,7 +87,7 @@ class Search:
 
     def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
         """Record the scores of a round's trials, and their duration."""
-        # First, because the scores make a round complete.
+        # Seconds are stored before the scores, because the scores make a round complete.
         self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
         for trial, score in zip(asked, scores, strict=True):
             if math.isfinite(score) and score < ABSURD_NMLL:
@@ -109,13 +110,13 @@ class Search:
 
 
 class Centred:
-    """Replaces a search by the middle of every range, on the range's own scale, and the first of choices."""
+    """Replaces a search by the middle of every range, on the range's scale, and the first of categorical choices."""
 
     def __init__(self, space: dict[str, BaseDistribution]):
         self._space = space
 
     def best(self) -> Tuned:
-        """Return the middle of the space, without a trial and a score."""
+        """Return the middle of the space as a result without trials and without a score."""
         return Tuned({name: _middle(distribution) for name, distribution in self._space.items()}, None, 0, 0, None)
 
 
@@ -146,14 +147,16 @@ def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
 
 def _middle(distribution: BaseDistribution) -> float:
     if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[0]
-    if getattr(distribution, "log", False):
+        return cast(float, distribution.choices[0])  # all hyper-parameters are numbers
+    if not isinstance(distribution, FloatDistribution | IntDistribution):
+        raise TypeError(f"a {type(distribution).__name__} has no range; it must be a float, int or categorical one")
+    if distribution.log:
         return math.sqrt(distribution.low * distribution.high)
     return (distribution.low + distribution.high) / 2
 
 
 def _sampler(name: str, seed: int) -> BaseSampler:
-    seed %= 2**32  # what Optuna's random state takes
+    seed %= 2**32  # the range of Optuna's random state
     if name == "random":
         return RandomSampler(seed=seed)
     return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)

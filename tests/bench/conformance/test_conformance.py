@@ -18,18 +18,18 @@ from methods.mfvi import MeanFieldVI
 QUICK = [title for title in RULES if title not in ("cost", "conjugate posterior")]
 
 
-def found(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, Finding]:
-    """What the checks say of a method: title -> finding."""
+def findings(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, Finding]:
+    """Return the findings of checks of a method by title."""
     return {finding.check: finding for finding in check(method, rules, tasks)}
 
 
 def failures(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, str]:
-    """What the checks complain of: title -> detail."""
-    return {title: one.detail for title, one in found(method, rules, tasks).items() if not one.passed}
+    """Return the details of failed checks by title."""
+    return {title: finding.detail for title, finding in findings(method, rules, tasks).items() if not finding.passed}
 
 
 def installed(name: str) -> Method:
-    """The method called `name`; the test is skipped where the libraries that it wraps are missing."""
+    """Return the method called `name`; skips the test where the libraries that it wraps are missing."""
     if name == "hmc":
         pytest.importorskip("numpyro")
     return methods.get(name)
@@ -49,8 +49,8 @@ def test_every_method_passes_every_check(name):
     assert failures(installed(name), rules=tuple(RULES)) == {}
 
 
-def test_a_method_for_every_task_is_tried_on_all():
-    details = found(MAP())["predictive is a density"].detail
+def test_every_supported_task_is_checked():
+    details = findings(MAP())["predictive is a density"].detail
     assert [details.find(task.name) for task in TASKS] == sorted(details.find(task.name) for task in TASKS)
     assert "densities integrate to 1" in details
     assert "probabilities sum to 1" in details
@@ -60,33 +60,36 @@ class ForTwoClasses(MAP):
     likelihoods = ("bernoulli",)
 
 
-def test_a_method_is_tried_on_no_task_that_it_excludes():
-    seen = found(ForTwoClasses(), rules=tuple(RULES))
-    assert all(one.passed for one in seen.values())
-    assert "not applicable: no gaussian likelihood" in seen["conjugate posterior"].detail
+def test_excluded_tasks_are_not_checked():
+    outcomes = findings(ForTwoClasses(), rules=tuple(RULES))
+    assert all(finding.passed for finding in outcomes.values())
+    assert "not applicable: no gaussian likelihood" in outcomes["conjugate posterior"].detail
 
 
-def test_a_method_for_no_task_is_told_so():
+def test_method_without_tasks_fails():
     class ForNothing(MAP):
         likelihoods = ()
 
     assert "excludes every task" in failures(ForNothing(), rules=["declares itself"])["declares itself"]
 
 
-def test_a_method_without_a_weight_posterior_is_not_held_to_the_exact_one():
+def test_method_without_weight_posterior_skips_conjugate_check():
     class NoWeightPosterior(MAP):
         weight_posterior = False
 
-    (finding,) = found(NoWeightPosterior(), rules=["conjugate posterior"]).values()
-    assert finding.detail == "not applicable: no posterior of the weights under N(0, I / prior_precision)"
+    (finding,) = findings(NoWeightPosterior(), rules=["conjugate posterior"]).values()
+    assert (
+        finding.detail
+        == "not applicable: the method has no posterior of the weights under the prior N(0, I / prior_precision)"
+    )
 
 
-def test_a_wrapper_round_a_foreign_library_passes(foreign_library):
+def test_wrapper_of_another_library_passes(foreign_library):
     assert failures(foreign_library) == {}
 
 
 class TwiceTheNoise(MeanFieldVI):
-    """Samples with twice the standard deviation that it has found."""
+    """Samples with twice the standard deviation of the posterior."""
 
     def sample(self, problem, posterior, noise, n_samples):
         mean, log_sd = posterior
@@ -94,7 +97,7 @@ class TwiceTheNoise(MeanFieldVI):
 
 
 class GlobalDraw(MeanFieldVI):
-    """Starts from torch's global generator's numbers."""
+    """Adds numbers of torch's global generator to the initial weights."""
 
     def init(self, problem, noise):
         state = super().init(problem, noise)
@@ -102,7 +105,7 @@ class GlobalDraw(MeanFieldVI):
 
 
 class ForeignDraw(MAP):
-    """Starts from numbers of a generator that torch knows nothing of."""
+    """Adds a number of another library's global generator to the initial weights."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -113,7 +116,7 @@ class ForeignDraw(MAP):
 
 
 class OverTheStack(torch.autograd.Function):
-    """x less its mean over the stack: vmap tells a function that brings its own rule about all rows."""
+    """Subtracts the mean over the stack, which a function with its own `vmap` rule can see."""
 
     @staticmethod
     def forward(x):
@@ -133,7 +136,7 @@ class OverTheStack(torch.autograd.Function):
 
 
 class NormalisesOverTheStack(MAP):
-    """A leak of the batch axis: a gradient is centred by those of its neighbours."""
+    """Centres each fit's gradient by the gradients of all fits of the stack."""
 
     def update(self, problem, state, batch, noise, step):
         gradient = grad(lambda weights: problem.nll(weights, batch))(state.weights)
@@ -142,7 +145,7 @@ class NormalisesOverTheStack(MAP):
 
 
 class CountsItsFits(MAP):
-    """A leak through Python: what a fit starts from depends on how many were started before it."""
+    """Scales initial weights by the number of fits that were started before, a leak through `self`."""
 
     def __init__(self):
         self.fits = 0
@@ -153,8 +156,8 @@ class CountsItsFits(MAP):
         return state._replace(weights=state.weights / self.fits)
 
 
-class KeepsTheLastRow(MAP):
-    """A leak from row to row of a method that runs one by one: it warm-starts each fit from the one before."""
+class KeepsTheLastFit(MAP):
+    """Starts each fit from the weights of the one before, a leak through `self` between sequential fits."""
 
     stackable = False
 
@@ -171,7 +174,7 @@ class KeepsTheLastRow(MAP):
 
 
 class BranchesOnAValue(MAP):
-    """Branches on a tensor's value, which has no meaning for a stack."""
+    """Branches on a tensor's value, which is undefined for a stack."""
 
     def update(self, problem, state, batch, noise, step):
         if state.weights.sum() > 0:
@@ -193,16 +196,16 @@ class NegativeVariance(MAP):
     likelihoods = ("gaussian",)
 
     def predict(self, problem, posterior, x, noise, n_samples):
-        found = super().predict(problem, posterior, x, noise, n_samples)
-        return found._replace(variance=-found.variance)
+        normals = super().predict(problem, posterior, x, noise, n_samples)
+        return normals._replace(variance=-normals.variance)
 
 
 class Unnormalised(MAP):
     likelihoods = ("categorical",)
 
     def predict(self, problem, posterior, x, noise, n_samples):
-        found = super().predict(problem, posterior, x, noise, n_samples)
-        return found._replace(log_probs=found.log_probs + 0.1)
+        classes = super().predict(problem, posterior, x, noise, n_samples)
+        return classes._replace(log_probs=classes.log_probs + 0.1)
 
 
 class Explodes(MAP):
@@ -221,14 +224,14 @@ class ExplodesBeyondItsUsualSpace(MAP):
     ("method", "check_title", "complaint"),
     [
         (GlobalDraw(), "deterministic", "draws from torch's global generator"),
-        (ForeignDraw(np.random.standard_normal), "deterministic", "gave two results"),
-        (ForeignDraw(random.random), "deterministic", "gave two results"),
-        (NormalisesOverTheStack(), "stack equals alone", r"fit \d of 3 in a stack differs .* mix the rows"),
-        (CountsItsFits(), "stack equals alone", "keep something in `self`"),
-        (KeepsTheLastRow(), "stack equals alone", "keep something in `self`"),
+        (ForeignDraw(np.random.standard_normal), "deterministic", "one seed gave two results"),
+        (ForeignDraw(random.random), "deterministic", "one seed gave two results"),
+        (NormalisesOverTheStack(), "stack equals alone", r"fit \d of 3 in a stack differs .* mixes the fits"),
+        (CountsItsFits(), "stack equals alone", "keeps nothing in `self`"),
+        (KeepsTheLastFit(), "stack equals alone", "keeps nothing in `self`"),
         (BranchesOnAValue(), "state keeps its shape", "vmap"),
         (AddsFromTheCPU(), "keeps to its device", "cpu is not on the expected device"),
-        (StartsOnTheCPU(), "keeps to its device", "finish makes a tensor on another device"),
+        (StartsOnTheCPU(), "keeps to its device", "`finish` returns a tensor on another device"),
         (NegativeVariance(), "predictive is a density", "not positive"),
         (Unnormalised(), "predictive is a density", "on the task '3 classes': .* sum to 1 only within"),
         (Explodes(), "finite over its search spaces", "not finite after 60 updates"),
@@ -236,18 +239,17 @@ class ExplodesBeyondItsUsualSpace(MAP):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Method) else "",
 )
-def test_broken_adapters_fail_by_name(method, check_title, complaint):
-    seen = failures(method, rules=[check_title])
-    assert re.search(complaint, seen[check_title])
+def test_broken_adapters_fail_the_right_check(method, check_title, complaint):
+    assert re.search(complaint, failures(method, rules=[check_title])[check_title])
 
 
 @pytest.mark.parametrize("leak", [NormalisesOverTheStack, CountsItsFits])
-def test_a_leak_is_no_other_checks_business(leak):
+def test_leak_between_fits_fails_no_other_check(leak):
     rules = [title for title in QUICK if title not in ("stack equals alone", "deterministic")]
     assert failures(leak(), rules=rules, tasks=TASKS[:1]) == {}
 
 
-def test_a_wrong_scale_of_the_noise_is_seen_at_the_conjugate_posterior_alone():
-    seen = failures(TwiceTheNoise(), rules=[*QUICK, "conjugate posterior"], tasks=TASKS[:1])
-    assert list(seen) == ["conjugate posterior"]
-    assert "x the exact one" in seen["conjugate posterior"]
+def test_wrong_noise_scale_fails_only_conjugate_posterior():
+    complaints = failures(TwiceTheNoise(), rules=[*QUICK, "conjugate posterior"], tasks=TASKS[:1])
+    assert list(complaints) == ["conjugate posterior"]
+    assert "x the exact one" in complaints["conjugate posterior"]

@@ -1,10 +1,10 @@
-"""What is made on the CPU is found without a GPU, wherever a method makes it."""
+"""Tensors that a method creates on the CPU are found without a GPU, in every step of a fit."""
 
 import numpy as np
 import pytest
 import torch
 
-from bench.conformance.placement import stray
+from bench.conformance.placement import first_misplaced
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data
 from methods.laplace import LastLayerLaplace
@@ -17,15 +17,15 @@ TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(2, (3,)))
 HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
 
 
-def found(method):
+def misplaced_step(method):
     x = np.random.default_rng(0).standard_normal((12, 2))
     schedule = Schedule(12, 4, epochs=2, batches_per_update=1)
-    return stray(method, TASK, Data.of(x, x.sum(axis=1)), HPARAMS, schedule, n_samples=5)
+    return first_misplaced(method, TASK, Data.of(x, x.sum(axis=1)), HPARAMS, schedule, n_samples=5)
 
 
 @pytest.mark.parametrize("method", [MAP(), LastLayerLaplace()])
-def test_a_method_that_takes_its_device_from_its_tensors_does_not_stray(method):
-    assert found(method) is None
+def test_tensors_from_given_tensors_keep_the_device(method):
+    assert misplaced_step(method) is None
 
 
 class LateOnTheCPU(MAP):
@@ -50,14 +50,14 @@ class DiagnosesOnTheCPU(MAP):
 @pytest.mark.parametrize(
     ("method", "step"), [(LateOnTheCPU(), "update"), (SweepsToTheCPU(), "sweep"), (DiagnosesOnTheCPU(), "diagnostics")]
 )
-def test_the_step_that_strays_is_named(method, step):
-    assert found(method) == step
+def test_misplaced_step_is_named(method, step):
+    assert misplaced_step(method) == step
 
 
-def test_mixed_devices_are_refused():
+def test_mixed_devices_raise():
     class Mixes(MAP):
         def sample(self, problem, posterior, noise, n_samples):
             return super().sample(problem, posterior, noise, n_samples) + torch.zeros(problem.dim)
 
     with pytest.raises(RuntimeError, match="cpu is not on the expected device"):
-        found(Mixes())
+        misplaced_step(Mixes())

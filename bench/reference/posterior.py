@@ -60,22 +60,25 @@ def grid(part: Part, seed: int) -> ReferencePosterior:
         seed: Fixes the draws.
     """
 
-    def negative(theta: np.ndarray) -> np.ndarray:
+    def potentials(theta: np.ndarray) -> np.ndarray:
         logits = theta @ part.x.T
         prior = 0.5 * part.prior_precision * np.square(theta).sum(-1)
         return np.logaddexp(0, logits).sum(-1) - logits @ part.y + prior
 
+    def potential(theta: np.ndarray) -> float:
+        return float(potentials(theta))
+
     def gradient(theta: np.ndarray) -> NDArray[np.float64]:
         return part.x.T @ (expit(part.x @ theta) - part.y) + part.prior_precision * theta
 
-    mode = minimize(lambda theta: float(negative(theta)), np.zeros(2), jac=gradient, method="BFGS").x
+    mode = minimize(potential, np.zeros(2), jac=gradient, method="BFGS").x
     slopes = expit(part.x @ mode)
     hessian = (part.x.T * (slopes * (1 - slopes))) @ part.x + part.prior_precision * np.eye(2)
     root = np.linalg.cholesky(np.linalg.inv(hessian))
     axis = np.linspace(-GRID_SDS, GRID_SDS, GRID_POINTS)
     unit = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     points = mode + unit @ root.T
-    log_density = -np.concatenate([negative(block) for block in np.array_split(points, GRID_POINTS)])
+    log_density = -np.concatenate([potentials(block) for block in np.array_split(points, GRID_POINTS)])
     mass = np.exp(log_density - logsumexp(log_density))
     mean = mass @ points
     covariance = (points - mean).T @ ((points - mean) * mass[:, None])

@@ -1,4 +1,4 @@
-"""Leaderboards: result Parquet in; HTML, CSV and plots out. Imports no torch.
+"""Leaderboards: HTML pages, tables and figures made from results in Parquet. Imports no torch.
 
 >>> import leaderboards
 >>> leaderboards.export("results")  # a tidy table, one row per method and metric
@@ -21,11 +21,14 @@ __all__ = ["build", "export"]
 
 
 def build(results: Folders, html: Path | str) -> Path:
-    """Write the site of one or several results folders to the folder `html` and return the path of its index.html.
+    """Write the site of one or several results folders, and return the path of its index.html.
 
-    Several folders are read as if one run had filled them; `leaderboards.data.fingerprints` tells which row is used
-    where
-    they disagree. A folder in which nothing has finished yet gives a page that says so.
+    Several folders are read as if one run had filled them. Where they disagree, `leaderboards.data.fingerprints`
+    chooses the row that is used. A folder without finished cells gives a page that says so.
+
+    Args:
+        results: the results folders.
+        html: folder that the pages are written to; created if missing.
     """
     import pandas as pd
 
@@ -38,7 +41,7 @@ def build(results: Folders, html: Path | str) -> Path:
 
 
 def export(results: Folders) -> pd.DataFrame:
-    """The summary of one or several results folders, with the columns of `leaderboards.tables.tidy.COLUMNS`."""
+    """Return the summary of one or several results folders, with the columns of `leaderboards.tables.tidy.COLUMNS`."""
     from leaderboards.data.results import read_results
     from leaderboards.tables.tidy import tidy
 
@@ -46,4 +49,4 @@ def export(results: Folders) -> pd.DataFrame:
 
 
 def _paths(results: Folders) -> list[Path]:
-    return [Path(results)] if isinstance(results, str | Path) else [Path(one) for one in results]
+    return [Path(results)] if isinstance(results, str | Path) else [Path(folder) for folder in results]

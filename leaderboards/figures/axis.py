@@ -1,4 +1,7 @@
-"""A horizontal axis of a figure that is as wide as its page: places are percentages, so that text keeps its size."""
+"""Horizontal axes of figures that are as wide as the page.
+
+Horizontal positions are percentages of the width, so that text keeps its size when the page is resized.
+"""
 
 from typing import NamedTuple
 
@@ -7,41 +10,57 @@ from matplotlib.ticker import MaxNLocator
 
 from leaderboards.wording.formats import number, shortened
 
-FOOT = 44  # pixels below the last line, for numbers and a title
+FOOT = 44  # pixels below the last row, for tick labels and the axis title
 
 
 class Axis(NamedTuple):
-    """Values from `low`, at the left end, to `high`."""
+    """A linear axis.
+
+    Attributes:
+        low: value at the left end.
+        high: value at the right end.
+    """
 
     low: float
     high: float
 
     def at(self, value: float) -> str:
-        """Where `value` is, kept between the ends."""
+        """Return the horizontal position of a value in percent; values beyond an end are moved to it."""
         inside = min(max(value, self.low), self.high)
         return f"{100 * (inside - self.low) / (self.high - self.low):.2f}%"
 
     def holds(self, value: float) -> bool:
-        """Whether `value` is a number between the ends."""
+        """Return True for a value between the two ends; False for NaN."""
         return self.low <= value <= self.high
 
     def ruled(self, bottom: float, title: str, most: int = 6, zero: float | None = None) -> list[str]:
-        """SVG of at most `most` + 1 rules from the top to `bottom` pixels, their numbers, and `title` below.
+        """Return SVG elements of the grid lines, the tick labels and the axis title.
 
-        The rule at `zero` is a stronger one, whether it has a number or not.
+        Args:
+            bottom: height of the field in pixels, from the top to the axis.
+            title: of the axis.
+            most: largest number of intervals between ticks.
+            zero: value at which a stronger line is drawn, with or without a tick; None for no such line.
         """
-        places = [v for v in MaxNLocator(most).tick_values(self.low, self.high) if self.holds(v)]
-        decimals = max((len(f"{v:.6f}".rstrip("0").partition(".")[2]) for v in places), default=0)
-        parts = [f'<line class="rule" x1="{self.at(v)}" x2="{self.at(v)}" y1="0" y2="{bottom}"/>' for v in places]
+        ticks = [v for v in MaxNLocator(most).tick_values(self.low, self.high) if self.holds(v)]
+        decimals = max((len(f"{v:.6f}".rstrip("0").partition(".")[2]) for v in ticks), default=0)
+        parts = [f'<line class="rule" x1="{self.at(v)}" x2="{self.at(v)}" y1="0" y2="{bottom}"/>' for v in ticks]
         if zero is not None and self.holds(zero):
             parts.append(f'<line class="zero" x1="{self.at(zero)}" x2="{self.at(zero)}" y1="0" y2="{bottom}"/>')
-        for value in places:
+        for value in ticks:
             parts.append(f'<text class="tick" x="{self.at(value)}" y="{bottom + 16}">{number(value, decimals)}</text>')
         return [*parts, f'<text class="tick" x="50%" y="{bottom + 36}">{escape(title)}</text>']
 
 
 def names(labels: list[str], line: float, longest: int, head: float = 0) -> str:
-    """SVG of a name per line of `line` pixels, `head` from the top, beside which a field of values may stand."""
+    """Return SVG of the row labels, to be placed to the left of a `field`.
+
+    Args:
+        labels: one per row.
+        line: height of a row in pixels.
+        longest: largest number of characters; longer labels are shortened.
+        head: pixels above the first row.
+    """
     shown = [shortened(label, longest) for label in labels]
     width = 6.7 * max(map(len, shown), default=0) + 12
     heights = [head + line * (place + 0.5) + 4 for place in range(len(shown))]
@@ -51,6 +70,11 @@ def names(labels: list[str], line: float, longest: int, head: float = 0) -> str:
 
 
 def field(parts: list[str], bottom: float) -> str:
-    """SVG of `parts`, whose places are those of an `Axis`; `bottom` pixels high, and below them the foot."""
+    """Return SVG of elements that were placed by an `Axis`, with room below for its tick labels and title.
+
+    Args:
+        parts: SVG elements.
+        bottom: height in pixels, without the `FOOT`.
+    """
     opening = f'<svg class="field" height="{bottom + FOOT:.0f}" aria-hidden="true" focusable="false">'
     return "".join([opening, *parts, "</svg>"])

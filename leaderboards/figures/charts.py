@@ -142,7 +142,7 @@ def pareto_front(points: pd.DataFrame, low_is_good: bool) -> list[str]:
     for method, loss in ordered["loss"].items():
         if loss < best:
             best = loss
-            front.append(method)
+            front.append(str(method))
     return front
 
 
@@ -161,7 +161,7 @@ def coverage(shares: pd.DataFrame) -> Markup:
     for place, values in enumerate(off.to_numpy()):
         y = LINE * (place + 0.5)
         parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-        for level, value in zip(off.columns, values, strict=True):
+        for level, value in zip(map(int, off.columns), values, strict=True):
             if np.isfinite(value):
                 shape = f'<path class="level{level}" d="{SHAPES[level]}"/>'
                 parts.append(f'<svg x="{axis.at(value)}" y="{y}" overflow="visible">{shape}</svg>')

@@ -9,12 +9,12 @@ from leaderboards.figures.panels import Scale, note, panels
 from leaderboards.wording.formats import number, visible
 
 RUN = ["method", "split", "seed"]
-HISTOGRAM = 0.3  # of a panel's height, of a bin that has all points
+HISTOGRAM = 0.3  # height of a bin that has all points, as a share of the panel's height
 UNIT = Scale((0, 1), (0, 1))
 HALVES = (0, 0.5, 1)
 GROUPS = {"test": "line ink dashed", "near": "line ours", "far": "line theirs"}
 SELECTORS = {"entropy": "ours", "disagreement": "theirs dashed"}
-FENCE = 4  # interquartile ranges below the lower quartile
+FENCE = 4  # values further below the lower quartile than this many interquartile ranges are off the scale
 
 
 def reliability(runs: pd.DataFrame) -> Markup:
@@ -48,7 +48,7 @@ def reliability(runs: pd.DataFrame) -> Markup:
 def calibration_error(bins: pd.DataFrame) -> float:
     """Return the ECE, sum_b (n_b / n) |accuracy_b - confidence_b|, of one run's bins (`bench.schema.RELIABILITY`)."""
     gaps = (bins["accuracy"] - bins["confidence"]).abs()
-    return (bins["count"] * gaps).sum() / bins["count"].sum()  # empty bins have no gap, which a sum passes over
+    return (bins["count"] * gaps).sum() / bins["count"].sum()  # a sum leaves out the NaN gaps of empty bins
 
 
 def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
@@ -69,11 +69,14 @@ def confidence(runs: pd.DataFrame) -> Markup:
     curves = shares.groupby(["method", "group", "set", "threshold"], sort=False)["share"].mean().reset_index()
     curves = curves[(100 * curves["threshold"]).round() % 2 == 0]  # a finer line only makes the page heavier
     by_method = dict(tuple(curves.groupby("method", sort=False)))
-    names = {group: list(dict.fromkeys(part["set"])) for group, part in runs.groupby("group", sort=False)}
+    names = {str(group): list(dict.fromkeys(part["set"])) for group, part in runs.groupby("group", sort=False)}
 
     def panel(method: str) -> list[str]:
         parts = by_method[method].groupby(["group", "set"], sort=False)
-        return [UNIT.line(own["threshold"], own["share"], GROUPS[group][5:]) for (group, _), own in parts]
+        return [
+            UNIT.line(curve["threshold"], curve["share"], GROUPS[str(group)].removeprefix("line "))
+            for (group, _), curve in parts
+        ]
 
     legend = [
         (GROUPS[group], "test points" if group == "test" else f"{group}: {_few(sets)}") for group, sets in names.items()
@@ -99,10 +102,10 @@ def selective(runs: pd.DataFrame) -> Markup:
 
     def panel(method: str) -> list[str]:
         marks = [scale.line(typical.index, typical, "muted thin dotted")]
-        own = over_runs.loc[method]
+        by_uncertainty = over_runs.loc[method]
         for uncertainty, kind in SELECTORS.items():
-            if uncertainty in own.index:
-                part = own.loc[uncertainty]
+            if uncertainty in by_uncertainty.index:
+                part = by_uncertainty.loc[uncertainty]
                 mean, error = part["mean"], part["sem"].fillna(0.0)
                 marks.append(scale.band(part.index, mean - error, mean + error, kind.split()[0]))
                 marks.append(scale.line(part.index, mean, kind))
@@ -136,9 +139,9 @@ def shifts(runs: pd.DataFrame, family: str) -> Markup:
     The line is the mean over shifts and runs, the band the middle half of the shifts. `runs` has the columns of
     `bench.schema.SHIFTS` and of `RUN`.
     """
-    here = runs[(runs["family"] == family) | runs["family"].isna()]
+    of_family = runs[(runs["family"] == family) | runs["family"].isna()]
     names = ["accuracy", "ece"]
-    over_runs = here.groupby(["method", "shift", "severity"], dropna=False)[names].mean()
+    over_runs = of_family.groupby(["method", "shift", "severity"], dropna=False)[names].mean()
     by_severity = over_runs.groupby(["method", "severity"])[names]
     means, low, high = by_severity.mean(), by_severity.quantile(0.25), by_severity.quantile(0.75)
     typical = means.groupby("severity").median()
@@ -148,10 +151,10 @@ def shifts(runs: pd.DataFrame, family: str) -> Markup:
     def panel(method: str) -> list[str]:
         marks = []
         for name, kind in zip(names, ("ours", "theirs"), strict=True):
-            mean = means.loc[method, name]
+            mean, lower, upper = (frame[name].loc[method] for frame in (means, low, high))
             marks += [
                 scale.line(typical.index, typical[name], "muted thin dotted"),
-                scale.band(mean.index, low.loc[method, name], high.loc[method, name], kind),
+                scale.band(mean.index, lower, upper, kind),
                 scale.line(mean.index, mean, kind),
             ]
         return marks
@@ -165,7 +168,7 @@ def shifts(runs: pd.DataFrame, family: str) -> Markup:
 
 
 def _with_crossings(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The line x, y (N,), rising in x, with a point more wherever it crosses the diagonal."""
+    """Return the line x, y (N,), where x increases, with a point added wherever it crosses the diagonal."""
     gap = y - x
     before = np.flatnonzero(gap[:-1] * gap[1:] < 0)
     crossings = x[before] + gap[before] / (gap[before] - gap[before + 1]) * (x[before + 1] - x[before])

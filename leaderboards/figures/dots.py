@@ -1,7 +1,7 @@
-"""Dot plots: a line per method or data set, its splits, mean and standard error, and what others report.
+"""Dot plots: one row per method or data set, with its splits, mean, standard error and published numbers.
 
-They are written by hand because a site has one on nearly every page, and a plotting library takes a fifth of a second
-for each. Colours come from the page's style sheet.
+The SVG is written directly, because nearly every page has a dot plot and a plotting library takes a fifth of a second
+for each. Colours come from the style sheet of the page.
 """
 
 from collections.abc import Iterator
@@ -13,19 +13,20 @@ from markupsafe import Markup
 from leaderboards.figures.axis import Axis, field, names
 from leaderboards.wording.formats import counted, number
 
-LINE, LOW_LINE, MANY = 30, 21, 12  # heights of a line, in pixels; with more lines than that the low one
-LONGEST_LABEL = 30  # characters
-FENCE = 4  # interquartile ranges beyond the quartiles
+LINE, LOW_LINE, MANY = 30, 21, 12  # row heights in pixels; with more than MANY rows, LOW_LINE is used
+LONGEST_LABEL = 30  # largest number of characters
+FENCE = 4  # values further from the quartiles than this many interquartile ranges are off the scale
 
 
 class DotRow(NamedTuple):
-    """One line.
+    """One row.
 
     Attributes:
-        label: its name.
-        values: its splits.
-        mean, stderr: of `values`; NaN where there is none.
-        published: (value, stderr) of other people's numbers.
+        label: name of the method or data set.
+        values: one per split.
+        mean: of `values`; NaN where there is none.
+        stderr: standard error of `mean`; NaN where there is none.
+        published: (value, standard error) of each published number.
     """
 
     label: str
@@ -36,9 +37,14 @@ class DotRow(NamedTuple):
 
 
 def dot_plot(rows: list[DotRow], axis_title: str, zero: bool = False) -> Markup:
-    """One line per row: splits faint, mean with one standard error either way, published as hollow diamonds.
+    """Return a dot plot: faint dots for splits, mean ± standard error, hollow diamonds for published numbers.
 
-    What is off the scale stands as an arrow with its value. `zero` draws a line at 0 and cuts both ends alike.
+    Values off the scale are printed beside an arrow.
+
+    Args:
+        rows: from top to bottom.
+        axis_title: title of the horizontal axis.
+        zero: whether values are differences. If so, a line is drawn at 0 and outliers are cut at both ends.
     """
     axis = Axis(*scale(rows, zero))
     off = any(not axis.holds(v) for row in rows for v in _all_values(row))
@@ -74,8 +80,8 @@ def _marks(row: DotRow, y: float, axis: Axis) -> Iterator[str]:
         else:
             off.append((f"→ {number(value, 2)}", "theirs"))
     if off:
-        told = ", ".join(f'<tspan class="{whose}">{text}</tspan>' for text, whose in off[:2])
-        yield f'<text class="off" x="100%" y="{y + 4:.1f}">{told}</text>'
+        texts = ", ".join(f'<tspan class="{whose}">{text}</tspan>' for text, whose in off[:2])
+        yield f'<text class="off" x="100%" y="{y + 4:.1f}">{texts}</text>'
 
 
 def _bar(value: float, stderr: float, y: float, axis: Axis, kind: str) -> str:
@@ -86,10 +92,14 @@ def _bar(value: float, stderr: float, y: float, axis: Axis, kind: str) -> str:
 
 
 def scale(rows: list[DotRow], zero: bool = False) -> tuple[float, float]:
-    """Ends of the axis: every finite value, but nothing above the upper quartile by more than 4 interquartile ranges.
+    """Return the ends of the axis.
 
-    A method that fails badly must not press all others into one point. Nothing is cut below, where low is good; with
-    `zero`, of differences, both ends are cut alike and 0 is always there.
+    The axis holds all finite values up to 4 interquartile ranges above the upper quartile. A method that fails badly
+    therefore does not compress all others. No low value is cut, because low is good.
+
+    Args:
+        rows: of the plot.
+        zero: whether values are differences. If so, low values are cut too, and the axis includes 0.
     """
     shown = [v for row in rows for v in _all_values(row) if np.isfinite(v)]
     shown += [0.0] if zero else []

@@ -1,6 +1,6 @@
-"""The figures of a board besides its dot plot, from the tables that its cells have kept."""
+"""Figures of a board, besides its dot plot, from the detail tables that are stored beside its cells."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -11,13 +11,13 @@ from bench.schema import SHIFT_FAMILIES
 from leaderboards.data.details import any_of, details, gathered
 from leaderboards.figures import calibration, classifiers
 from leaderboards.figures.plots import Plot
-from leaderboards.figures.truths import bands, contours, curves, principal_axes
+from leaderboards.figures.reference import bands, contours, curves, principal_axes
 from leaderboards.metrics import metric
 from leaderboards.wording.formats import visible
 
 
 def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
-    """Return the figures of one board, and a sentence for each that lacks its data.
+    """Return the figures of one board, and a sentence for each figure that has no data.
 
     Args:
         cells: rows of the board.
@@ -28,9 +28,11 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     if finished.empty:
         return [], []
     finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    makers = (_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective)
-    made = [make(finished) for make in (*makers, *(partial(_shifted, family) for family in SHIFT_FAMILIES))]
-    plots = [plot for plot in made if plot]
+    makers: list[Callable[[pd.DataFrame], Plot | None]] = [
+        *(_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective),
+        *(partial(_shifted, family) for family in SHIFT_FAMILIES),
+    ]
+    plots = [plot for make in makers if (plot := make(finished))]
     coverage = calibration.coverage(finished)
     from_predictions, missing = calibration.of_predictions(
         finished, with_reliability=not any_of("reliability", finished)
@@ -134,7 +136,7 @@ def _shifted(family: str, cells: pd.DataFrame) -> Plot | None:
 
 
 def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return inputs and targets of the first split's training points; None where the data set is not at hand."""
+    """Return inputs and targets of the first split's training points; None if the data set cannot be loaded."""
     try:
         import datasets
 

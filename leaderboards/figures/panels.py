@@ -1,52 +1,59 @@
-"""Small multiples with axes: a panel per method, all on the same scale, as many side by side as the page is wide.
+"""Small multiples with axes: one panel per method, all on the same scale, wrapped to the width of the page.
 
-They are written by hand because a plotting library takes a tenth of a second for each panel, and a page may have
-hundreds. Colours come from the page's style sheet, by the kinds "ours", "theirs", "ink" and "muted".
+The SVG is written directly, because a plotting library takes a tenth of a second per panel and a page may have
+hundreds. A mark's `kind` is its CSS class: a colour ("ours", "theirs", "ink" or "muted") and, for lines, optionally
+"dashed", "dotted" or "thin".
 """
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from markupsafe import Markup, escape
 
 from leaderboards.wording.formats import shortened, visible
 
-SIDE, HEIGHT = 124, 88  # of the field of a panel, in units of its own
-LEFT, TOP, FOOT = 22, 15, 13  # round it, for numbers and the title
-LONGEST = 22  # characters of a title
-FAR = 4.0  # fields beyond an end, to which lines that leave the field are drawn
+SIDE, HEIGHT = 124, 88  # size of the plotting area of a panel, in units of its viewBox
+LEFT, TOP, FOOT = 22, 15, 13  # margins of the plotting area, for tick labels and the title
+LONGEST = 22  # largest number of characters of a title
+FAR = 4.0  # lines are drawn at most this many widths or heights beyond the plotting area
 
 
 class Scale(NamedTuple):
-    """What the field shows: values (left, right) and (bottom, top)."""
+    """Values at the ends of the axes. The marks below take any array-like of numbers.
+
+    Attributes:
+        x: values at the left and the right end.
+        y: values at the bottom and the top.
+    """
 
     x: tuple[float, float]
     y: tuple[float, float]
 
-    def points(self, x: np.ndarray, y: np.ndarray) -> list[str]:
-        """Where the points x, y (N,) are in the field, without those that are no numbers."""
-        x, y = (np.asarray(values, float) for values in (x, y))
-        known = ~(np.isnan(x) | np.isnan(y))
-        shares = [(v[known] - low) / (high - low) for v, (low, high) in ((x, self.x), (y, self.y))]
-        across, up = ((np.clip(share, -FAR, 1 + FAR) + 0.0).tolist() for share in shares)  # not -0.0, but 0.0
+    def points(self, x: npt.ArrayLike, y: npt.ArrayLike) -> list[str]:
+        """Return the SVG coordinates "x y" of points x, y (N,); points with a NaN are left out."""
+        xs, ys = np.asarray(x, float), np.asarray(y, float)
+        known = ~(np.isnan(xs) | np.isnan(ys))
+        shares = [(v[known] - low) / (high - low) for v, (low, high) in ((xs, self.x), (ys, self.y))]
+        across, up = ((np.clip(share, -FAR, 1 + FAR) + 0.0).tolist() for share in shares)  # adding 0.0 removes -0.0
         return [f"{SIDE * a:.1f} {HEIGHT * (1 - u):.1f}" for a, u in zip(across, up, strict=True)]
 
-    def line(self, x: np.ndarray, y: np.ndarray, kind: str) -> str:
-        """SVG of a line; `kind` is one of the kinds above, and "dashed", "dotted" or "thin" beside it."""
+    def line(self, x: npt.ArrayLike, y: npt.ArrayLike, kind: str) -> str:
+        """Return SVG of the line through points x, y (N,)."""
         return f'<path class="line {kind}" d="M{"L".join(self.points(x, y))}"/>'
 
-    def area(self, x: np.ndarray, y: np.ndarray, kind: str) -> str:
-        """SVG of the area inside the line."""
+    def area(self, x: npt.ArrayLike, y: npt.ArrayLike, kind: str) -> str:
+        """Return SVG of the polygon with corners x, y (N,)."""
         return f'<path class="area {kind}" d="M{"L".join(self.points(x, y))}z"/>'
 
-    def band(self, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str) -> str:
-        """SVG of the area between two lines over the same x (N,)."""
-        x, low, high = (np.asarray(values, float) for values in (x, low, high))
-        return self.area(np.append(x, x[::-1]), np.append(low, high[::-1]), kind)
+    def band(self, x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, kind: str) -> str:
+        """Return SVG of the area between the lines `low` and `high` (N,), both over x (N,)."""
+        xs, highs = np.asarray(x, float), np.asarray(high, float)
+        return self.area(np.append(xs, xs[::-1]), np.append(np.asarray(low, float), highs[::-1]), kind)
 
-    def dots(self, x: np.ndarray, y: np.ndarray, kind: str) -> str:
-        """SVG of points, as one path: lines of no length with round ends."""
+    def dots(self, x: npt.ArrayLike, y: npt.ArrayLike, kind: str) -> str:
+        """Return SVG of points x, y (N,), as one path of zero-length lines with round ends."""
         return f'<path class="points {kind}" d="M{"h0M".join(self.points(x, y))}h0"/>'
 
 
@@ -58,13 +65,15 @@ def panels(
     labels: tuple[str, str],
     legend: Sequence[tuple[str, str]] = (),
 ) -> Markup:
-    """A panel per method, in the order given.
+    """Return HTML of one panel per method, with a legend above.
 
     Args:
-        draw_panel: SVG of a method, made by `scale`.
-        ticks: the numbers below and to the left of a panel.
-        labels: of the two axes.
-        legend: what marks mean: ("line ours dashed", "by entropy").
+        methods: names, in reading order.
+        draw_panel: function that returns the SVG elements of a method, placed by `scale`.
+        scale: of all panels.
+        ticks: values with a label on the horizontal and on the vertical axis.
+        labels: titles of the horizontal and of the vertical axis; "" for none.
+        legend: pairs of CSS classes and meaning, as in ("line ours dashed", "by entropy").
     """
     frame = _frame(scale, ticks)
     drawn = "".join(_panel(method, "".join(draw_panel(method)), frame) for method in methods)
@@ -72,8 +81,8 @@ def panels(
         f"{where}: {escape(label)}" for where, label in (("upwards", labels[1]), ("to the right", labels[0])) if label
     )
     key = "".join(_legend_entry(kind, text) for kind, text in legend)
-    told = f'<p class="legend">{key}<span class="axes">{axes}</span></p>'
-    return Markup(f'{told}<div class="sparks panels">{drawn}</div>')
+    explained = f'<p class="legend">{key}<span class="axes">{axes}</span></p>'
+    return Markup(f'{explained}<div class="sparks panels">{drawn}</div>')
 
 
 def _panel(title: str, marks: str, frame: str) -> str:
@@ -102,7 +111,7 @@ def _frame(scale: Scale, ticks: tuple[Sequence[float], Sequence[float]]) -> str:
 
 
 def note(text: str, up: float) -> str:
-    """SVG of words at the right of a panel, `up` (0 to 1) of its height above its bottom."""
+    """Return SVG of a text at the right of a panel, at the height `up`: 0 is the bottom, 1 the top."""
     return f'<text class="note" x="{SIDE - 4}" y="{HEIGHT * (1 - up):.1f}">{escape(text)}</text>'
 
 

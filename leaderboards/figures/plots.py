@@ -1,4 +1,4 @@
-"""What a page needs to know of a figure."""
+"""A figure together with the texts that a page prints with it."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,13 @@ from markupsafe import Markup
 
 
 class Plot(NamedTuple):
-    """A figure, what it shows in words, and how to read it."""
+    """A figure and its texts.
+
+    Attributes:
+        svg: the figure, without text alternatives.
+        description: main values of the figure in words, for screen readers.
+        caption: how to read the figure.
+    """
 
     svg: Markup
     description: str

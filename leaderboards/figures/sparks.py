@@ -1,4 +1,7 @@
-"""Small multiples on the unit square, a panel per method; written by hand as `dots` is, and for its reason."""
+"""Small multiples on the unit square: one panel per method.
+
+The SVG is written directly. A plotting library would take a fifth of a second per figure, and most pages have several.
+"""
 
 from typing import NamedTuple
 
@@ -6,16 +9,18 @@ from markupsafe import Markup, escape
 
 from leaderboards.wording.formats import shortened
 
-SIDE, HEIGHT, TITLE = 112, 84, 15  # width and height of a panel, height of its title; units of its own
-LONGEST = 19  # characters of a title
+SIDE, HEIGHT, TITLE = 112, 84, 15  # width and height of a panel and height of its title, in units of its viewBox
+LONGEST = 19  # largest number of characters of a title
 
 
 class Panel(NamedTuple):
-    """Attributes:
-    title: above it.
-    note: inside it, on the lower right.
-    line: points (x, y) from (0, 0) to (1, 1).
-    bars: heights from 0 to 1 of bars of equal width; a panel has these or a line.
+    """One panel, which shows either a line or bars.
+
+    Attributes:
+        title: text above the panel.
+        note: text in its lower right corner.
+        line: points (x, y) of the line, from (0, 0) to (1, 1).
+        bars: heights of bars of equal width, from 0 to 1.
     """
 
     title: str
@@ -25,19 +30,21 @@ class Panel(NamedTuple):
 
 
 def grid(panels: list[Panel], guide: list[tuple[float, float]]) -> Markup:
-    """The panels, an SVG each, so that as many stand side by side as the page is wide.
+    """Return HTML of all panels, one SVG each, which wrap to the width of the page.
 
-    `guide` is a dashed line in each, of what would be perfect.
+    Args:
+        panels: in reading order.
+        guide: points (x, y) of the dashed line in every panel that shows the ideal result.
     """
-    perfect = (
+    frame = (
         f'<rect class="frame" y="{TITLE}" width="{SIDE}" height="{HEIGHT}"/><path class="guide" d="{_path(guide)}"/>'
     )
-    return Markup(f'<div class="sparks">{"".join(_panel(one, perfect) for one in panels)}</div>')
+    return Markup(f'<div class="sparks">{"".join(_panel(panel, frame) for panel in panels)}</div>')
 
 
-def _panel(panel: Panel, perfect: str) -> str:
+def _panel(panel: Panel, frame: str) -> str:
     parts = [f'<svg viewBox="0 0 {SIDE} {TITLE + HEIGHT + 1}" aria-hidden="true" focusable="false">']
-    parts += [f'<text x="0" y="{TITLE - 4}">{escape(shortened(panel.title, LONGEST))}</text>', perfect]
+    parts += [f'<text x="0" y="{TITLE - 4}">{escape(shortened(panel.title, LONGEST))}</text>', frame]
     if panel.bars:
         parts.append(f'<path class="bars" d="{_bars(panel.bars)}"/>')
     if panel.line:

@@ -1,4 +1,4 @@
-"""Figures as inline SVG that takes its colours from the page."""
+"""Matplotlib figures as inline SVG in the colours of the page."""
 
 import io
 import re
@@ -10,28 +10,41 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-# Matplotlib wants concrete colours; these stand for the page's own, which follow the reader's light or dark mode.
+# Matplotlib needs concrete colours. Each of these is replaced by a colour of the page, in light or dark mode.
 INK, MUTED, RULE, OURS, THEIRS = "#010101", "#020202", "#030303", "#040404", "#050505"
 PAGE_COLOURS = {
-    "#000000": "var(--ink)",  # seaborn's own
+    "#000000": "var(--ink)",  # seaborn's default
     INK: "var(--ink)",
     MUTED: "var(--muted)",
     RULE: "var(--rule)",
     OURS: "var(--ours)",
     THEIRS: "var(--theirs)",
 }
-WIDTH = 7.6  # inches, of a figure as wide as a page
+WIDTH = 7.6  # inches; width of a figure that fills the page
 PRESENTATION = {
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-dashoffset"),
     *("stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "opacity", "font-size", "text-anchor"),
 }
-PLACES = {"d", "x", "y", "width", "height", "transform"}  # whose numbers are in points: hundredths are fine enough
+PLACES = {"d", "x", "y", "width", "height", "transform"}  # lengths in points, rounded to hundredths
 
 
 def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> str:
-    """What `draw` puts on a figure of `size` (inches), for a page; `key` differs between the figures of a page."""
-    settings = {"svg.fonttype": "none", "svg.hashsalt": key, "text.parse_math": False, "font.size": 9}
-    with mpl.rc_context({**mpl.rcParamsDefault, **settings}):
+    """Return the SVG of a figure, ready to be put inline into a page.
+
+    Args:
+        draw: function that draws on an empty figure.
+        size: width and height in inches.
+        key: prefix of ids, unique within a page.
+    """
+    with mpl.rc_context(
+        {
+            **mpl.rcParamsDefault,
+            "svg.fonttype": "none",
+            "svg.hashsalt": key,
+            "text.parse_math": False,
+            "font.size": 9,
+        }
+    ):
         figure = Figure(size, facecolor="none")
         draw(figure)
         drawn = io.StringIO()
@@ -40,7 +53,7 @@ def svg(draw: Callable[[Figure], None], size: tuple[float, float], key: str) -> 
 
 
 def dress(axes: Axes) -> None:
-    """Faint grid and labels in the page's colours, no frame."""
+    """Give axes a faint grid and labels in the colours of the page, and remove the frame."""
     axes.tick_params("both", length=0, labelcolor=MUTED, labelsize=7)
     for axis in (axes.xaxis, axes.yaxis):
         axis.label.set(color=MUTED, fontsize=8)
@@ -50,7 +63,7 @@ def dress(axes: Axes) -> None:
 
 
 def _for_page(svg: str, key: str) -> str:
-    """Matplotlib's SVG as a part of an HTML page: no namespaces, no styles of its own, no ids but the needed ones."""
+    """Return Matplotlib's SVG without namespaces, style sheets and unused ids, as HTML requires of inline SVG."""
     root = ET.fromstring(svg)
     needed = set(re.findall(r"#([\w-]+)", svg))
     for parent in root.iter():
@@ -63,20 +76,20 @@ def _for_page(svg: str, key: str) -> str:
             node.attrib.pop("id", None)
         node.attrib |= _attributes(node.attrib.pop("style", ""))
         for name in PLACES & node.attrib.keys():
-            node.set(name, re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", node.get(name)))
+            node.set(name, re.sub(r"-?\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", node.attrib[name]))
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
-    root.set("aria-hidden", "true")  # the page describes it in words
+    root.set("aria-hidden", "true")  # the page has a description in words
     return ET.tostring(root, encoding="unicode")
 
 
 def _attributes(style: str) -> dict[str, str]:
-    """A style as attributes of the element, since the pages' policy lets no element bring styles of its own."""
-    found = {}
+    """Return an inline style as presentation attributes. The content-security policy of pages forbids inline styles."""
+    attributes = {}
     for declaration in style.split(";"):
         name, _, value = (part.strip() for part in declaration.partition(":"))
         if name == "font":
-            name, value = "font-size", re.search(r"[\d.]+px", value)[0]
+            name, value = "font-size", re.findall(r"[\d.]+px", value)[0]
         if name in PRESENTATION:
-            found[name] = re.sub(r"#0\d0\d0\d", lambda colour: PAGE_COLOURS[colour[0]], value)
-    return found
+            attributes[name] = re.sub(r"#0\d0\d0\d", lambda colour: PAGE_COLOURS[colour[0]], value)
+    return attributes

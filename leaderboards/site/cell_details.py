@@ -11,7 +11,7 @@ from leaderboards.wording.commands import command
 
 Row = dict[str, Any]  # columns of `bench.schema.CELLS`
 
-# Columns of rows that are read, besides metrics.
+# Columns of `Row` that the details use, besides metrics.
 COLUMNS = (
     *(
         "folder",
@@ -148,8 +148,8 @@ def _commands(rows: list[Row], original: str | None) -> list[Command]:
     return commands
 
 
-def _grouped(rows: list[Row], *columns: str) -> Iterable[tuple[tuple, list[Row]]]:
-    groups: dict[tuple, list[Row]] = {}
+def _grouped(rows: list[Row], *columns: str) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), []).append(row)
     return groups.items()

@@ -1,6 +1,7 @@
 """Results and statistics that all pages share, computed once."""
 
 from functools import cached_property
+from typing import cast
 
 import pandas as pd
 
@@ -32,6 +33,11 @@ def preset_order(preset: str) -> tuple[bool, str]:
     return is_quick(preset), preset
 
 
+def _parts(rows: pd.DataFrame, columns: list[str]) -> dict[tuple[str, str, str], pd.DataFrame]:
+    """Return the rows of each combination of values in three text columns."""
+    return {(str(a), str(b), str(c)): part for (a, b, c), part in rows.groupby(columns)}
+
+
 class Site:
     """Results and the statistics computed from them.
 
@@ -59,7 +65,7 @@ class Site:
     @cached_property
     def cells_of(self) -> dict[Key, pd.DataFrame]:
         """Cells of each board."""
-        return dict(tuple(self.cells.groupby(BOARD)))
+        return _parts(self.cells, BOARD)
 
     @cached_property
     def rows_of(self) -> dict[Key, dict[str, list[Row]]]:
@@ -67,7 +73,7 @@ class Site:
         columns = list(dict.fromkeys((*COLUMNS, *HEADLINE)))
         ordered = self.cells.sort_values(["split", "seed"], kind="stable")[columns]
         by_board: dict[Key, dict[str, list[Row]]] = {}
-        for row in ordered.to_dict("records"):
+        for row in cast("list[Row]", ordered.to_dict("records")):  # names of columns are texts
             by_method = by_board.setdefault((row["suite"], row["dataset"], row["preset"]), {})
             by_method.setdefault(row["method"], []).append(row)
         return by_board
@@ -75,22 +81,22 @@ class Site:
     @cached_property
     def splits_of(self) -> dict[Key, pd.DataFrame]:
         """Rows of `splits` of each board; a board where nothing finished has none."""
-        return dict(tuple(self.splits.groupby(BOARD)))
+        return _parts(self.splits, BOARD)
 
     @cached_property
     def verdicts_of(self) -> dict[tuple[str, str, str], pd.DataFrame]:
         """Rows of `verdicts` by suite, preset and metric."""
-        return dict(tuple(self.verdicts.groupby(["suite", "preset", "metric"])))
+        return _parts(self.verdicts, ["suite", "preset", "metric"])
 
     @cached_property
     def summary_of(self) -> dict[Key, pd.DataFrame]:
         """Rows of `summary` of each board."""
-        return dict(tuple(self.summary.groupby(BOARD)))
+        return _parts(self.summary, BOARD)
 
     @cached_property
     def boards(self) -> dict[Key, Board]:
         """All boards, ordered by suite, data set and preset (`preset_order`)."""
-        judged = dict(tuple(self.verdicts.groupby(BOARD)))
+        judged = _parts(self.verdicts, BOARD)
         ordered = sorted(self.summary_of.items(), key=lambda item: (*item[0][:2], preset_order(item[0][2])))
         return {
             key: board(rows, judged.get(key, self.verdicts.iloc[:0]), self.published_of(key), self.sources)
@@ -107,7 +113,10 @@ class Site:
         """Mean coverage of 90 % intervals per data set, by suite, preset and method."""
         coverage = self.splits[self.splits["metric"] == "coverage_90"]
         means = coverage.groupby(["suite", "preset", "method", "dataset"])["value"].mean()
-        return {key: part.droplevel([0, 1, 2]) for key, part in means.groupby(level=[0, 1, 2])}
+        return {
+            (str(suite), str(preset), str(method)): part.droplevel([0, 1, 2])
+            for (suite, preset, method), part in means.groupby(["suite", "preset", "method"])
+        }
 
     @cached_property
     def failures(self) -> list[Failure]:

@@ -49,7 +49,7 @@ def measured(
 
 
 def _rank(sentences: Measured, method: str, standings: Standings, title: str) -> None:
-    standing, own_ranks = standings.by_method[method], standings.ranks[standings.ranks["method"] == method]
+    standing = standings.by_method[method]
     n_methods = len(standings.by_method)
     if n_methods == 1:
         return
@@ -64,7 +64,8 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
     else:
         sentences.others.append(sentence)
     if standings.tested:
-        best = sorted(own_ranks.loc[own_ranks["verdict"].isin(["best", "tied"]), "dataset"])
+        ranks = standings.ranks[standings.ranks["method"] == method]
+        best = sorted(ranks.loc[ranks["verdict"].isin(["best", "tied"]), "dataset"])
         if best:
             where = _named(best, standing.n_datasets)
             sentences.strengths.append(f"Best by {title}, or not significantly different from the best, on {where}.")
@@ -92,9 +93,9 @@ def _relative_to_reference(sentences: Measured, method: str, standings: Standing
             continue
         ordered = beyond.loc[gain[beyond.index].sort_values(ascending=not better).index]
         amounts = [
-            f"{visible(row.dataset)} {change_in_words(row.improvement, relative.unit)}{unit}"
-            for row in ordered.head(MOST_NAMED).itertuples()
-        ]
+            f"{visible(dataset)} {change_in_words(improvement, relative.unit)}{unit}"
+            for dataset, improvement in zip(ordered["dataset"], ordered["improvement"], strict=True)
+        ][:MOST_NAMED]
         more = f" and {len(ordered) - MOST_NAMED} more" if len(ordered) > MOST_NAMED else ""
         direction = "Better" if better else "Worse"
         into.append(

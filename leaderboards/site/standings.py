@@ -122,9 +122,10 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verd
     improvement = relative(table) if REFERENCE in table.methods and len(table.methods) > 1 else None
     changes = improvement.overall.set_index("method").to_dict("index") if improvement else {}
     by_method = {}
-    for method, row in overall.iterrows():
+    for label, row in overall.iterrows():
+        method = str(label)
         change = changes.get(method, {})
-        by_method[str(method)] = Standing(
+        by_method[method] = Standing(
             row["mean_rank"],
             row["low"],
             row["high"],
@@ -132,7 +133,9 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verd
             int(n_best[method]),
             int(row["n_datasets"]),
             float(wins.overall[method]),
-            *(float(change.get(name, NAN)) for name in ("improvement", "low", "high")),
+            float(change.get("improvement", NAN)),
+            float(change.get("low", NAN)),
+            float(change.get("high", NAN)),
             float(complete_rank.get(method, NAN)),
             int(row["n_failed"]),
             int(row["n_not_run"]),
@@ -142,11 +145,12 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verd
 
 
 def _with_verdicts(ranked: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return the ranks with a column `verdict`: that of the tests, or "failed" or "not run" where it has none."""
-    by_cell = {(row.dataset, row.method): row.verdict for row in verdicts.itertuples()}
+    """Return the ranks with a column `verdict`: that of the tests, or "failed" or "not run" without one."""
+    by_cell = dict(zip(zip(verdicts["dataset"], verdicts["method"], strict=True), verdicts["verdict"], strict=True))
+    columns = ranked[["dataset", "method", "not_run", "failed"]]
     judged = [
-        "not run" if row.not_run else "failed" if row.failed else by_cell.get((row.dataset, row.method), "alone")
-        for row in ranked.itertuples()
+        "not run" if not_run else "failed" if failed else by_cell.get((dataset, method), "alone")
+        for dataset, method, not_run, failed in columns.itertuples(index=False, name=None)
     ]
     return ranked.assign(verdict=judged)
 

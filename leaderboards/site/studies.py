@@ -1,4 +1,4 @@
-"""Tuning curves and importances, from Optuna's journals, which are kept beside cells in the folder `studies`."""
+"""Tuning curves and importances, from the Optuna journals in the folder `studies` of the results."""
 
 import warnings
 from pathlib import Path
@@ -10,7 +10,7 @@ from leaderboards.site.cell_details import Row
 if TYPE_CHECKING:
     import optuna
 
-FEWEST_TRIALS = 10  # that a curve or an importance is computed from
+FEWEST_TRIALS = 10  # required for a curve or an importance
 
 
 class Tuning(NamedTuple):
@@ -51,7 +51,8 @@ def _read(path: Path) -> Tuning | None:
         storage = JournalStorage(JournalFileBackend(str(path)))
         (name,) = optuna.get_all_study_names(storage)
         study = optuna.load_study(study_name=name, storage=storage)
-        scores = [trial.value for trial in study.get_trials(False, (TrialState.COMPLETE,))]
+        finished = study.get_trials(False, (TrialState.COMPLETE,))
+        scores = [trial.value for trial in finished if trial.value is not None]
     except Exception:  # a damaged journal raises all kinds of errors, and no number of a table depends on it
         return None
     if len(scores) < FEWEST_TRIALS:

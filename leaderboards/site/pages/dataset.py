@@ -1,6 +1,6 @@
 """The page of one data set: a table and figures per suite and preset, and the details of every cell."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Facts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def context(site: Site, dataset: str) -> dict:
+def context(site: Site, dataset: str) -> dict[str, Any]:
     """Return the variables of the template `dataset.html`."""
     sections = [section(site, key, made) for key, made in site.boards.items() if key[1] == dataset]
     titles = {name: shown.title for part in sections for name, shown in part.board.headline.items()}

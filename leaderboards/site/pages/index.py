@@ -1,6 +1,6 @@
 """The index: the overall ranking, the suites, how to read the pages, and what was run."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leaderboards.metrics import metric
 from leaderboards.site.content import Site
@@ -41,7 +41,7 @@ class SuiteCard(NamedTuple):
     presets: list[PresetCard]
 
 
-def context(site: Site) -> dict:
+def context(site: Site) -> dict[str, Any]:
     """Return the variables of the template `index.html`."""
     cells = site.cells
     return {
@@ -82,4 +82,4 @@ def suite_card(site: Site, suite: str) -> SuiteCard:
 
 def _suites_of_datasets(site: Site) -> list[tuple[str, list[str]]]:
     pairs = site.cells[["dataset", "suite"]].drop_duplicates()
-    return [(name, sorted(part["suite"])) for name, part in pairs.groupby("dataset")]
+    return [(str(name), sorted(part["suite"])) for name, part in pairs.groupby("dataset")]

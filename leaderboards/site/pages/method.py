@@ -3,7 +3,7 @@
 import json
 from math import isnan
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -49,7 +49,7 @@ class Section(NamedTuple):
     tuning_curves: Plot | None
 
 
-def context(site: Site, method: str) -> dict:
+def context(site: Site, method: str) -> dict[str, Any]:
     """Return the variables of the template `method.html`."""
     card = site.card(method)
     keys = [key for key, rows in site.rows_of.items() if method in rows]
@@ -138,9 +138,11 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     changes = relative.by_dataset[relative.by_dataset["method"] == method].set_index("dataset")
     sign = SIGNS[str(table.goal)]
     lines = []
-    for dataset, part in pair.groupby(level="dataset"):
+    for label, part in pair.groupby(level="dataset"):
+        dataset = str(label)
         values = (sign * (part[relative.reference] - part[method])).tolist()
-        lines.append(DotRow(visible(dataset), values, *changes.loc[dataset, ["improvement", "stderr"]], []))
+        mean, stderr = changes["improvement"][dataset], changes["stderr"][dataset]
+        lines.append(DotRow(visible(dataset), values, mean, stderr, []))
     if not lines:
         return None
     lines.sort(key=lambda line: (isnan(line.mean), -line.mean))
@@ -171,7 +173,7 @@ def chosen(
     return by_name
 
 
-def _in_words(values: list) -> str:
+def _in_words(values: list[Any]) -> str:
     if not all(isinstance(value, int | float) for value in values):
         return ", ".join(sorted(set(map(str, values))))
     low, middle, high = (cell_details.printed(float(v)) for v in (min(values), median(values), max(values)))

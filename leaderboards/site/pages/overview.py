@@ -61,7 +61,7 @@ def overview(site: Site) -> Overview | None:
             splits = [len(values) for values in arrays]
             enough = len(standings.by_method) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
-                n_values = sum(np.count_nonzero(~np.isnan(values)) for values in arrays)
+                n_values = sum(int(np.count_nonzero(~np.isnan(values))) for values in arrays)
                 candidates.append(_Candidate(n_values, suite, preset, lead, standings, splits))
     candidates = [entry for entry in candidates if not is_quick(entry.preset)] or candidates
     most = max((entry.n_values for entry in candidates), default=0)

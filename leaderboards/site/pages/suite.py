@@ -1,7 +1,7 @@
 """The page of one suite: for each preset, the standings over all data sets and every method on every data set."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import HEADLINE, Metric, metric
@@ -54,7 +54,7 @@ class Section(NamedTuple):
     matrix: list[tuple[str, list[tuple[str, float, int]]]]
 
 
-def context(site: Site, suite: str) -> dict:
+def context(site: Site, suite: str) -> dict[str, Any]:
     """Return the variables of the template `suite.html`."""
     cells = site.cells[site.cells["suite"] == suite]
     run_of = {run.preset: run for run in runs(cells)}

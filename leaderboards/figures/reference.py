@@ -14,8 +14,8 @@ from leaderboards.wording.formats import visible
 
 REACH = 4.0  # standard deviations of the reference that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours
-GRID = 40  # places along each axis of a panel at which a density is estimated
-MANY_AXES = 20  # of which each gets a thin line
+GRID = 40  # points along each axis of a panel at which a density is estimated
+MANY_AXES = 20  # with more axes than this, lines are thin
 AXES_REACH = 5.0  # standard deviations of the reference that a panel of principal axes shows either way
 LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (THEIRS, "--"))
 
@@ -25,20 +25,20 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
     `tables` have the columns of `bench.schema.POSTERIORS`, of two weights.
     """
-    truth = next(iter(tables.values())).set_index("who").loc["truth"]
-    draws = np.reshape(truth["draws"], (-1, 2))
-    spread = np.sqrt(np.diag(np.reshape(truth["covariance"], (2, 2))))
-    ends = np.stack([truth["mean"] - REACH * spread, truth["mean"] + REACH * spread], axis=1).tolist()
+    reference = next(iter(tables.values())).set_index("who").loc["truth"]
+    draws = np.reshape(reference["draws"], (-1, 2))
+    spread = np.sqrt(np.diag(np.reshape(reference["covariance"], (2, 2))))
+    ends = np.stack([reference["mean"] - REACH * spread, reference["mean"] + REACH * spread], axis=1).tolist()
     scale = Scale(*map(tuple, ends))
-    below = [scale.area(*outline.T, "muted") for outline in densest(draws, scale)]
+    below = [scale.area(outline[:, 0], outline[:, 1], "muted") for outline in densest(draws, scale)]
     turn = np.linspace(0, 2 * np.pi, 60)
     circle = np.stack([np.cos(turn), np.sin(turn)])
 
     def panel(method: str) -> list[str]:
-        own = tables[method].set_index("who").loc["method"]
-        values, vectors = np.linalg.eigh(np.reshape(own["covariance"], (2, 2)))
+        gaussian = tables[method].set_index("who").loc["method"]
+        values, vectors = np.linalg.eigh(np.reshape(gaussian["covariance"], (2, 2)))
         shape = vectors @ (np.sqrt(values.clip(min=0))[:, None] * circle)
-        x, y = own["mean"]
+        x, y = gaussian["mean"]
         cross = [x - spread[0] / 4, x + spread[0] / 4], [y - spread[1] / 4, y + spread[1] / 4]
         return [
             *below,
@@ -47,8 +47,8 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
             scale.line([x, x], cross[1], "ours"),
         ]
 
-    places = tuple(_round_places(*end) for end in ends)
-    return panels(list(tables), panel, scale, places, ("weight 1", "weight 2"))
+    ticks = _round_places(*scale.x), _round_places(*scale.y)
+    return panels(list(tables), panel, scale, ticks, ("weight 1", "weight 2"))
 
 
 def densest(draws: np.ndarray, scale: Scale) -> list[np.ndarray]:
@@ -78,19 +78,19 @@ def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
     `tables` have the columns of `bench.schema.POSTERIORS`.
     """
-    found = {method: along_principal_axes(table) for method, table in tables.items()}
-    dim = len(next(iter(found.values()))[0])
+    moments = {method: along_principal_axes(table) for method, table in tables.items()}
+    dim = len(next(iter(moments.values()))[0])
     scale = Scale((0.5, dim + 0.5), (-AXES_REACH, AXES_REACH))
     kind = "ours thin" if dim > MANY_AXES else "ours"
 
     def panel(method: str) -> list[str]:
-        middle, sd = found[method]
+        middle, sd = moments[method]
         bars = (
             scale.line([axis, axis], [at - 2 * reach, at + 2 * reach], kind)
             for axis, (at, reach) in enumerate(zip(middle, sd, strict=True), start=1)
         )
-        truth = scale.band(scale.x, [-2, -2], [2, 2], "muted")
-        return [truth, *bars, scale.dots(np.arange(1, dim + 1), middle, "ink")]
+        reference = scale.band(scale.x, [-2, -2], [2, 2], "muted")
+        return [reference, *bars, scale.dots(np.arange(1, dim + 1), middle, "ink")]
 
     return panels(list(tables), panel, scale, ((1, dim), (-4, 0, 4)), ("principal axis", "reference sd"))
 
@@ -102,12 +102,13 @@ def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     covariance S has the mean v_i'(m - m_ref) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
     of `bench.schema.POSTERIORS`.
     """
-    truth, own = (table.set_index("who").loc[who] for who in ("truth", "method"))
-    true_covariance, covariance = (np.reshape(one["covariance"], 2 * [len(one["mean"])]) for one in (truth, own))
-    values, vectors = np.linalg.eigh(true_covariance)
+    reference, method = (table.set_index("who").loc[who] for who in ("truth", "method"))
+    shape = 2 * [len(reference["mean"])]
+    values, vectors = np.linalg.eigh(np.reshape(reference["covariance"], shape))
+    covariance = np.reshape(method["covariance"], shape)
     axes = vectors[:, ::-1] / np.sqrt(values[::-1])
     variances = np.einsum("di,de,ei->i", axes, covariance, axes)
-    return axes.T @ (own["mean"] - truth["mean"]), np.sqrt(variances.clip(min=0))
+    return axes.T @ (method["mean"] - reference["mean"]), np.sqrt(variances.clip(min=0))
 
 
 def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None) -> Markup:
@@ -124,17 +125,17 @@ def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarra
     points = [] if train is None else [scale.dots(*train, "theirs")]
 
     def panel(method: str) -> list[str]:
-        own = tables[method]
-        half = 2 * own["sd"]
+        function = tables[method]
+        half = 2 * function["sd"]
         return [
-            scale.band(own["x"], own["mean"] - half, own["mean"] + half, "ours"),
-            scale.line(own["x"], own["mean"], "ours"),
+            scale.band(function["x"], function["mean"] - half, function["mean"] + half, "ours"),
+            scale.line(function["x"], function["mean"], "ours"),
             *reference,
             *points,
         ]
 
-    places = tuple(_round_places(*end) for end in scale)
-    return panels(list(tables), panel, scale, places, ("x", "y"))
+    ticks = _round_places(*scale.x), _round_places(*scale.y)
+    return panels(list(tables), panel, scale, ticks, ("x", "y"))
 
 
 def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
@@ -142,14 +143,13 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
 
     `runs` has the columns method, n_samples and the metric.
     """
-
     import seaborn as sns  # takes a second to import
 
     def draw(figure: Figure) -> None:
         axes = figure.add_axes((0.09, 0.2, 0.62, 0.76), facecolor="none")
-        for (colour, style), (method, own) in zip(LINES, runs.groupby("method", sort=False), strict=False):
+        for (colour, style), (method, curve) in zip(LINES, runs.groupby("method", sort=False), strict=False):
             sns.lineplot(
-                own,
+                curve,
                 x="n_samples",
                 y=metric,
                 errorbar="se",
@@ -159,13 +159,15 @@ def curves(runs: pd.DataFrame, metric: str, title: str, key: str) -> str:
                 marker="o",
                 markersize=4,
                 markeredgewidth=0,
-                label=visible(method),
+                label=visible(str(method)),
                 ax=axes,
             )
         axes.set(xscale="log", yscale="log", xlabel="vectors seen", ylabel=title)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))  # no powers: they want mathtext
+            axis.set_major_formatter(
+                FuncFormatter(lambda value, _: f"{value:,.6g}")
+            )  # powers of ten would need mathtext
             axis.set_minor_locator(NullLocator())
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), frameon=False, labelcolor=INK)
         dress(axes)

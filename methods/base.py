@@ -108,14 +108,14 @@ class Method(ABC):
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         """Return the search space in ranges wide enough for a fair comparison on any data set."""
-        return widened(self.search_space(task)) | self.wide_ranges
+        return {**widened(self.search_space(task)), **self.wide_ranges}
 
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         """Return the search space for image classifiers; without tuning, the middle of each range is taken.
 
         Networks that start from trained weights (`task.pretrained`) have other ranges.
         """
-        return for_images(self.search_space(task), pretrained=task.pretrained) | self.image_ranges
+        return {**for_images(self.search_space(task), pretrained=task.pretrained), **self.image_ranges}
 
     def likelihood(self, task: Task) -> Likelihood:
         """Return the likelihood to use; by default the task's."""

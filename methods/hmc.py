@@ -14,7 +14,7 @@ test RMSE three times as large. Time grows with the training rows: a step takes 
 on wine and 2.9 ms on naval, where a fit would take an hour.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -114,7 +114,7 @@ class HMC(Method):
     def init(self, problem: Problem, noise: Noise) -> State:
         seed = noise.normal(2)
         no_rows = seed.new_empty(0)
-        return State(seed, torch.zeros_like(seed[0]), seed.new_empty(0, problem.network.n_inputs), no_rows, no_rows)
+        return State(seed, torch.zeros_like(seed[0]), seed.new_empty(0, _mlp(problem).n_inputs), no_rows, no_rows)
 
     def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
         return state._replace(updates=step.count)
@@ -129,7 +129,7 @@ class HMC(Method):
         half = min(max(int(state.updates), LEAST_TRANSITIONS), TRANSITIONS) // 2
         noise_precision = getattr(problem.hparams, "noise_precision", None)
         draws = nuts.sample(
-            problem.network,
+            _mlp(problem),
             problem.likelihood,
             x.cpu().numpy(),
             y.cpu().numpy(),
@@ -155,11 +155,16 @@ class HMC(Method):
         return _thinned(posterior.weights, n_samples)
 
 
+def _mlp(problem: Problem) -> MLP:
+    """Return the problem's network; `excludes` admits no other kind."""
+    return cast(MLP, problem.network)
+
+
 def _outputs(problem: Problem, weights: np.ndarray, x: Tensor) -> np.ndarray:
     """Return the outputs (chains, draws, N, O) at x (N, P) for weights (chains, draws, D)."""
     draws = torch.as_tensor(weights, device=x.device)
     outputs = vmap(problem.network, (0, None), chunk_size=OUTPUTS_AT_ONCE)(draws.flatten(0, 1), x.to(draws))
-    return outputs.unflatten(0, draws.shape[:2]).cpu().numpy()
+    return torch.unflatten(outputs, 0, draws.shape[:2]).cpu().numpy()
 
 
 def _thinned(weights: Tensor, count: int) -> Tensor:

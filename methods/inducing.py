@@ -2,8 +2,8 @@
 
 The equations are those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights". The weights of a
 layer with its bias as last column, (d_out, d_in), have the prior N(0, sigma^2 I) with sigma^2 = 1 / (alpha d_in). They
-are jointly Gaussian with U (M_out, M_in) ~ MN(0, Psi_r, Psi_c), Psi = Z Z^T + D^2 (6). The posterior, q(U) times the
-prior's N(W | U) with standard deviations scaled by lambda, minimises (8)
+are jointly Gaussian with U (M_out, M_in) ~ MN(0, Psi_r, Psi_c), Psi = Z Z^T + D^2 (6). The posterior is q(U) times the
+prior's N(W | U) with standard deviations scaled by lambda. It minimises (8)
 
     E_q[-log p(D | W)] + sum over layers of R(lambda) + KL(q(U) || p(U)),
     R(lambda) = d_in d_out (lambda^2 / 2 - log lambda - 1 / 2).                                                     (7)
@@ -14,13 +14,14 @@ then
 
     W = sigma (lambda E_1 + A_r^T (V - lambda G_r E G_c^T) A_c),      E (d_out + M_out, d_in + M_in) ~ N(0, I),
 
-where E_1 (d_out, d_in) is E's first block. This needs no Psi, which is nearly singular where M is near d: G^T is the
-orthogonal factor of [Z D]^T. Equation 10 draws fewer numbers, but from Cholesky factors of Z Z^T, singular where M > d.
+where E_1 (d_out, d_in) is the first block of E. G^T is the orthogonal factor of [Z D]^T, so Psi itself, which is nearly
+singular for M near d, is not needed. Equation 10 draws fewer numbers but takes Cholesky factors of Z Z^T, which is
+singular for M > d.
 
-Layers that are no matrices, the scales and shifts of a normalisation, have point estimates without a prior. So counted,
-with biases as columns of W, U of 128 x 128 numbers in every layer, and for each layer Z_r, Z_c, D_r, D_c, lambda, and
-the means and standard deviations of q(U), the CIFAR ResNet-18 takes the paper's 5,352,853 parameters (section 4.2),
-where it has 11,173,962 weights.
+Layers that are not matrices (scales and shifts of a normalisation) have point estimates without a prior. The parameters
+of a layer are Z_r, Z_c, D_r, D_c, lambda, and the means and standard deviations of q(U). With U of 128 x 128 in every
+layer and biases as columns of W, the CIFAR ResNet-18 has 5,352,853 parameters, the number in the paper (section 4.2),
+against 11,173,962 weights.
 """
 
 from abc import abstractmethod
@@ -47,18 +48,18 @@ from methods.training import annealing
 from methods.training.annealing import Annealing
 from methods.training.optim import Adam
 
-SMALL = 1e-3  # what lambda, D and the standard deviations of q(U) start from
-PAPER_SIZE = 128  # M of the paper's ResNet-18, whose results with 64 are already similar (section 4.2)
+SMALL = 1e-3  # initial lambda, D and standard deviations of q(U)
+PAPER_SIZE = 128  # M of the paper's ResNet-18; results with 64 are similar (section 4.2)
 
 Shapes = list[tuple[int, ...]]
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
         params: (P,), the leaves of `LayerParams` of every matrix layer, flattened; then the other layers' weights.
-        optim: of all of them.
+        optim: optimiser of all of them.
     """
 
     params: Tensor
@@ -66,9 +67,11 @@ class State(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Attributes:
-    params: (P,), as in `State`.
-    prior_precision: (), alpha.
+    """Parameters of the posterior.
+
+    Attributes:
+        params: (P,), as in `State`.
+        prior_precision: (), alpha.
     """
 
     params: Tensor
@@ -76,13 +79,15 @@ class Posterior(NamedTuple):
 
 
 class LayerParams(NamedTuple):
-    """What one matrix layer learns.
+    """Parameters of one matrix layer.
 
     Attributes:
-        z_r, z_c: (M_out, d_out) and (M_in, d_in).
-        raw_d_r, raw_d_c: (M_out,) and (M_in,); D = softplus(raw).
-        raw_scale: (); lambda = cap x sigmoid(raw).
-        q: of q(U), as each method defines it.
+        z_r: (M_out, d_out), Z_r.
+        z_c: (M_in, d_in), Z_c.
+        raw_d_r: (M_out,), with D_r = softplus(raw_d_r).
+        raw_d_c: (M_in,), with D_c = softplus(raw_d_c).
+        raw_scale: (), with lambda = max_scale x sigmoid(raw_scale).
+        q: parameters of q(U), as each method defines them.
     """
 
     z_r: Tensor
@@ -96,21 +101,21 @@ class LayerParams(NamedTuple):
 class Inducing(Method):
     """Base of the variants, which differ in q(U). Trained with Adam.
 
-    Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The paper has no such
-    experiment: the ranges are ours.
+    Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The ranges are ours, because
+    the paper does not tune on small data sets.
 
     Args:
         size: M, which is M_out and M_in of all layers. By default M_out = min(M, d_out) and M_in = min(M, d_in), with
-            the largest M up to `PAPER_SIZE` that needs no more numbers than the network has weights, which is the
-            method's point: 3 for 6 inputs and 50 units.
+            the largest M up to `PAPER_SIZE` for which there are no more parameters than weights, as the method intends.
+            For 6 inputs and 50 units, M is 3.
     """
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
-    weight_posterior = False  # its prior N(0, I / (alpha d_in)) is another than that of the exact posterior
+    weight_posterior = False  # the prior N(0, I / (alpha d_in)) differs from that of the exact posterior
     wide_ranges = search_ranges.INDUCING_WIDE
     image_ranges = search_ranges.INDUCING_IMAGES
     max_scale = 0.03  # cap of lambda
-    n_points = 1  # samples that an update takes
+    n_points = 1  # samples per update
 
     def __init__(self, size: int | None = None):
         self.size = size
@@ -129,7 +134,7 @@ class Inducing(Method):
         }
 
     def excludes(self, task: Task) -> str | None:
-        # Weights are functions of far fewer inducing weights, of which none give the trained ones.
+        # Weights are functions of far fewer inducing weights, and no values of these give the trained weights.
         return "no start from trained weights" if task.pretrained else super().excludes(task)
 
     @abstractmethod
@@ -145,7 +150,7 @@ class Inducing(Method):
         """Return whitened samples (S, M_out, M_in) of q(U); S is `n_points` if `n_samples` is None."""
 
     @abstractmethod
-    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
+    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor | float:
         """Return KL(q(U) || p(U)), (), nats."""
 
     def phase(self, update: int, plan: Plan) -> Annealing:
@@ -177,12 +182,12 @@ class Inducing(Method):
     def kl(self, network: Network, params: Tensor) -> Tensor:
         """Return the sum of R(lambda) and KL(q(U) || p(U)) over layers, (), nats."""
         layers = self.layers_of(network, params)
-        return sum(self.conditional_kl(own) + self.inducing_kl(own.q) for own in layers)
+        return torch.as_tensor(sum(self.conditional_kl(layer) + self.inducing_kl(layer.q) for layer in layers))
 
-    def conditional_kl(self, own: LayerParams) -> Tensor:
+    def conditional_kl(self, layer: LayerParams) -> Tensor:
         """Return R(lambda) of a layer, (), nats."""
-        d_out, d_in = own.z_r.shape[1], own.z_c.shape[1]
-        log_scale = log(self.max_scale) + logsigmoid(own.raw_scale)
+        d_out, d_in = layer.z_r.shape[1], layer.z_c.shape[1]
+        log_scale = log(self.max_scale) + logsigmoid(layer.raw_scale)
         return d_out * d_in * (0.5 * torch.exp(2 * log_scale) - log_scale - 0.5)
 
     def shapes(self, d_out: int, d_in: int, m_out: int, m_in: int) -> Shapes:
@@ -191,10 +196,14 @@ class Inducing(Method):
 
     def layers_of(self, network: Network, params: Tensor) -> list[LayerParams]:
         """Return the parameters of each matrix layer, given the flat vector (P,)."""
-        shapes = self._shapes(network)
-        pieces = iter(params[: numbers(shapes)].split([prod(shape) for own in shapes for shape in own]))
-        leaves = [[next(pieces).reshape(shape) for shape in own] for own in shapes]
-        return [LayerParams(*own[:5], tuple(own[5:])) for own in leaves]
+        layers = self._shapes(network)
+        pieces = iter(torch.split(params[: numbers(layers)], [prod(shape) for shapes in layers for shape in shapes]))
+
+        def layer(shapes: Shapes) -> LayerParams:
+            z_r, z_c, raw_d_r, raw_d_c, raw_scale, *q = (next(pieces).reshape(shape) for shape in shapes)
+            return LayerParams(z_r, z_c, raw_d_r, raw_d_c, raw_scale, tuple(q))
+
+        return [layer(shapes) for shapes in layers]
 
     def _shapes(self, network: Network) -> list[Shapes]:
         sides = [layer.shape for layer in network.layers if isinstance(layer, Matrix)]
@@ -229,25 +238,28 @@ class Inducing(Method):
     ) -> Tensor:
         """Return weight samples (S, D), one for each sample of q(U) that `points` selects."""
         matrices = iter(self.layers_of(network, params))
-        others = iter(params[numbers(self._shapes(network)) :].split(self._sizes_of_others(network)))
-        pieces = []
+        others = iter(torch.split(params[numbers(self._shapes(network)) :], self._sizes_of_others(network)))
+        pieces: list[Tensor] = []
         for layer in network.layers:
             if not isinstance(layer, Matrix):
                 pieces.append(next(others))
                 continue
-            own = next(matrices)
-            g_r = orthonormal(own.z_r, softplus(own.raw_d_r))
-            g_c = orthonormal(own.z_c, softplus(own.raw_d_c))
-            inducing = self.inducing_sample(own.q, noise, n_samples)[points]
+            matrix = next(matrices)
+            g_r = orthonormal(matrix.z_r, softplus(matrix.raw_d_r))
+            g_c = orthonormal(matrix.z_c, softplus(matrix.raw_d_c))
+            inducing = self.inducing_sample(matrix.q, noise, n_samples)[points]
             unit = noise.normal(len(inducing), g_r.shape[1], g_c.shape[1])
             sigma = (alpha * layer.shape[1]) ** -0.5
-            scale = self.max_scale * own.raw_scale.sigmoid()
+            scale = self.max_scale * matrix.raw_scale.sigmoid()
             pieces += vmap(layer.pieces)(sigma * matheron(g_r, g_c, inducing, scale, unit))
         return torch.cat([piece.expand(len(inducing), -1) for piece in pieces], dim=1)
 
 
 class InducingFFG(Inducing):
-    """q(U) is a factorised Gaussian: `q` is its mean and the logits of its standard deviations over their cap."""
+    """Inducing weights with a factorised Gaussian q(U).
+
+    `q` holds its mean and the logits of its standard deviations as fractions of `max_sd`.
+    """
 
     name = "inducing-ffg"
     title = "Inducing weights, FFG-U"
@@ -271,9 +283,9 @@ class InducingFFG(Inducing):
 
 
 class InducingFCG(Inducing):
-    """q(U) is a Gaussian of full covariance L L^T for the k = M_out M_in numbers of a layer's U, row after row.
+    """Inducing weights with a Gaussian q(U) of full covariance L L^T over the k = M_out M_in entries of a layer's U.
 
-    `q` is its mean and the lower triangle of L, row after row, softplus^-1 of the diagonal in the diagonal's places.
+    `q` holds its mean and the lower triangle of L, row by row, with softplus^-1 applied to the diagonal.
     """
 
     name = "inducing-fcg"
@@ -300,10 +312,10 @@ class InducingFCG(Inducing):
 
 
 class InducingEnsemble(Inducing):
-    """q(U) is five points that share Z, D and lambda: `q` is U of each, (5, M_out, M_in). There is no KL on U.
+    """Inducing weights with five points for q(U), which share Z, D and lambda. There is no KL on U.
 
-    Every update shows its minibatch to all five. A predictive takes equally many samples from each, and where it is of
-    fewer than five, one each from some that are drawn.
+    `q` holds U of each point, (5, M_out, M_in). Every update uses its minibatch for all five points. A predictive takes
+    equally many samples from each point, or at most one sample from each if it has fewer than five samples.
     """
 
     name = "inducing-ensemble"
@@ -320,7 +332,7 @@ class InducingEnsemble(Inducing):
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
         return q[0].repeat(-(-(n_samples or self.n_points) // self.n_points), 1, 1)
 
-    def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
+    def inducing_kl(self, q: tuple[Tensor, ...]) -> float:
         return 0.0
 
     def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
@@ -333,11 +345,14 @@ class InducingEnsemble(Inducing):
 
 def orthonormal(z: Tensor, d: Tensor) -> Tensor:
     """Return G = L^-1 [Z D], (M, columns + M), for z (M, columns) and d (M,); L L^T = Z Z^T + D^2 (Cholesky)."""
-    if len(z) == 1:  # without the cost of a factorisation per row of a stack
+    if len(z) == 1:  # spares a stack one factorisation per replica
         row = torch.cat([z[0], d])
-        return (row / row.norm())[None]
+        norm: Tensor = row.norm()
+        return (row / norm)[None]
+    q: Tensor
+    r: Tensor
     q, r = torch.linalg.qr(torch.cat([z.T, torch.diag(d)]))
-    return (q * r.diagonal().sign()).T  # L = R^T, once its diagonal is positive
+    return (q * r.diagonal().sign()).T  # L = R^T after its diagonal is made positive
 
 
 def matheron(g_r: Tensor, g_c: Tensor, inducing: Tensor, scale: Tensor, unit: Tensor) -> Tensor:
@@ -357,7 +372,7 @@ def lower_triangle(raw: Tensor, size: int) -> Tensor:
 
 def numbers(shapes: list[Shapes]) -> int:
     """Return the total number of parameters of layers with these shapes."""
-    return sum(prod(shape) for own in shapes for shape in own)
+    return sum(prod(shape) for layer in shapes for shape in layer)
 
 
 def inverse_softplus(value: float) -> float:

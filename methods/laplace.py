@@ -14,17 +14,19 @@ weights of the last layer the network is linear, and both predictives are equal.
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
+from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import jacrev, jvp, vmap
 
-from methods.base import Paper
+from methods.base import Method, Paper
 from methods.map import MAP
 from methods.map import State as Trained
 from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
+from methods.networks.layers import Dense
 from methods.networks.mlp import Network, features
 from methods.problem import Batch, Problem, Step, Sweep, Task
 
@@ -33,6 +35,8 @@ JACOBIAN_NUMBERS = 1 << 18  # entries of one model's Jacobian that are computed 
 # Limits for networks of images, which are fitted one at a time: 800 MB, and 128 MB in double precision.
 MAX_LAST_LAYER_OF_IMAGES = 10_000
 JACOBIAN_NUMBERS_OF_IMAGES = 1 << 24
+
+TRAINING = MAP()  # finds the mean, and has the hyper-parameters
 
 
 class State(NamedTuple):
@@ -60,7 +64,7 @@ class Posterior(NamedTuple):
     root: Tensor
 
 
-class Laplace(MAP):
+class Laplace(Method):
     """Base of the two Laplace approximations.
 
     Hyper-parameters: `lr` and `prior_precision` (alpha) of MAP, and the likelihood's.
@@ -69,6 +73,9 @@ class Laplace(MAP):
     sweeps = True
     gaussian = True
     max_uncertain_of_images = MAX_UNCERTAIN
+
+    def search_space(self, task: Task) -> dict[str, BaseDistribution]:
+        return TRAINING.search_space(task)
 
     @abstractmethod
     def uncertain(self, network: Network) -> int:
@@ -83,13 +90,13 @@ class Laplace(MAP):
         return super().excludes(task)
 
     def init(self, problem: Problem, noise: Noise) -> State:
-        trained = super().init(problem, noise)
+        trained = TRAINING.init(problem, noise)
         return State(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
 
     def update(
         self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
     ) -> tuple[State, dict[str, Tensor]]:
-        trained, diagnostics = super().update(problem, state.trained, batch, noise, step)
+        trained, diagnostics = TRAINING.update(problem, state.trained, batch, noise, step)
         return state._replace(trained=trained), diagnostics
 
     @abstractmethod
@@ -113,7 +120,8 @@ class Laplace(MAP):
         inputs = self.inputs(network, weights, rows.x)
         limit = JACOBIAN_NUMBERS if network.image is None else JACOBIAN_NUMBERS_OF_IMAGES
         at_once = max(1, limit // (len(precision) * network.n_outputs))
-        for part, present in zip(inputs.split(at_once), rows.present.split(at_once), strict=True):
+        parts = torch.split(inputs, at_once), torch.split(rows.present, at_once)
+        for part, present in zip(*parts, strict=True):
             outputs = self.outputs(network, weights, part)
             fisher = problem.fisher(outputs) * present[:, None, None]
             precision = precision + self.curvature(network, weights, part, fisher)
@@ -158,30 +166,30 @@ class LastLayerLaplace(Laplace):
     one_pass = True
 
     def uncertain(self, network: Network) -> int:
-        return sum(network.layers[-1].sizes)
+        return sum(last_layer(network).sizes)
 
     def inputs(self, network: Network, weights: Tensor, x: Tensor) -> Tensor:
         return features(network, weights, x)
 
     def outputs(self, network: Network, weights: Tensor, inputs: Tensor) -> Tensor:
-        return network.layers[-1](network.split(weights)[-1], inputs)
+        return last_layer(network)(network.split(weights)[-1], inputs)
 
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
         # J_n is the Kronecker product of (h, 1), the layer's inputs and a one for its bias, and the identity of size O.
         # Summing h h^T per pair of outputs takes O times fewer operations than products with J_n.
         inputs = inputs.double()
-        if network.layers[-1].bias:
+        if last_layer(network).bias:
             inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1)
         weighted = fisher.double()[..., None] * inputs[:, None, None, :]  # (M, O, O, H)
-        pairs = (inputs.T @ weighted.flatten(1)).unflatten(1, weighted.shape[1:])  # (H, O, O, H)
+        pairs = torch.unflatten(inputs.T @ weighted.flatten(1), 1, weighted.shape[1:])  # (H, O, O, H)
         return pairs.transpose(2, 3).flatten(0, 1).flatten(1, 2)
 
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
         # The network is linear in these weights: only the last layer has to be evaluated with other weights.
-        inputs, last = features(network, mean, x), network.layers[-1]
+        inputs, last = features(network, mean, x), last_layer(network)
 
         def shifted(deviation: Tensor) -> Tensor:
-            return last((mean[-len(deviation) :] + deviation).split(last.sizes), inputs)
+            return last(torch.split(mean[-len(deviation) :] + deviation, last.sizes), inputs)
 
         return vmap(shifted)(deviations)
 
@@ -210,12 +218,17 @@ class FullLaplace(Laplace):
 
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
         jacobian = vmap(jacrev(lambda weights, x: network(weights, x[None])[0]), in_dims=(None, 0))
-        j = jacobian(weights, inputs).double()
+        j: Tensor = jacobian(weights, inputs).double()
         return j.flatten(0, 1).T @ (fisher.double() @ j).flatten(0, 1)
 
     def linearised(self, network: Network, mean: Tensor, deviations: Tensor, x: Tensor) -> Tensor:
         def shifted(deviation: Tensor) -> Tensor:
-            centre, change = jvp(lambda weights: network(weights, x), (mean,), (deviation,))
-            return centre + change
+            outputs: tuple[Tensor, Tensor] = jvp(lambda weights: network(weights, x), (mean,), (deviation,))[:2]
+            return outputs[0] + outputs[1]
 
         return vmap(shifted)(deviations)
+
+
+def last_layer(network: Network) -> Dense:
+    """Return the network's last layer, which is a `Dense` in every network."""
+    return cast(Dense, network.layers[-1])

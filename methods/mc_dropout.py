@@ -92,7 +92,7 @@ class MCDropout(Method):
     def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         # Under batch normalisation samples that went through the network side by side would share their statistics.
         at_once = 1 if problem.network.couples_rows else n_samples
-        parts = x.expand(n_samples, *x.shape).split(at_once)
+        parts = torch.split(x.expand(n_samples, *x.shape), at_once)
         outputs = torch.cat(
             [sampled_outputs(problem, posterior, part, problem.hparams.dropout_rate, noise) for part in parts]
         )
@@ -109,10 +109,10 @@ def sampled_outputs(problem: Problem, weights: Tensor, x: Tensor, rate: Tensor, 
         if not isinstance(layer, Matrix):
             return layer(pieces[number], h)
         kept = noise.normal(shape[0], 1, *h.shape[1:]) < threshold
-        masked = h.unflatten(0, shape) * (kept / keep)
+        masked = torch.unflatten(h, 0, shape) * (kept / keep)
         return layer(pieces[number], masked.flatten(0, 1))
 
-    return problem.network.forward(x.flatten(0, 1), dropped).unflatten(0, shape)
+    return torch.unflatten(problem.network.forward(x.flatten(0, 1), dropped), 0, shape)
 
 
 def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
@@ -122,4 +122,4 @@ def expected_square(problem: Problem, weights: Tensor, rate: Tensor) -> Tensor:
         first, *rest = (piece.square().sum() for piece in pieces)
         return (first / (1 - rate) if isinstance(layer, Matrix) else first) + sum(rest)
 
-    return sum(map(square, problem.network.layers, problem.network.split(weights)))
+    return torch.as_tensor(sum(map(square, problem.network.layers, problem.network.split(weights))))

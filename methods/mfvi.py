@@ -103,7 +103,7 @@ class MeanFieldVI(Method):
         self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
     ) -> tuple[State, dict[str, Tensor]]:
         def negative_elbo(params: Tensor) -> Tensor:
-            mean, log_sd = params
+            mean, log_sd = params.unbind()
             nll = self.sampled_nll(problem, mean, log_sd, batch, noise)
             divergence = self.divergence(problem, mean, log_sd)
             return problem.n_train * nll + (annealing.weight(step) * divergence if self.annealed else divergence)
@@ -126,11 +126,11 @@ class MeanFieldVI(Method):
         return state.params
 
     def moments(self, problem: Problem, posterior: Tensor) -> tuple[Tensor, Tensor]:
-        mean, log_sd = posterior
+        mean, log_sd = posterior.unbind()
         return mean, torch.diag(torch.exp(2 * log_sd))
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
-        mean, log_sd = posterior
+        mean, log_sd = posterior.unbind()
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
 
@@ -208,4 +208,5 @@ class MeanFieldVIEmpiricalBayes(CollapsedMeanFieldVI):
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         means, sds = problem.network.split(mean), problem.network.split(log_sd.exp())
         pairs = [pair for layer in zip(means, sds, strict=True) for pair in zip(*layer, strict=True)]
-        return problem.hparams.penalty_weight * sum(self.prior.penalty(*pair) for pair in pairs)
+        total = torch.as_tensor(sum(self.prior.penalty(*pair) for pair in pairs))
+        return problem.hparams.penalty_weight * total

@@ -70,16 +70,14 @@ class SGAState(NamedTuple):
     estimator: GradientAscent
 
 
-class OnlineEM(Method):
-    """Online EM for factor analysis. Hyper-parameters: `lr` of SGD, `prior_precision` (alpha) and the likelihood's.
+class OnlineFactorAnalysis(Method):
+    """Base of the two estimators. Hyper-parameters: `lr` of SGD, `prior_precision` (alpha) and the likelihood's.
 
     Args:
         latent_dim: K, number of columns of F. The thesis fits no network this way. K = 10 is its choice for streams of
             dimension 100 and 1000, between which the networks of the UCI suite lie.
     """
 
-    name = "online-em-fa"
-    title = "Online EM factor analysis"
     paper = Paper("Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
 
     constant_rate = True
@@ -95,6 +93,16 @@ class OnlineEM(Method):
 
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         return sgd.image_space(task)
+
+    def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
+        return posterior.sample(noise, n_samples)
+
+
+class OnlineEM(OnlineFactorAnalysis):
+    """Online factor analysis by expectation-maximisation."""
+
+    name = "online-em-fa"
+    title = "Online EM factor analysis"
 
     def phase(self, update: int, plan: Plan) -> str:
         """Return the phase of an update. The first iterate after the warm-up still uses the initial F and psi."""
@@ -119,11 +127,8 @@ class OnlineEM(Method):
     def finish(self, problem: Problem, state: EMState) -> LowRankNormal:
         return state.averages.expanded()
 
-    def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
-        return posterior.sample(noise, n_samples)
 
-
-class OnlineSGA(OnlineEM):
+class OnlineSGA(OnlineFactorAnalysis):
     """Online factor analysis by stochastic gradient ascent, the weaker of the two estimators throughout the thesis."""
 
     name = "online-sga-fa"

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -66,7 +66,7 @@ class Step(NamedTuple):
         phase: what `Method.phase` returned for this update. Branch on it freely.
     """
 
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]  # hides `tuple.count`, which has no use here
     phase: Hashable
 
 
@@ -76,6 +76,10 @@ class HParams(SimpleNamespace):
     Raises:
         AttributeError: for a name that the method's search space does not have.
     """
+
+    if TYPE_CHECKING:  # the attributes of a SimpleNamespace are of type Any
+
+        def __getattribute__(self, name: str) -> Tensor: ...
 
     def __getattr__(self, name: str) -> Tensor:
         raise AttributeError(f"there is no hyper-parameter {name!r}; the search space has {', '.join(vars(self))}")

@@ -1,19 +1,19 @@
 """SLANG: natural-gradient variational inference with a low-rank-plus-diagonal precision.
 
 q(theta) = N(mu, Sigma), Sigma^-1 = U U^T + diag(D), maximises E_q[log p(D | theta)] - KL(q || N(0, I / alpha)) by
-online Newton-like steps in which the empirical Fisher matrix stands for the Hessian. With S weights theta_s ~ q, one
-minibatch of M examples, g_is the gradient of example i's NLL at theta_s, and b = 1 - lr, an update is
+online Newton-like steps with the empirical Fisher matrix in place of the Hessian. Let theta_s ~ q be S weight samples,
+g_is the gradient of example i's NLL at theta_s for the M examples of a minibatch, and b = 1 - lr. An update is
 
     g = N/(SM) sum_is g_is,      G = N/(SM) sum_is g_is g_is^T
     U U^T <- the top K eigenpairs of A = b U U^T + (1 - b) G
-    D     <- b D + (1 - b) alpha + max(0, diag(A - U U^T)), the last with the new U
+    D     <- b D + (1 - b) alpha + max(0, diag(A - U U^T)), with the new U
     mu    <- mu - lr Sigma (g + alpha mu), with the new Sigma and momentum in g
 
-(Mishkin et al. 2018, Algorithm 1 and section 3). The matrix A is never formed. With A = R R^T, the top eigenpairs
-(l, v) of the small Gram matrix R^T R give the columns R v of U exactly; the authors use a randomised iteration instead.
+(Mishkin et al. 2018, Algorithm 1 and section 3). The matrix A is never formed. With A = R R^T, the top eigenvectors v
+of the small Gram matrix R^T R give the columns R v of U exactly. The authors use a randomised iteration instead.
 
 As in the authors' code, D starts at 1, U at 0, and mu at the initial weights of `torch.nn`. Momentum is that of Adam
-with bias correction and is not applied to the prior's term. S = 4 (2 on their three largest data sets).
+with bias correction and does not apply to the prior's term. S is 4 (2 on the authors' three largest data sets).
 """
 
 import math
@@ -38,10 +38,10 @@ MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB fo
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
-        posterior: mean mu (D,), factors (K, D), U transposed, and diagonal (D,).
+        posterior: q, with mean mu (D,), factors U^T (K, D) and diagonal D (D,).
         momentum: (D,), running mean of g.
     """
 
@@ -52,8 +52,8 @@ class State(NamedTuple):
 class SLANG(Method):
     """SLANG as published. Hyper-parameters: `lr` of mean and precision, `prior_precision` (alpha), the likelihood's.
 
-    The authors fix `lr` per UCI data set, between 0.005 and 0.08; here it is tuned in that range. They use a prior
-    precision of 1e-6 for biases; here all weights have the same prior precision, as in the other methods.
+    The authors fix `lr` per UCI data set, between 0.005 and 0.08; this version tunes it in that range. They use a prior
+    precision of 1e-6 for biases; this version has one prior precision for all weights, as the other methods have.
 
     `gaussian` is False because the empirical Fisher matrix differs from the Hessian. On linear models as in `check`,
     its standard deviations are 0.76 to 1.34 times the exact ones (six data sets of 60 rows, in closed form).
@@ -72,7 +72,7 @@ class SLANG(Method):
 
     wide_ranges = search_ranges.SLANG_WIDE
     image_ranges = search_ranges.SLANG_IMAGES
-    constant_rate = True  # it is also the weight of the newest gradients in the precision
+    constant_rate = True  # the rate is also the weight of the newest gradients in the precision
     limits = f"networks of up to {MAX_WEIGHTS:,} weights, without batch normalisation"
 
     def __init__(self, latent_dim: int = 1, mc_samples: int = 4):
@@ -82,9 +82,9 @@ class SLANG(Method):
     def excludes(self, task: Task) -> str | None:
         network = self.network(task)
         if network.couples_rows:
-            return "gradients of single examples, which batch normalisation leaves none of"
+            return "batch normalisation couples examples, and gradients of single ones do not exist"
         if network.dim > MAX_WEIGHTS:
-            return f"gradients of single examples in {network.dim} weights, where {MAX_WEIGHTS} are the most"
+            return f"gradients of single examples would be of {network.dim} weights; {MAX_WEIGHTS} are allowed"
         return super().excludes(task)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -165,14 +165,14 @@ def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """
     of_examples = root.shape[0] < root.shape[1]
     matrix = root @ root.T if of_examples else root.T @ root
-    # The decomposition must not fail, which would stop all rows of a stack. It refuses what is not finite, and where
-    # squares of entries overflow or vanish it may not converge; its vectors depend on neither a factor nor a shift.
+    # A failed decomposition would stop all replicas of a stack. It fails for non-finite entries, and may not converge
+    # where squares of entries overflow or vanish. Neither the scaling nor the shift changes its eigenvectors.
     largest = matrix.diagonal().amax()
     unit = (matrix / largest).nan_to_num(0, 0, 0)
     shift = torch.finfo(unit.dtype).eps * torch.eye(len(unit), dtype=unit.dtype, device=unit.device)
     values, vectors = torch.linalg.eigh(unit + shift)
     top = vectors[:, -k:]
-    # An eigenvector's sign is rounding's choice, and samples would follow it: its largest entry is made positive.
+    # Rounding decides the sign of an eigenvector, and samples depend on it: the largest entry is made positive.
     top = top * top.gather(0, top.abs().argmax(0, keepdim=True)).sign()
     factors = top.T @ root if of_examples else (values[-k:].clamp(min=0) * largest).sqrt()[:, None] * top.T
     return factors, (root.square().sum(0) - factors.square().sum(0)).clamp(min=0)

@@ -1,7 +1,7 @@
 """SWA, SWAG-Diagonal and SWAG: the average of SGD iterates, and a Gaussian fitted to them.
 
-Iterates theta_1 .. theta_T are collected once per epoch along the trajectory of `methods.training.sgd`. With their
-running mean m_t, let
+Iterates theta_1 .. theta_T are collected once per epoch along the trajectory of `methods.training.sgd`, or more often
+if training is too short for K of them. With their running mean m_t, let
 
     theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = columns theta_t - m_t of the last K.
 
@@ -12,9 +12,8 @@ The three methods then predict with
     SWAG    N(theta_SWA, diag(var) / 2 + D D^T / (2 (K - 1))) (Maddox et al. 2019, section 3.3 and Algorithm 1)
 
 K is 20, or the number of collected iterates if that is smaller. The variance is accumulated in centred form, because
-in single precision the difference of the two averages would be dominated by rounding. Variances are clamped at 1e-30
-as in the authors' code. If training is too short to collect K iterates, they are collected more often than once per
-epoch.
+in single precision rounding would dominate the difference of the two averages. Variances are clamped at 1e-30, as in
+the authors' code.
 """
 
 from typing import NamedTuple
@@ -37,59 +36,60 @@ class Collected(NamedTuple):
     """Statistics of the collected iterates.
 
     Attributes:
-        count: (), T, the number of collected iterates.
+        n_seen: (), T, the number of collected iterates.
         mean: (D,), their mean.
         variance: (D,), their variance.
-        deviations: K tensors (D,), the newest last: theta_t - m_t of the last K iterates, and zeros before there are K.
-            Separate tensors, so that adding one does not copy all.
+        deviations: K tensors (D,), theta_t - m_t of the last K iterates, the newest last; zeros until there are K.
+            They are separate, so that adding one does not copy all.
     """
 
-    count: Tensor
+    n_seen: Tensor
     mean: Tensor
     variance: Tensor
     deviations: tuple[Tensor, ...]
 
     @classmethod
     def init(cls, weights: Tensor, rank: int) -> "Collected":
-        """Return the statistics before the first iterate; `rank` is K, which may be 0."""
+        """Return the statistics before the first iterate.
+
+        Args:
+            weights: (D,), any weights of the network, for the data type and device.
+            rank: K, which may be 0.
+        """
         zeros = torch.zeros_like(weights)
         return cls(zeros.sum(), zeros, zeros, (zeros,) * rank)
 
     def add(self, weights: Tensor) -> "Collected":
         """Return the statistics with one more iterate (D,)."""
-        count = self.count + 1
+        n_seen = self.n_seen + 1
         change = weights - self.mean
-        mean = self.mean + change / count
+        mean = self.mean + change / n_seen
         deviation = weights - mean
-        variance = self.variance + (change * deviation - self.variance) / count
-        return Collected(count, mean, variance, (*self.deviations, deviation)[1:])
+        variance = self.variance + (change * deviation - self.variance) / n_seen
+        return Collected(n_seen, mean, variance, (*self.deviations, deviation)[1:])
 
     def normal(self, scale: float) -> LowRankNormal:
         """Return N(mean, scale (diag(variance) + D D^T / (K - 1)))."""
-        rank = self.count.clamp(max=len(self.deviations))
+        rank = self.n_seen.clamp(max=len(self.deviations))
         rows = torch.cat([self.mean[None][:0], *(deviation[None] for deviation in self.deviations)])
         factors = rows * (scale / (rank - 1).clamp(min=1)).sqrt()
         return LowRankNormal(self.mean, factors, scale * self.variance.clamp(min=MIN_VARIANCE))
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
-        trajectory: of SGD.
-        collected: what is kept of its iterates.
+        trajectory: state of SGD.
+        collected: statistics of its collected iterates.
     """
 
     trajectory: sgd.Trajectory
     collected: Collected
 
 
-class SWA(Method):
-    """The average of SGD iterates. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
-
-    name = "swa"
-    title = "SWA"
-    paper = Paper("Izmailov et al. 2018", "Averaging Weights Leads to Wider Optima and Better Generalization")
+class IterateStatistics(Method):
+    """Base of the three methods. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
 
     constant_rate = True
     rank = 0
@@ -104,7 +104,7 @@ class SWA(Method):
         return sgd.image_space(task)
 
     def phase(self, update: int, plan: Plan) -> bool:
-        """Whether the update's iterate is collected: once per epoch, or often enough for K, in the second half."""
+        """Return whether the update's iterate is collected: in the second half, once per epoch or enough for K."""
         since = update - sgd.burn_in(plan)
         often_enough = (plan.n_updates - sgd.burn_in(plan)) // RANK
         return since > 0 and since % max(1, min(round(plan.updates_per_epoch), often_enough)) == 0
@@ -117,6 +117,14 @@ class SWA(Method):
         trajectory = state.trajectory.step(problem, batch, step)
         return State(trajectory, state.collected.add(trajectory.weights) if step.phase else state.collected)
 
+
+class SWA(IterateStatistics):
+    """The average of SGD iterates."""
+
+    name = "swa"
+    title = "SWA"
+    paper = Paper("Izmailov et al. 2018", "Averaging Weights Leads to Wider Optima and Better Generalization")
+
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.collected.mean
 
@@ -124,8 +132,8 @@ class SWA(Method):
         return posterior[None]
 
 
-class DiagonalSWAG(SWA):
-    """SWA with the variance of each weight along the trajectory, not halved, as in the paper and its code."""
+class DiagonalSWAG(IterateStatistics):
+    """SWA's mean, with the variance of each weight along the trajectory, not halved, as in the paper and its code."""
 
     name = "swag-diag"
     title = "SWAG, diagonal"
@@ -141,7 +149,7 @@ class DiagonalSWAG(SWA):
 
 
 class SWAG(DiagonalSWAG):
-    """SWAG: half of that variance, and half of the low-rank covariance of the last K iterates."""
+    """SWA's mean, with half of that variance plus half of the low-rank covariance of the last K iterates."""
 
     name = "swag"
     title = "SWAG"

@@ -1,34 +1,33 @@
 """Variational Laplace: a factorised Gaussian posterior without sampling weights, by a penalty on squared gradients.
 
 For q(theta) = N(mu, diag(sigma^2)) and the prior N(0, s^2 I), s^2 = 1 / alpha, the expected log-likelihood in the ELBO
-is expanded to second order round mu, with the Fisher information for the Hessian. One minibatch of S of the N training
-examples then gives (Unlu and Aitchison 2021, the last display of their methods section)
+is expanded to second order around mu, with the Fisher information in place of the Hessian. One minibatch of S of the N
+training examples then gives the objective (Unlu and Aitchison 2021, last display of their methods section)
 
-    -1/S log p(y | x, mu) + S/2 sum_l sigma_l^2 g_l^2 + tempering / N KL(q || p),
+    -1/S log p(y | x, mu) + S/2 sum_l sigma_l^2 g_l^2 + tempering / N KL(q || p).
 
-g the gradient at mu of the minibatch's mean log-likelihood of labels drawn from the model, not of those observed: the
-mean of S N g^2 is the diagonal of the Fisher information. The gradient of the objective goes through g with the drawn
-labels held fixed, which for a Gaussian likelihood is the penalty's true gradient on average, and for classes leaves out
-how the labels' distribution changes with mu. It takes a second derivative, so the activations become softplus.
+g is the gradient at mu of the minibatch's mean log-likelihood of labels drawn from the model, not of the observed
+labels. The mean of S N g^2 is the diagonal of the Fisher information. The objective is differentiated through g with
+the drawn labels held fixed. For a Gaussian likelihood this is the penalty's true gradient on average. For classes it
+ignores that the distribution of the labels depends on mu. Because g is differentiated again, activations are softplus.
 
-On networks of images the penalty's gradient in mu is a difference of gradients instead,
+On networks of images, a difference of gradients replaces the penalty's gradient in mu,
 
     d/dmu S/2 sum_l sigma_l^2 g_l^2 = [g(mu + h v) - g(mu)] / h + O(h),      v = S sigma^2 g.
 
-That at mu + h v is taken of the drawn labels and, h times, of those observed at once, which makes two gradients per
-minibatch; to differentiate g costs three and holds every activation of the first. In single precision the objective's
-gradient was then within 0.02 to 0.13 per cent of the exact one, and the penalty's part of it within 0.1 to 2.1 (LeNet-5
-and PreAct ResNet-18, one minibatch of noise and one of CIFAR-10 each, before and after some updates; `STEP` was chosen
-on such of noise). In 16 bits the difference would drown in rounding, and there g is differentiated.
+One gradient at mu + h v, of the NLL of the drawn labels plus h times that of the observed ones, serves both terms. A
+minibatch then takes two gradients. Differentiating g costs as much as three and holds every activation of the first.
+In single precision the objective's gradient was within 0.02 to 0.13 per cent of the exact one, and the penalty's part
+within 0.1 to 2.1 per cent (LeNet-5 and PreAct ResNet-18, one minibatch of noise and one of CIFAR-10 each, before and
+after some updates). `STEP` was chosen on such minibatches of noise. In 16 bits rounding would dominate the difference,
+so g is differentiated there.
 
-log sigma starts at log s - 3 with ten times the weights' learning rate, because with the same rate training would end
-before the variances have converged. Whether they have shows in the ELBO, -N times the objective's mean over the last
-epoch, which is recorded.
+log sigma starts at log s - 3 and has ten times the learning rate of mu. With equal rates, training would end before the
+variances have converged. The recorded ELBO, -N times the objective's mean over the last epoch, shows convergence.
 
-The expansion sees one weight at a time. The weights into a unit that is not used, those out of it being near zero,
-have no curvature and return to the prior; but in a sample those out of it are not zero, and so samples of the network
-spread wider than the objective believes. A small tempering keeps q narrow; the paper sweeps it, and its Table 1 is of
-the best.
+The expansion considers one weight at a time. If the outgoing weights of a unit are near zero, its incoming weights have
+no curvature and return to the prior. In a sample the outgoing weights are not zero, so sampled networks spread wider
+than the objective assumes. A small `tempering` keeps q narrow. The paper tries several; its Table 1 shows the best.
 """
 
 from copy import copy
@@ -38,11 +37,10 @@ from typing import NamedTuple
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
-from torch.func import vjp
 
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import kl_diagonal
-from methods.maths.gradients import grad, grad_and_value
+from methods.maths.gradients import grad, grad_and_value, value_and_pull_back
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
 from methods.networks.mixed_precision import Mixed
@@ -51,17 +49,17 @@ from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0  # relative to the prior's
-STEP = 0.015  # h |v|, in roots of the number format's precision and of E |theta|^2 under q
+STEP = 0.015  # h |v| = STEP sqrt(eps E|theta|^2), eps the machine precision and theta ~ q
 
 
 class State(NamedTuple):
-    """State of a fit.
+    """State of training.
 
     Attributes:
-        params: (2, D): posterior mean and log standard deviation.
-        optim: of both.
+        params: (2, D), posterior mean and log standard deviation.
+        optim: optimiser of both.
         objectives: (), sum of the objective over the updates of the last epoch.
-        updates: (), how many those were.
+        updates: (), the number of these updates.
     """
 
     params: Tensor
@@ -71,9 +69,11 @@ class State(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Attributes:
-    params: (2, D), as in `State`.
-    objective: (), its mean over the last epoch.
+    """Factorised Gaussian posterior.
+
+    Attributes:
+        params: (2, D), posterior mean and log standard deviation.
+        objective: (), mean of the objective over the last epoch.
     """
 
     params: Tensor
@@ -83,16 +83,16 @@ class Posterior(NamedTuple):
 class VariationalLaplace(Method):
     """Variational Laplace with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
-    The paper has no experiment of this size, so `lr` and alpha have mean-field VI's ranges. Nor does it say whether its
-    predictions are those of the mean network, though of mean-field VI's it shows both and of its own one: by default
-    they are made of weight samples, as of any other posterior, and on networks of images of the mean. (LeNet-5 after
-    ten epochs of 6,000 images of Fashion-MNIST, alpha = 1: NLL 71 of ten samples on 1,000 others, 1.1 of the mean.)
+    The paper has no experiment of this size, so `lr` and alpha have the ranges of mean-field VI. The paper does not say
+    whether it predicts with weight samples or with the mean. By default weight samples are used, as for every other
+    posterior, and the mean on networks of images. (LeNet-5 after ten epochs of 6,000 images of Fashion-MNIST, alpha =
+    1: on 1,000 other images, ten samples have an NLL of 71 and the mean has 1.1.)
 
     Args:
         tempering: beta, the weight of the KL; 1 for the ELBO, less for a colder posterior.
         sd_lr_ratio: learning rate of log sigma over that of mu.
-        mean_network: predict with mu alone.
-        difference: take the penalty's gradient in mu by a difference of gradients.
+        mean_network: whether to predict with mu alone.
+        difference: whether to take the penalty's gradient in mu by a difference of gradients.
     """
 
     name = "variational-laplace"
@@ -131,7 +131,7 @@ class VariationalLaplace(Method):
         return replace(task.network, activation="softplus")
 
     def phase(self, update: int, plan: Plan) -> bool:
-        """Whether the update belongs to the last epoch."""
+        """Return whether the update belongs to the last epoch."""
         return update > plan.n_updates - plan.updates_per_epoch
 
     def init(self, problem: Problem, noise: Noise) -> State:
@@ -149,7 +149,7 @@ class VariationalLaplace(Method):
         gradient, value = slope(problem, state.params, batch, noise)
         ratios = torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr * ratios, step)
-        last_epoch = float(step.phase)
+        last_epoch = float(bool(step.phase))
         after = State(params, optim, state.objectives + last_epoch * value, state.updates + last_epoch)
         return after, {"elbo": problem.elbo(problem.n_train * value)}
 
@@ -157,15 +157,15 @@ class VariationalLaplace(Method):
         return Posterior(state.params, state.objectives / state.updates)
 
     def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
-        """`elbo`: its approximation, in nats, of all training targets in original units; tempered as the objective."""
+        """Return the approximate ELBO in nats of all training targets in original units, tempered as the objective."""
         return {"elbo": -problem.n_train * (posterior.objective + problem.y_scale.log())}
 
     def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
-        mean, log_sd = posterior.params
+        mean, log_sd = posterior.params.unbind()
         return mean, torch.diag(torch.exp(2 * log_sd))
 
     def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
-        mean, log_sd = posterior.params
+        mean, log_sd = posterior.params.unbind()
         if self.mean_network:
             return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
@@ -173,26 +173,26 @@ class VariationalLaplace(Method):
     def _by_differentiation(
         self, problem: Problem, params: Tensor, batch: Batch, noise: Noise
     ) -> tuple[Tensor, Tensor]:
-        """Gradient (2, D) of the objective, and its value ()."""
+        """Return the gradient (2, D) of the objective, and its value ()."""
 
         def objective(params: Tensor) -> Tensor:
-            outputs, _, gradient = _of_drawn_labels(problem, params[0], batch, noise)
+            outputs, _, gradient = _drawn_labels(problem, params[0], batch, noise)
             fit = _mean_nll(problem, outputs, batch.y.flatten())
             return fit + self._penalty(problem, params, gradient, batch)
 
         return grad_and_value(objective)(params)
 
     def _by_difference(self, problem: Problem, params: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor]:
-        """The same; the penalty's part in the gradient by mu from two gradients of the likelihood."""
-        (mean, log_sd), x, y = params, batch.x.flatten(0, 1), batch.y.flatten()
-        outputs, drawn, gradient = _of_drawn_labels(problem, mean, batch, noise)
+        """Return the gradient (2, D) of the objective, and its value (), with a difference for the penalty's in mu."""
+        (mean, log_sd), x, y = params.unbind(), batch.x.flatten(0, 1), batch.y.flatten()
+        outputs, drawn, gradient = _drawn_labels(problem, mean, batch, noise)
         fit = _mean_nll(problem, outputs, y)
-        direct, penalty = grad_and_value(lambda own: self._penalty(problem, own, gradient, batch))(params)
+        direct, penalty = grad_and_value(lambda params: self._penalty(problem, params, gradient, batch))(params)
 
         direction = len(y) * torch.exp(2 * log_sd) * gradient
         numbers = torch.finfo(mean.dtype)
         length = STEP * numbers.eps**0.5 * (mean.square() + torch.exp(2 * log_sd)).sum().sqrt()
-        h = length / direction.norm().clamp(min=numbers.tiny**0.5)
+        h: Tensor = length / direction.norm().clamp(min=numbers.tiny**0.5)
 
         def ahead(weights: Tensor) -> Tensor:
             outputs = problem.network(weights, x)
@@ -202,8 +202,8 @@ class VariationalLaplace(Method):
         return direct + torch.stack([by_mean, torch.zeros_like(by_mean)]), fit + penalty
 
     def _penalty(self, problem: Problem, params: Tensor, gradient: Tensor, batch: Batch) -> Tensor:
-        """Curvature and divergence, given the gradient (D,) of the drawn labels' mean log-likelihood."""
-        mean, log_sd = params
+        """Return the last two terms of the objective, (), given g (D,)."""
+        mean, log_sd = params.unbind()
         curvature = 0.5 * batch.y.numel() * (torch.exp(2 * log_sd) * gradient**2).sum()
         divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
         return curvature + self._tempering(problem) / problem.n_train * divergence
@@ -212,14 +212,13 @@ class VariationalLaplace(Method):
         return self.tempering
 
 
-def _of_drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs (S, O) at mu, labels (S,) drawn of them, and the gradient (D,) of these labels' mean NLL."""
+def _drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the outputs (S, O) at mu, labels (S,) drawn from them, and the gradient (D,) of these labels' mean NLL."""
     x = batch.x.flatten(0, 1)
-    outputs, pull_back = vjp(lambda weights: problem.network(weights, x), mean)
+    outputs, gradient_of = value_and_pull_back(lambda weights: problem.network(weights, x), mean)
     drawn = problem.draw(outputs.detach(), noise)
     by_outputs = grad(lambda outputs: _mean_nll(problem, outputs, drawn))(outputs)
-    (gradient,) = pull_back(by_outputs, retain_graph=False)
-    return outputs, drawn, gradient
+    return outputs, drawn, gradient_of(by_outputs)
 
 
 def _mean_nll(problem: Problem, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -227,7 +226,7 @@ def _mean_nll(problem: Problem, outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 class TemperedVariationalLaplace(VariationalLaplace):
-    """Variational Laplace whose `tempering` is a hyper-parameter too, as in the paper's experiments."""
+    """Variational Laplace with `tempering` as a further hyper-parameter, as in the paper's experiments."""
 
     name = "variational-laplace-tempered"
     title = "Variational Laplace, tempered"

@@ -15,7 +15,7 @@ schedule, so it is left out here. From pretrained weights L is 12, as in the pap
 """
 
 from copy import copy
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from optuna.distributions import BaseDistribution
@@ -30,18 +30,18 @@ from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Task
 from methods.training.optim import SGD, Adam, clip_norm
 
-MAX_GRADIENT_NORM = 10.0  # of the gradients of c, F and gamma apart
-FIRST_STAGE = 2 / 10  # of training
+MAX_GRADIENT_NORM = 10.0  # each of the gradients in c, F and gamma is clipped to it
+FIRST_STAGE = 2 / 10  # fraction of training
 PRETRAINED_SAMPLES = 12  # L, for networks that start from trained weights
-LINEAR_RATES = LogUniform(0.001, 0.01)  # of models without hidden units
-SMALL = 1e-6  # what psi is in the first stage, and the root mean square of the entries of F
+LINEAR_RATES = LogUniform(0.001, 0.01)  # learning rates of models without hidden units
+SMALL = 1e-6  # psi in the first stage, and the root mean square of the entries of F
 
 
 class State(NamedTuple):
     """State of training.
 
     Attributes:
-        params: (K + 2, D), rows c, the K columns of F, and gamma = log psi.
+        params: (K + 2, D), with rows c, the K columns of F, and gamma = log psi.
         optim: optimiser of all parameters.
     """
 
@@ -54,7 +54,8 @@ class Stage(NamedTuple):
 
     Attributes:
         second: whether F and psi are trained too.
-        first_updates, second_updates: in each stage.
+        first_updates: number of updates of the first stage.
+        second_updates: number of updates of the second stage.
     """
 
     second: bool
@@ -108,7 +109,7 @@ class VIFA(Method):
     def excludes(self, task: Task) -> str | None:
         dim = self.network(task).dim
         if dim < self.latent_dim:
-            return f"{self.latent_dim} factors, of {dim} weights"
+            return f"{self.latent_dim} factors, but only {dim} weights"
         return super().excludes(task)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -141,7 +142,8 @@ class VIFA(Method):
             lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
         )
         mean, *others = negative_elbo_gradient(q, nll, problem.hparams.prior_precision)
-        if step.phase and not step.phase.second:
+        stage = cast(Stage | None, step.phase)
+        if stage and not stage.second:
             others = [torch.zeros_like(block) for block in others]
         clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in (mean, *others)])
         params, optim = state.optim.step(state.params, clipped, *self._pace(problem.hparams.lr, step))
@@ -154,42 +156,46 @@ class VIFA(Method):
         return posterior.sample(noise, n_samples)
 
     def _pace(self, lr: Tensor, step: Step) -> tuple[Tensor, Step]:
-        """Learning rates, and how many updates there have been, () or of each row of the parameters (K + 2, 1)."""
+        """Return learning rates and step, whose `count` is that of each parameter: () or, by row, (K + 2, 1)."""
         if self.factor_lr_ratio != 1:
             ratios = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
             lr = lr * torch.tensor(ratios, dtype=lr.dtype, device=lr.device)[:, None]
-        if step.phase is None or not step.phase.second:
+        stage = cast(Stage | None, step.phase)
+        if stage is None or not stage.second:
             return lr, step
-        # F and psi start late: their own count corrects Adam's averages, which have been zero until now.
+        # F and psi start late. Adam's averages of their gradients were zero until then, and are corrected accordingly.
         late = torch.tensor([0.0, *[1.0] * (self.latent_dim + 1)], dtype=lr.dtype, device=lr.device)[:, None]
-        own = step.count - late * step.phase.first_updates
-        return lr * torch.lerp(torch.ones_like(own), own / step.phase.second_updates, late), step._replace(count=own)
+        count = step.count - late * stage.first_updates
+        return lr * torch.lerp(torch.ones_like(count), count / stage.second_updates, late), step._replace(count=count)
 
 
 class PosteriorVIFA(VIFA):
     """VIFA in its experiments on known posteriors: plain SGD and L = 10 (VIFA paper, section 4.1).
 
-    Each variant is a row: its K, the learning rate of F over that of c and gamma, and the learning rates.
+    Attributes:
+        k: K, columns of F.
+        ratio: learning rate of F over that of c and gamma.
+        rates: range of the learning rate.
     """
 
     suites = ("posterior",)
     k: int
     ratio = 1.0
-    rates = LINEAR_RATES  # the paper chose between the two ends (its Tables 6 and 9)
+    rates: BaseDistribution = LINEAR_RATES  # the paper chose between the two ends (its Tables 6 and 9)
 
     def __init__(self) -> None:
         super().__init__(self.k, mc_samples=10, optimizer=SGD, factor_lr_ratio=self.ratio)
 
 
 class VIFAOfOneFactor(PosteriorVIFA):
-    """The synthetic experiments' VIFA, K = 1; no learning rate is tuned there."""
+    """VIFA of the synthetic experiments with K = 1, where the learning rate is not tuned."""
 
     name, title = "vifa-k1", "VIFA, K = 1, SGD"
     k, ratio, rates = 1, 0.01, OneOf(0.01)
 
 
 class VIFAOfTwoFactors(PosteriorVIFA):
-    """The synthetic experiments' VIFA, K = 2 (Brownlie 2022, Table 5.1)."""
+    """VIFA of the synthetic experiments with K = 2 (Brownlie 2022, Table 5.1)."""
 
     name, title = "vifa-k2", "VIFA, K = 2, SGD"
     k, ratio, rates = 2, 0.01, OneOf(0.01)
@@ -210,7 +216,7 @@ class VIFAOfFiveFactors(PosteriorVIFA):
 
 
 class LinearVIFA(VIFA):
-    """VIFA on a linear model, with the learning rates that the paper gives it."""
+    """VIFA on a linear model, with the paper's learning rates for it."""
 
     name, title = "vifa-lr", "VIFA, linear model"
     suites = ("uci",)
@@ -221,10 +227,17 @@ class LinearVIFA(VIFA):
 
 
 def negative_elbo_gradient(q: LowRankNormal, nll: ExpectedGradient, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the gradient of the negative ELBO in c (1, D), in F transposed (K, D) and in gamma (1, D).
+    """Return the gradient of the negative ELBO in c, F and gamma (Algorithm 4, lines 13 to 19).
 
-    These are lines 13 to 19 of Algorithm 4. With S the covariance, -A + C B^T of line 18 is -S^-1 F, and the bracket of
-    line 19 is -psi diag(S^-1) / 2.
+    With S the covariance, -A + C B^T of line 18 is -S^-1 F, and the bracket of line 19 is -psi diag(S^-1) / 2.
+
+    Args:
+        q: N(c, F F^T + diag(psi)).
+        nll: gradient of the expected negative log-likelihood of all training rows.
+        alpha: (), prior precision.
+
+    Returns:
+        The gradients in c, (1, D), in F transposed, (K, D), and in gamma, (1, D).
     """
     inverse_times_factors, inverse_diagonal = q.precision_parts()
     mean = alpha * q.mean + nll.mean
@@ -235,5 +248,5 @@ def negative_elbo_gradient(q: LowRankNormal, nll: ExpectedGradient, alpha: Tenso
 
 
 def posterior_of(params: Tensor) -> LowRankNormal:
-    """Return the distribution that parameters (K + 2, D) stand for."""
+    """Return q(theta) for the parameters of `State`, (K + 2, D)."""
     return LowRankNormal(params[0], params[1:-1], params[-1].exp())

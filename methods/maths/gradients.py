@@ -40,11 +40,26 @@ def grad_and_value(function: Callable[..., Tensor]) -> Callable[..., tuple[Tenso
     """
 
     def both(argument: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
-        value, pull_back = vjp(lambda variable: function(variable, *others), argument)
-        (gradient,) = pull_back(torch.ones_like(value), retain_graph=False)
-        return gradient, value
+        value, gradient_of = value_and_pull_back(lambda variable: function(variable, *others), argument)
+        return gradient_of(torch.ones_like(value)), value
 
     return both
+
+
+def value_and_pull_back(
+    function: Callable[[Tensor], Tensor], argument: Tensor
+) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return the value of a function, and the map from a cotangent of that value to the gradient in the argument.
+
+    The map can be called once, because it frees the activations.
+    """
+    value, pull_back = vjp(function, argument)[:2]
+
+    def gradient_of(cotangent: Tensor) -> Tensor:
+        gradients: tuple[Tensor] = pull_back(cotangent, retain_graph=False)
+        return gradients[0]
+
+    return value, gradient_of
 
 
 def grad_over_samples(function: Callable[[Tensor, slice], Tensor], params: Tensor, n_samples: int, dim: int) -> Tensor:

@@ -7,9 +7,9 @@ Networks for images are in `methods.networks.convnets` and `methods.networks.res
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -28,7 +28,9 @@ Apply = Callable[[int, Layer, Tensor], Tensor]
 
 
 class Network(Protocol):
-    """Interface of a network. Shapes: M inputs of P features, O outputs, D weights."""
+    """Interface of a network, a frozen dataclass. Shapes: M inputs of P features, O outputs, D weights."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
     def n_outputs(self) -> int:

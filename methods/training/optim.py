@@ -79,5 +79,5 @@ OPTIMISERS = (SGD, Momentum, Adam)
 
 def clip_norm(gradient: Tensor, max_norm: float) -> Tensor:
     """Return the gradient, rescaled to Frobenius norm `max_norm` if its norm is larger."""
-    norm = torch.linalg.vector_norm(gradient)
+    norm: Tensor = torch.linalg.vector_norm(gradient)
     return gradient * (max_norm / norm).clamp(max=1)

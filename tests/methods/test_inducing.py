@@ -254,7 +254,7 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
             kl = kl + size * (scale**2 / 2 - scale.log() - 0.5) + method.inducing_kl(own.q)
         return problem.n_train * nll + 0.25 * kl
 
-    step = Step(torch.tensor(15.0, dtype=torch.float64), (10, 20))  # a quarter of the way up
+    step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))  # a quarter of the way up
     after = method.update(problem, State(params, SGD()), batch, Noise(tape), step).params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 

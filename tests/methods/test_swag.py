@@ -63,7 +63,7 @@ def test_deviations_are_kept_in_order_behind_zeros():
     collected = Collected.init(iterates[0], rank=5)
     for theta in iterates:
         collected = collected.add(theta)
-    assert collected.count == 3
+    assert collected.n_seen == 3
     deviations = torch.stack(collected.deviations)
     assert deviations[:2].abs().max() == 0
     np.testing.assert_allclose(deviations[2:].numpy(), last_deviations(iterates.numpy()), atol=1e-15)

@@ -1,13 +1,13 @@
 """The result schema: the columns of everything that a finished cell stores.
 
-A cell is one row, whatever became of it: `status` is "ok", "diverged" (a fit or all trials left the finite
-numbers), "failed" (an exception, told in `error`, or a process that died) or "timeout" (it took longer than it was
-allowed to). Metrics of a cell that is not "ok" are null, and so are those that do not apply to its task or are
-undefined on its test part.
+Every finished cell is one row. Its `status` is "ok"; "diverged", where a fit or all trials left the finite numbers;
+"failed", after an exception, which `error` holds, or where a process died; or "timeout", where the cell took longer
+than allowed. Metrics are null where the status is not "ok", where they do not apply to the task, and where the test
+part leaves them undefined.
 
 Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
-space and whether times are uncontended. Version 4 added the identity of the code. Columns that a file of an older
-version lacks are read as null.
+space and whether times are uncontended. Version 4 added the identity of the code. Columns that are not in a
+file of an older version are read as null.
 """
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 SCHEMA_VERSION = 4
 READABLE_VERSIONS = (2, 3, 4)
 
-# What may be kept beside a cell's row.
+# Tables that may be kept beside a cell's row.
 TABLES = (
     *("predictions", "curves", "posteriors", "bands"),
     *("reliability", "confidence", "selective", "ood", "shifts", "training"),
@@ -37,7 +37,7 @@ REGRESSION = {
 }
 
 CLASSIFICATION = {
-    "accuracy": "fraction of test points whose most probable class is theirs",
+    "accuracy": "fraction of test points whose most probable class is the true class",
     "brier": "squared error of the probabilities, summed over all classes (0 to 2), mean over test points",
     "ece": "expected calibration error: 15 bins of equal width in the largest probability",
     "ece_low": "lower end of the 95 % bootstrap interval of ece over test points",
@@ -56,12 +56,12 @@ CLASSIFICATION = {
 RETAINED_PERCENT = (90, 80, 70, 60, 50)
 UNCERTAINTIES = ("entropy", "disagreement")
 
-# Of image classifiers; the table `SELECTIVE` has them all, and those of all points.
+# Metrics of image classifiers on retained points; the table `SELECTIVE` adds those on all points.
 SELECTED = {
     f"{name}_retain{percent}_{uncertainty}": f"{meaning}, on the {percent} % of test points of least {uncertainty}"
     for uncertainty in UNCERTAINTIES
     for name, meaning in {
-        "accuracy": "fraction of points whose most probable class is theirs",
+        "accuracy": "fraction of points whose most probable class is the true class",
         "f1": "F1 of class 1 of two, or the mean over more classes",
         "auroc": "area under the ROC curve of class 1, binary tasks only",
     }.items()
@@ -79,16 +79,16 @@ OOD = {
     f"ood_{name}{suffix}": f"{meaning}; score: {score}"
     for suffix, score in OOD_SCORES.items()
     for name, meaning in {
-        "auroc": "area under the ROC curve of telling OOD points (positive) from test points",
-        "aupr": "average precision of telling OOD points (positive) from test points",
-        "aupr_in": "average precision of telling test points (positive) from OOD points",
-        "fpr95": "fraction of test points taken for OOD where 95 % of OOD points are found",
+        "auroc": "area under the ROC curve of separating OOD points (positive) from test points",
+        "aupr": "average precision of separating OOD points (positive) from test points",
+        "aupr_in": "average precision of separating test points (positive) from OOD points",
+        "fpr95": "fraction of test points taken for OOD where 95 % of OOD points are detected",
     }.items()
 } | {"ood_entropy": "entropy of the mean probabilities, mean over OOD points; nats"}
 
 OOD_GROUPS = ("near", "far")  # OOD sets by how much they are like the test points
 
-# Of the OOD metrics, those whose mean over the sets of each group is a column; the table `OOD_SETS` has them all.
+# OOD metrics whose mean over the sets of each group is a column; the table `OOD_SETS` has all OOD metrics.
 GROUP_OOD = {
     f"{group}_{name}": f"{OOD[name]}; mean over {group} OOD sets"
     for group in OOD_GROUPS
@@ -98,13 +98,13 @@ GROUP_OOD = {
     )
 }
 
-# What test images are shifted by, and what the severity of such a shift counts.
+# Kinds of shifts of test images, with the unit of their severity.
 SHIFT_FAMILIES = {"corruption": "severity", "rotation": "degrees", "translation": "pixels"}
 
 CORRUPTED = {
     f"corrupted_{name}": f"{meaning}, on corrupted test images: mean over corruptions and severities"
     for name, meaning in {
-        "accuracy": "fraction of test points whose most probable class is theirs",
+        "accuracy": "fraction of test points whose most probable class is the true class",
         "nmll": "negative log of the class probability, mean over test points, nats",
         "brier": "squared error of the probabilities, summed over all classes",
         "ece": "expected calibration error, 15 bins of equal width",
@@ -159,7 +159,7 @@ COSTS = {
     "peak_memory_mib": "peak memory of the process (CPU) or the device (GPU) while the cell ran; MiB",
 }
 
-# Those of them that depend on what else the device does. Pages show them where it did nothing else.
+# Costs that depend on the other load of the device. Pages show them where the device had no other load.
 TIMES = ("tune_seconds", "fit_seconds", "predict_seconds_per_1000", "sgd_ratio")
 
 CELLS = pa.schema(
@@ -167,7 +167,7 @@ CELLS = pa.schema(
         pa.field("schema_version", pa.int32(), nullable=False),
         pa.field("suite", pa.string(), nullable=False),
         pa.field("dataset", pa.string(), nullable=False),
-        pa.field("task", pa.string()),  # "regression", "binary" or "multiclass"; null if a worker died before it knew
+        pa.field("task", pa.string()),  # "regression", "binary" or "multiclass"; null if a worker died early
         pa.field("method", pa.string(), nullable=False),
         pa.field("split", pa.int32(), nullable=False),
         pa.field("preset", pa.string(), nullable=False),
@@ -189,7 +189,7 @@ CELLS = pa.schema(
         pa.field("n_trials_failed", pa.int32()),
         pa.field("hparams", pa.string()),  # chosen, as JSON
         pa.field("search_space", pa.string()),  # Optuna distributions by hyper-parameter, as a JSON object
-        pa.field("diagnostics", pa.string()),  # what the method says of its own final fit, as a JSON object
+        pa.field("diagnostics", pa.string()),  # the method's diagnostics of the final fit, as a JSON object
         pa.field("reference", pa.string()),  # of fidelity metrics: its kind and quality, as a JSON object
         pa.field("n_train", pa.int64()),
         pa.field("n_test", pa.int64()),
@@ -234,7 +234,7 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
 
     Columns:
         row: index into the data set; of an OOD point, into the data set's OOD rows.
-        ood: whether it is an OOD point.
+        ood: True for an OOD point.
         y: target in original units or class number; null for OOD points.
         mean, variance: of regression (`n_classes` None), S numbers each, in original target units.
         log_probs: of classification into C = `n_classes` classes, S C numbers: the C of the first sample, then those
@@ -261,13 +261,13 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
     )
 
 
-# Moments of the weights of a linear model, one row for the method and one for the truth.
+# Moments of the weights of a linear model, one row for the method and one for the reference posterior.
 POSTERIORS = pa.schema(
     [
-        pa.field("who", pa.string(), nullable=False),  # "method" or "truth"
+        pa.field("who", pa.string(), nullable=False),  # "method" or "truth", which is the reference posterior
         pa.field("mean", pa.list_(pa.float64()), nullable=False),  # D numbers
         pa.field("covariance", pa.list_(pa.float64()), nullable=False),  # D D numbers, row by row
-        pa.field("draws", pa.list_(pa.float64())),  # of the truth of two weights, one draw after the other
+        pa.field("draws", pa.list_(pa.float64())),  # of a reference posterior of two weights, row by row
     ]
 )
 
@@ -290,7 +290,7 @@ RELIABILITY = pa.schema(
     ]
 )
 
-# How many points have a class of a probability above each threshold, for the test points and each OOD set.
+# Number of points with a class probability above each threshold, for the test points and each OOD set.
 CONFIDENCE = pa.schema(
     [
         pa.field("group", pa.string(), nullable=False),  # "test" or one of `OOD_GROUPS`

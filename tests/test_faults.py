@@ -119,7 +119,7 @@ def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_p
     for _, row in found.loc["kill"].iterrows():
         assert (row["status"], row["error_class"]) == ("failed", "SIGKILL")
         assert "about to die" in row["log"]
-    assert done.stderr.count("killed by SIGKILL (out of memory?) (will be tried again, alone, at the end)") == 2
+    assert done.stderr.count("killed by SIGKILL (out of memory?) (will be retried alone, at the end)") == 2
     assert "Cells: 2 ok, 2 failed" in done.stdout
 
 

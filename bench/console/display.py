@@ -74,9 +74,9 @@ def show_lists(data_dir: Path | None) -> None:
 
 def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
     """Print the unavailable data sets, each with its reason and remedy."""
-    for one in missing:
-        why = f"{escape(one.reason)}.\n  To have it: {escape(one.remedy)}."
-        console.print(f"[yellow]Without {escape(one.dataset)}:[/] {why}", soft_wrap=True)
+    for unavailable in missing:
+        why = f"{escape(unavailable.reason)}.\n  To have it: {escape(unavailable.remedy)}."
+        console.print(f"[yellow]Without {escape(unavailable.dataset)}:[/] {why}", soft_wrap=True)
 
 
 def show_broken(broken: Mapping[str, str]) -> None:
@@ -182,7 +182,7 @@ def show_outcome(
         missing: unavailable data sets.
         page: file of the page.
     """
-    # A folder that holds several protocols of one preset tells them apart by their hash.
+    # Where a folder holds several protocols of one preset, the summary names them with their hashes.
     chosen = {
         (cell.suite, cell.dataset, cell.method, preset)
         for cell in wanted
@@ -190,7 +190,7 @@ def show_outcome(
     }
     for name, title in (SUITES[wanted[0].suite].headline if wanted else {}).items():
         figures = {
-            (row.dataset, row.method): _figure(row)
+            (str(row.dataset), str(row.method)): _figure(row)
             for row in rows[(rows["metric"] == name) & (rows["n"] + rows["n_failed"] > 0)].itertuples()
             if (row.suite, row.dataset, row.method, row.preset) in chosen
         }
@@ -210,12 +210,15 @@ def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Tabl
     names = [name for name in methods.names() if name in ran]
     names += sorted(ran - set(names))
     columns = sorted({dataset for dataset, _ in figures})
-    sizes = {one: max(len(one), *(len(figures.get((one, name), "")) for name in names)) + 2 for one in columns}
+    widths = {
+        column: max(len(column), *(len(figures.get((column, name), "")) for name in names)) + 2 for column in columns
+    }
     while columns:
-        left, fitting = width - max(map(len, names)) - 2, []
-        while columns and (not fitting or sizes[columns[0]] <= left):
+        left = width - max(map(len, names)) - 2
+        fitting: list[str] = []
+        while columns and (not fitting or widths[columns[0]] <= left):
             fitting.append(columns.pop(0))
-            left -= sizes[fitting[-1]]
+            left -= widths[fitting[-1]]
         table = Table(box=None)
         table.add_column("method", no_wrap=True)
         for column in fitting:

@@ -85,13 +85,13 @@ def duration(seconds: float) -> str:
 def _line(dataset: str, jobs: Sequence[PlannedJob]) -> tuple[str, ...]:
     """Return the table's line for the jobs of a data set; its memory is that of the largest job."""
     estimates = [job.estimate for job in jobs]
-    sizes = [one.bytes for one in estimates if one.bytes is not None]
-    bases = {one.basis for one in estimates}
+    sizes = [estimate.bytes for estimate in estimates if estimate.bytes is not None]
+    bases = {estimate.basis for estimate in estimates}
     return (
         dataset,
         str(sum(len(job.cells) for job in jobs)),
         str(len(jobs)),
-        duration(sum(one.seconds for one in estimates)),
+        duration(sum(estimate.seconds for estimate in estimates)),
         _mib(max(sizes)) if sizes else "?",
         ", ".join(basis for basis in BASES if basis in bases),
     )

@@ -64,7 +64,9 @@ def run(
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
         board = Board(progress, jobs, weights)
-        results = run_jobs(jobs, where, timeout=timeout, on_progress=board.tell, on_retry=board.again, stop=stop)
+        results = run_jobs(
+            jobs, where, timeout=timeout, on_progress=board.on_progress, on_retry=board.on_retry, stop=stop
+        )
         try:
             with _first_ctrl_c(stop, board.interrupted), closing(results):
                 for result in results:
@@ -133,14 +135,15 @@ class Board:
         self._running: dict[Job, JobProgress] = {}
         self._announced: set[str] = set()
 
-    def tell(self, job: Job, told: JobProgress) -> None:
+    def on_progress(self, job: Job, progress: JobProgress) -> None:
         """Show that a job has begun, or its progress."""
         with self._lock:
-            self._running[job] = told
-            self._move(f"{told.activity}: {told.activity_done:.0%}" if told.activity else None)
-            if told.activity and told.activity not in self._announced and not self._progress.console.is_terminal:
-                self._announced.add(told.activity)
-                self._progress.console.print(told.activity)
+            self._running[job] = progress
+            activity = progress.activity
+            self._move(f"{activity}: {progress.activity_done:.0%}" if activity else None)
+            if activity and activity not in self._announced and not self._progress.console.is_terminal:
+                self._announced.add(activity)
+                self._progress.console.print(activity)
 
     def finished(self, result: CellResult) -> None:
         """Show that a cell is stored."""
@@ -156,12 +159,12 @@ class Board:
             name = next(name for name in SUITES[result.cell.suite].headline if name in result.outcome.metrics)
             console.print(f"{result.cell.key}: {name} {result.outcome.metrics[name]:.3f}")
 
-    def again(self, result: CellResult) -> None:
-        """Show that a cell failed and will be tried once more, alone, after all others."""
+    def on_retry(self, result: CellResult) -> None:
+        """Show that a cell failed and will be retried alone, after all other cells."""
         with self._lock:
             self._forget(result.cell)
             self._move()
-        self._progress.console.print(f"{_complaint(result)} [yellow](will be tried again, alone, at the end)[/]")
+        self._progress.console.print(f"{_complaint(result)} [yellow](will be retried alone, at the end)[/]")
 
     def interrupted(self) -> None:
         """Show that Ctrl-C was pressed for the first time."""
@@ -181,10 +184,11 @@ class Board:
         self._progress.console.print(f"[yellow]Interrupted:[/] {text}", soft_wrap=True)
 
     def _forget(self, cell: Cell) -> None:
-        self._running = {job: told for job, told in self._running.items() if cell not in job.cells}
+        self._running = {job: progress for job, progress in self._running.items() if cell not in job.cells}
 
     def _move(self, description: str | None = None) -> None:
-        under_way = sum(told.done * sum(self._work[cell] for cell in job.cells) for job, told in self._running.items())
+        work_of_jobs = {job: sum(self._work[cell] for cell in job.cells) for job in self._running}
+        under_way = sum(progress.done * work_of_jobs[job] for job, progress in self._running.items())
         completed = self._work_finished + under_way
         self._progress.update(self._bar, completed=completed, done=self._n_finished, description=description)
 

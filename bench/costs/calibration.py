@@ -33,7 +33,7 @@ class Calibrations:
 
     Args:
         worker: a worker of the kind that jobs will run on.
-        folder: another folder.
+        folder: folder of the files; None for the default.
     """
 
     def __init__(self, worker: Worker, folder: Path | None = None):
@@ -86,10 +86,10 @@ class Calibrations:
                     on_progress()
 
         with ThreadPoolExecutor(len(workers)) as threads:
-            running = [threads.submit(work, worker) for worker in workers]
+            futures = [threads.submit(work, worker) for worker in workers]
             try:
-                for one in running:
-                    one.result()
+                for future in futures:
+                    future.result()
             finally:
                 pool.end()  # at Ctrl-C too, so that the threads end
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from math import fsum
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pandas as pd
 
@@ -56,8 +56,10 @@ class Estimates:
         groups = rows.groupby(["suite", "method", "dataset", "protocol_hash"])
         self._peaks = groups["peak_memory_mib"].max().dropna().to_dict()
         self._rates: dict[tuple[str, ...], list[float]] = {}  # seconds per work: under a protocol, on data, anywhere
-        protocols = groups["protocol"].first()
-        for key, seconds in groups["seconds"].mean().items():
+        protocols = groups["protocol"].first().to_dict()
+        # pandas types the keys of a grouped series as any hashable objects.
+        means = cast("dict[tuple[str, str, str, str], float]", groups["seconds"].mean().to_dict())
+        for key, seconds in means.items():
             if work := _work(*key[:3], protocols[key]):
                 for part in (key, key[:3], key[:2]):
                     self._rates.setdefault(part, []).append(seconds / work)

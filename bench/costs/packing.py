@@ -1,6 +1,6 @@
 """Workers per device, replicas per stack, and cells per job, by memory and cores.
 
-None of them changes a cell's result: a fit in a stack equals the same fit alone.
+No choice of them changes a result: a fit in a stack equals the same fit alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,10 +92,11 @@ def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Ce
     memory. On a CPU, where one cell fills a stack, a batch saves the overhead of small final fits. Where fits are
     trained one by one, a batch is one cell.
     """
-    fair, room, found = ceil(len(cells) / n_workers), ROOM[kind], []
+    fair, room = ceil(len(cells) / n_workers), ROOM[kind]
+    jobs: list[tuple[Cell, ...]] = []
     for first, group in groupby(cells, key=lambda cell: replace(cell, split=0)):
         alone, members = rows_of(first), list(group)
         fitting = 1 if not alone else room.cells if kind == "cpu" else rows(first) // alone
         size = max(1, min(fair, room.cells, fitting))
-        found += [tuple(members[start : start + size]) for start in range(0, len(members), size)]
-    return found
+        jobs += [tuple(members[start : start + size]) for start in range(0, len(members), size)]
+    return jobs

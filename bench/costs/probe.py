@@ -4,7 +4,7 @@ Method, network, data, and batch size are the cell's own; every hyper-parameter 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
@@ -12,7 +12,6 @@ from math import ceil
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import psutil
 import torch
@@ -20,11 +19,12 @@ import torch
 import datasets
 from bench.costs.cost import Cost
 from bench.costs.packing import rows_of
+from bench.engine.trained import TrainedFits
 from bench.environment.memory import peak_during
 from bench.evaluation.evaluation import TunedEvaluation
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.progress import OnProgress
+from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.suites import SUITES
 from bench.tuning.tuner import Centred
 from datasets.synthetic.streams import StreamSource
@@ -35,14 +35,18 @@ POINTS, SAMPLES = 32, 10  # of the timed predictions
 VECTORS = (1000, 4000)  # lengths of the two streams
 
 
-class Clock:
-    """Stands in for a job's `Progress` and records the time after each update.
+class Clock(ProgressReporter):
+    """Reporter that records the time after each update of one stack, and reports nothing.
+
+    Args:
+        device: device of the updates.
 
     Attributes:
         times: seconds, beginning with the construction.
     """
 
     def __init__(self, device: torch.device):
+        super().__init__(1, lambda progress: None)
         self._device, self.times = device, [_now(device)]
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
@@ -60,9 +64,10 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
     where = torch.device(device)
     with TemporaryDirectory() as folder:
         job = Job((cell,), (Path(folder) / "none.jsonl",), data_dir)
-        if isinstance(datasets.entry(cell.dataset), StreamSource):
-            return _of_stream(job, where)
-        return _of_fits(SUITES[cell.suite].kind.evaluation(job, where, on_progress))
+        source = datasets.entry(cell.dataset)
+        if isinstance(source, StreamSource):
+            return _cost_on_stream(job, source, where)
+        return _cost_of_fits(SUITES[cell.suite].kind.evaluation(job, where, on_progress))
 
 
 def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> tuple[str, int]:
@@ -72,7 +77,7 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
     return torch.cuda.get_device_name(where), torch.cuda.mem_get_info(where)[0]
 
 
-def _of_fits(evaluation: TunedEvaluation) -> Cost:
+def _cost_of_fits(evaluation: TunedEvaluation) -> Cost:
     evaluation.prepare()
     method, cell, device = evaluation.method.proxy(), evaluation.cells[0], evaluation.device
     protocol, members = cell.protocol, method.members
@@ -80,21 +85,21 @@ def _of_fits(evaluation: TunedEvaluation) -> Cost:
     stacked = method.stackable and rows_of(cell) > 0
     sizes = [max(1, rows // members) for rows in (SMALL, LARGE)] if stacked else [1]  # in fits
 
-    def trained(n_fits: int, updates: int) -> tuple[Any, Clock]:
-        evaluation.progress = Clock(device)
+    def trained(n_fits: int, updates: int) -> tuple[TrainedFits, Clock]:
+        evaluation.progress = clock = Clock(device)
         evaluation.protocol = replace(protocol, max_minibatches=updates * method.batches_per_update, max_updates=None)
         fits = [evaluation.trial_fits(0, trial, hparams)[0][0] for trial in range(n_fits)]
-        return evaluation._train(method, fits, len(fits[0].rows)), evaluation.progress
+        return evaluation._train(method, fits, len(fits[0].rows)), clock
 
-    def predicted(stack: Any) -> float:
-        """Seconds per fit, point and sample."""
+    def predict_seconds(stack: TrainedFits) -> float:
+        """Return the seconds of a prediction, per fit, point and sample."""
         started, rows = _now(device), [fit.rows[:POINTS] for fit in stack.fits]
         list(stack.predict(rows, SAMPLES))
         return (_now(device) - started) / (sum(map(len, rows)) * SAMPLES)
 
     def warmed_up() -> None:
         stack, _ = trained(sizes[-1], WARM_UPDATES)
-        predicted(stack)
+        predict_seconds(stack)
 
     evaluation.execution = "eager"  # holds as much memory in an update, and captures no graph twice
     _, bytes_held = peak_during(warmed_up, device)
@@ -111,16 +116,16 @@ def _of_fits(evaluation: TunedEvaluation) -> Cost:
     rounds = [(end - start) * evaluation.fits_per_trial for start, end in evaluation.search.rounds()]
     trainings = [(n_fits, n_train - held_out) for n_fits in rounds] + [(evaluation.method.members / members, n_train)]
     stack_seconds = cell_seconds = 0.0
-    for n_fits, rows in trainings:
+    for n_trained, rows in trainings:
         updates = _updates(evaluation, cell, rows)
         stack_seconds += (setup + updates * update) if stacked else 0.0
-        cell_seconds += n_fits * updates * update_of_fit + (0.0 if stacked else n_fits * setup)
+        cell_seconds += n_trained * updates * update_of_fit + (0.0 if stacked else n_trained * setup)
     points = sum(rounds) * held_out * protocol.validation_samples + evaluation.points(0) * protocol.samples
     return Cost(
         cell.work,
         stack_seconds,
-        cell_seconds + points * predicted(stack),
-        _of_process(device) + evaluation.data.x.nbytes,
+        cell_seconds + points * predict_seconds(stack),
+        _process_bytes(device) + evaluation.data.x.nbytes,
         -(-bytes_held // (sizes[-1] * (members if stacked else 1))),
     )
 
@@ -133,7 +138,7 @@ def _updates(evaluation: TunedEvaluation, cell: Cell, rows: int) -> int:
     return ceil(min(updates, protocol.max_updates or updates))
 
 
-def _of_stream(job: Job, device: torch.device) -> Cost:
+def _cost_on_stream(job: Job, source: StreamSource, device: torch.device) -> Cost:
     (cell,) = job.cells
 
     def fitted(length: int) -> float:
@@ -144,13 +149,12 @@ def _of_stream(job: Job, device: torch.device) -> Cost:
 
     _, bytes_held = peak_during(partial(fitted, VECTORS[0]), device)
     setup, vector = _line(VECTORS, [fitted(length) for length in VECTORS])
-    source = datasets.entry(cell.dataset)
     length = min(cell.protocol.stream_length, source.max_length or cell.protocol.stream_length)
-    return Cost(cell.work, 0.0, setup + length * vector, _of_process(device), bytes_held)
+    return Cost(cell.work, 0.0, setup + length * vector, _process_bytes(device), bytes_held)
 
 
-def _line(places: list[int], values: list[float]) -> tuple[float, float]:
-    """Return intercept and slope, both at least 0, of the line through one or two points; of one, from the origin."""
+def _line(places: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
+    """Return intercept and slope, both at least 0, of the line through two points, or through one and the origin."""
     if len(places) == 1 or places[0] == places[1]:
         return 0.0, values[-1] / places[-1]
     slope = max(0.0, (values[1] - values[0]) / (places[1] - places[0]))
@@ -158,7 +162,7 @@ def _line(places: list[int], values: list[float]) -> tuple[float, float]:
 
 
 @cache
-def _of_process(device: torch.device) -> int:
+def _process_bytes(device: torch.device) -> int:
     """Return the bytes held after the first probe, with all imports: of GPU memory, or of the process."""
     return torch.cuda.memory_allocated(device) if device.type == "cuda" else psutil.Process().memory_info().rss
 

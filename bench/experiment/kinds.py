@@ -31,7 +31,7 @@ class Kind:
 
     @property
     def evaluation(self) -> type:
-        """Callable that makes the evaluation of a job, of (job, device, progress callback)."""
+        """The class that evaluates a job; it takes the job, a torch device and a progress callback."""
         return resolve_name(self.runner)
 
     def names(self) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class Fidelity(Kind):
         )
 
     def excludes(self, method: str, dataset: str, task: Callable[[], Task]) -> str | None:
-        in_weights = not datasets.entry(dataset).model.hidden
-        if in_weights and not methods.get(method).weight_posterior:
+        model = datasets.entry(dataset).model
+        if model and not model.hidden and not methods.get(method).weight_posterior:
             return "it does not approximate the posterior of the weights under the prior N(0, I / prior_precision)"
         return super().excludes(method, dataset, task)

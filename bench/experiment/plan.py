@@ -198,13 +198,13 @@ def runnable(
     """
     _, protocol = protocol_of(request)
     if protocol.weights and names:
-        _, absent = have([protocol.weights], data_dir, fetch)
-        for weights in absent:
+        _, unavailable = have([protocol.weights], data_dir, fetch)
+        for weights in unavailable:
             reason = f"its network starts from the weights {weights.dataset}: {weights.reason}"
             return [], [Missing(name, reason, weights.remedy) for name in names]
     lacks = suite_of(request).kind.lacks
     missing = [Missing(name, *lack) for name in names if (lack := lacks(name))]
-    return [name for name in names if name not in {one.dataset for one in missing}], missing
+    return [name for name in names if name not in {unavailable.dataset for unavailable in missing}], missing
 
 
 def parse_splits(text: str) -> list[int]:

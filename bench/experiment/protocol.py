@@ -139,8 +139,12 @@ class Protocol:
 
     def to_json(self) -> str:
         """Return the fields as JSON with sorted keys, without later fields at their defaults (`Setting.since`)."""
-        unsaid = {name for name, one in SETTINGS.items() if one.since > 1 and getattr(self, name) == one.default}
-        return json.dumps({name: value for name, value in asdict(self).items() if name not in unsaid}, sort_keys=True)
+        values = {
+            name: value
+            for name, value in asdict(self).items()
+            if SETTINGS[name].since == 1 or value != SETTINGS[name].default
+        }
+        return json.dumps(values, sort_keys=True)
 
     @property
     def weights(self) -> str | None:
@@ -177,11 +181,11 @@ def in_words(protocol: Mapping[str, object], data: str | None = None) -> str:
         data: the kind of data of the cells; fields that do not concern it are left out. None for all fields.
     """
     untuned = protocol.get("sampler") == "centre"
-    said = ["no tuning: the middle of each range"] if untuned else []
+    phrases = ["no tuning: the middle of each range"] if untuned else []
     for name, setting in SETTINGS.items():
         value = protocol.get(name)
         if value is None or (untuned and setting.tuning) or (data is not None and data not in setting.data):
             continue
-        said.append(setting.words.format(f"{value:,}" if isinstance(value, int) else value))
+        phrases.append(setting.words.format(f"{value:,}" if isinstance(value, int) else value))
     unknown = {name: value for name, value in protocol.items() if name not in SETTINGS and value is not None}
-    return ", ".join(said + [f"{name} {value}" for name, value in unknown.items()])
+    return ", ".join(phrases + [f"{name} {value}" for name, value in unknown.items()])

@@ -39,7 +39,7 @@ class Suite:
         return tuple(name for name in usable if self.name in datasets.entry(name).suites)
 
 
-# What presets of several suites share.
+# Protocols and changes that presets of several suites share.
 QUICK = Protocol(trials=5, folds=3, validation_samples=30)
 IMAGE = Protocol(batch_size=128, samples=30, network="lenet5", schedule="cosine")
 UNTUNED = {"trials": 1, "sampler": "centre"}

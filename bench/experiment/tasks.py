@@ -1,7 +1,7 @@
 """Tasks that suites make of data sets, and the search spaces of methods on them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 
 from optuna.distributions import BaseDistribution, distribution_to_json
@@ -41,7 +41,7 @@ def image_network(name: str, image: tuple[int, int, int], n_outputs: int) -> Net
     """Return a network by its name in a protocol, for images (channels, height, width)."""
     from methods.networks import convnets, resnets
 
-    makers = {
+    makers: dict[str, Callable[[], Network]] = {
         "mlp": lambda: MLP(prod(image), (50,), n_outputs),
         "cnn": lambda: convnets.ConvNet(image, n_outputs=n_outputs),
         "lenet5": lambda: convnets.LeNet(image, n_outputs),
@@ -61,7 +61,7 @@ def _stem(image: tuple[int, int, int]) -> str:
 
 
 def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
-    if source.task == "regression":
+    if source.n_classes is None:  # a regression
         homoscedastic = regression == "gaussian"
         return Gaussian(source.noise_precisions) if homoscedastic else HeteroscedasticGaussian()
     return Bernoulli() if source.task == "binary" else Categorical(source.n_classes)
@@ -76,4 +76,4 @@ def space_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDi
 
 def as_json(space: Mapping[str, BaseDistribution]) -> str:
     """Return a search space as a JSON object, as in a cell's row."""
-    return json.dumps({name: json.loads(distribution_to_json(one)) for name, one in space.items()})
+    return json.dumps({name: json.loads(distribution_to_json(distribution)) for name, distribution in space.items()})

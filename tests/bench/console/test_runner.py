@@ -46,12 +46,12 @@ def text(progress: Progress) -> str:
 
 def test_the_bar_stands_at_what_is_finished_and_what_is_done_of_the_rest(progress, board):
     assert progress.tasks[0].total == pytest.approx(4 * WORK)
-    board.tell(PAIR, JobProgress(0.5))
-    board.tell(OTHER, JobProgress(0.25))
+    board.on_progress(PAIR, JobProgress(0.5))
+    board.on_progress(OTHER, JobProgress(0.25))
     assert completed(progress) == pytest.approx(1.25)
     board.finished(result(CELLS[2], status="ok", metrics={"nmll": 1.5}))
     assert completed(progress) == pytest.approx(2)
-    board.again(result(CELLS[0], **FAILED))  # the pair is over
+    board.on_retry(result(CELLS[0], **FAILED))  # the pair is over
     assert completed(progress) == pytest.approx(1)
     board.finished(result(CELLS[1], status="ok", metrics={"nmll": 2.5}))
     assert completed(progress) == pytest.approx(2)
@@ -63,24 +63,24 @@ def test_what_a_job_does_besides_training_is_told(terminal):
     shown = Console(file=io.StringIO(), force_terminal=terminal, width=300)
     with Progress(TextColumn("{task.description}"), console=shown) as progress:
         board = Board(progress, [PAIR])
-        board.tell(PAIR, JobProgress(0.25, "sampling the reference", 0.4))
-        board.tell(PAIR, JobProgress(0.25, "sampling the reference", 0.5))
+        board.on_progress(PAIR, JobProgress(0.25, "sampling the reference", 0.4))
+        board.on_progress(PAIR, JobProgress(0.25, "sampling the reference", 0.5))
         assert completed(progress) == pytest.approx(0.5)
     assert "sampling the reference: 50%" in shown.file.getvalue()
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
 
 
 def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
-    board.again(result(CELLS[0], **FAILED))
+    board.on_retry(result(CELLS[0], **FAILED))
     board.finished(result(CELLS[0], **FAILED))
     first, second = [line for line in text(progress).splitlines() if "broke" in line]
-    assert first == f"failed {CELLS[0].key}: ValueError: it [broke] (will be tried again, alone, at the end)"
+    assert first == f"failed {CELLS[0].key}: ValueError: it [broke] (will be retried alone, at the end)"
     assert second == f"failed {CELLS[0].key}: ValueError: it [broke]"
 
 
 def test_an_interruption_names_what_is_waited_for_and_what_is_dropped(progress, board):
-    board.tell(PAIR, JobProgress(0.0))
-    board.tell(OTHER, JobProgress(0.0))
+    board.on_progress(PAIR, JobProgress(0.0))
+    board.on_progress(OTHER, JobProgress(0.0))
     board.interrupted()
     board.finished(result(CELLS[2], status="ok", metrics={"nmll": 1.5}))
     board.ended(dropped=True)

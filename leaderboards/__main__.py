@@ -152,7 +152,7 @@ def serve(
     """Serve a leaderboard on this machine only, until Ctrl-C."""
     import tempfile
 
-    from leaderboards.site.serving import server
+    from leaderboards.site.serving import LOOPBACK, server
 
     with tempfile.TemporaryDirectory() as built:
         if len(folders) == 1 and (folders[0] / "index.html").is_file():
@@ -167,7 +167,7 @@ def serve(
             _leave(f"port {port} is not available: {error.strerror or error}; --port 0 takes a free one")
         with running:
             try:
-                typer.echo(f"http://{running.server_address[0]}:{running.server_port}/ (stop with Ctrl-C)")
+                typer.echo(f"http://{LOOPBACK}:{running.server_port}/ (stop with Ctrl-C)")
                 running.serve_forever()
             except KeyboardInterrupt:
                 typer.echo("")
@@ -194,13 +194,13 @@ def compare(
     from leaderboards.comparison import comparison, report
     from leaderboards.tables.selection import NoSuchResults, select_metrics
 
-    cells = [_read([folder]).cells for folder in (old, new)]
+    before, after = (_read([folder]).cells for folder in (old, new))
     try:
-        for side in cells if metric else ():
-            select_metrics(side, _listed(metric))
+        for cells in (before, after) if metric else ():
+            select_metrics(cells, _listed(metric))
     except NoSuchResults as error:
         _leave(str(error))
-    result = comparison.compare(*cells, metrics=_listed(metric) or comparison.DEFAULT)
+    result = comparison.compare(before, after, _listed(metric) or comparison.DEFAULT)
     if format is Report.JSON:
         typer.echo(report.as_json(result))
     else:

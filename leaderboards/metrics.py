@@ -98,20 +98,17 @@ GOALS = (
 
 MEASURED = tuple(schema.METRICS) + tuple(schema.COSTS)  # in the order of pages and exports
 
-# Those of them that a data set has are its main table: regression's and classification's differ.
+# The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
     *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
     *("tune_seconds", "fit_seconds"),
 )
 
-LEADS = (
-    "rel_cov",
-    "total_variation",
-    "nmll",
-)  # the first that a data set has orders its methods; distances to a reference posterior come first
+# The first that a data set has orders its methods. Distances to a reference posterior come first.
+LEADS = ("rel_cov", "total_variation", "nmll")
 
-INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are told with their metric, not in columns of their own
+INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their metric, not in columns
 
 
 def metric(name: str) -> Metric:

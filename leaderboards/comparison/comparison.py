@@ -2,7 +2,7 @@
 
 For each suite, data set, method, preset and metric that both sets have:
 
-- With at least 3 splits in both, the paired test of `leaderboards.stats.significance` on new - old, split by split
+- With at least 3 common splits, the paired test of `leaderboards.stats.significance` on new - old, split by split
   (means over seeds).
 - Otherwise, or where the data or the splits differ, Welch's t test of the means, if both have 3 splits or more.
 - Otherwise nothing is tested.
@@ -11,7 +11,8 @@ All p-values are adjusted together by Holm's method. If nothing changed but nois
 reported as moved is at most 0.05. Numbers that are equal on every split are "same", whatever the test.
 
 Cells with the same code, data, split, protocol, seed, versions and device should have the same numbers to the last bit.
-Where they do not, some source of randomness is not seeded; these cells are listed separately.
+Where they do not, some source of randomness is not seeded; these cells are listed separately. Two cells have the same
+code if their `code_identity` is equal. Where a cell has none, both must be of one commit without uncommitted changes.
 """
 
 from collections.abc import Sequence
@@ -29,29 +30,71 @@ from leaderboards.stats.significance import ALPHA, FEWEST_PAIRS, holm, paired_te
 from leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
 
 WHERE = [*GROUP, "metric"]
-MOVES = [*WHERE, "old", "new", "change", "n", "p_value", "test", "verdict"]
 BEYOND_NOISE = ("better", "worse", "moved")
-STATUSES = [*GROUP, "split", "seed", "old", "new", "verdict"]
-UNSTEADY = [*GROUP, "split", "seed", "metric", "old", "new"]
-FINGERPRINT = ["code_revision", "data_sha256", "split_sha256", "versions", "device"]
+FINGERPRINT = ["data_sha256", "split_sha256", "versions", "device"]
 
 DEFAULT = tuple(name for name in HEADLINE if name in METRICS)  # no times, which differ between any two runs
+
+
+class Move(NamedTuple):
+    """One row of `Comparison.moves`."""
+
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    metric: str
+    old: float
+    new: float
+    change: float
+    n: int
+    p_value: float
+    test: str
+    verdict: str
+
+
+class StatusChange(NamedTuple):
+    """One row of `Comparison.statuses`."""
+
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    split: int
+    seed: int
+    old: str
+    new: str
+    verdict: str
+
+
+class Unsteady(NamedTuple):
+    """One row of `Comparison.unsteady`."""
+
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    split: int
+    seed: int
+    metric: str
+    old: float
+    new: float
 
 
 class Comparison(NamedTuple):
     """Result of `compare`; all frames may be empty.
 
     Attributes:
-        moves: columns `MOVES`, one row per suite, data set, method, preset and metric that both have. old and new are
+        moves: columns of `Move`, one row per suite, data set, method, preset and metric that both have. old and new are
             means over the n splits that both have. For Welch's test, and where no split is in both, they are means
             over the splits of each, and n is the smaller number. change is new - old. test is "wilcoxon", "t",
             "welch" or "". verdict is "same" (to the last bit), "noise", "untested" (different, with too few splits to
             test) or, for a significant change, "better", "worse" or, for a metric without a direction, "moved".
-        statuses: columns `STATUSES`, one row per cell whose status changed: "better" if it is "ok" now, "worse" if it
-            was "ok" before, else "moved".
+        statuses: columns of `StatusChange`, one row per cell whose status changed: "better" if it is "ok" now, "worse"
+            if it was "ok" before, else "moved".
         vanished: columns of `GROUP` and n, the cells that only the old results have.
         appeared: columns of `GROUP` and n, the cells that only the new results have.
-        unsteady: columns `UNSTEADY`, cells that were not reproduced to the last bit (last paragraph above).
+        unsteady: columns of `Unsteady`, cells that were not reproduced to the last bit (last paragraph above).
         notes: sentences on what could not be compared, and why.
     """
 
@@ -100,10 +143,10 @@ def compare(old: pd.DataFrame, new: pd.DataFrame, metrics: Sequence[str] = DEFAU
 
 
 def _moves(old: pd.DataFrame, new: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
-    before, after = (_wide(cells, metrics) for cells in (old, new))
-    keys = before.index.intersection(after.index)
-    splits = before.columns.union(after.columns)
-    before, after = (frame.reindex(index=keys, columns=splits).to_numpy(float) for frame in (before, after))
+    wide = [_wide(cells, metrics) for cells in (old, new)]
+    keys = wide[0].index.intersection(wide[1].index)
+    splits = wide[0].columns.union(wide[1].columns)
+    before, after = (frame.reindex(index=keys, columns=splits).to_numpy(float) for frame in wide)
     paired = ~np.isnan(before) & ~np.isnan(after)
     paired[_has_changed_data(keys, old, new)] = False
     by_split = paired.sum(axis=1) >= FEWEST_PAIRS
@@ -130,7 +173,7 @@ def _moves(old: pd.DataFrame, new: pd.DataFrame, metrics: list[str]) -> pd.DataF
     table["test"] = test
     goals = [metric(name).goal for name in table["metric"]]
     table["verdict"] = [_verdict(*row) for row in zip(same, adjusted, *means, goals, strict=True)]
-    return table[MOVES]
+    return table[list(Move._fields)]
 
 
 def _wide(cells: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
@@ -139,7 +182,7 @@ def _wide(cells: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
     return splits.set_index([*WHERE, "split"])["value"].unstack("split")  # noqa: PD010 - nothing is aggregated
 
 
-def _has_changed_data(keys: pd.MultiIndex, old: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
+def _has_changed_data(keys: pd.Index, old: pd.DataFrame, new: pd.DataFrame) -> np.ndarray:
     """Return for each key whether the data of its data set, or the rows of a split, differ between the two."""
     changed = set(_changed_datasets(old, new))
     return np.array([(suite, dataset) in changed for suite, dataset, *_ in keys], bool)
@@ -183,9 +226,8 @@ def _statuses(pairs: pd.DataFrame) -> pd.DataFrame:
     changed = pairs[pairs["status"] != pairs["status_new"]]
     now, before = changed["status_new"] == "ok", changed["status"] == "ok"
     verdict = np.where(now, "better", np.where(before, "worse", "moved"))
-    return changed.assign(old=changed["status"], new=changed["status_new"], verdict=verdict)[STATUSES].reset_index(
-        drop=True
-    )
+    rows = changed.assign(old=changed["status"], new=changed["status_new"], verdict=verdict)
+    return rows[list(StatusChange._fields)].reset_index(drop=True)
 
 
 def _only_in(cells: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -196,16 +238,28 @@ def _only_in(cells: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _unsteady(pairs: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
     ran = pairs[(pairs["status"] == "ok") & (pairs["status_new"] == "ok")]
-    alike = ran["code_dirty"].eq(False) & ran["code_dirty_new"].eq(False)
+    alike = _same_code(ran)
     for name in FINGERPRINT:
-        alike &= (ran[name] == ran[f"{name}_new"]) | (ran[name].isna() & ran[f"{name}_new"].isna())
-    frames = []
+        alike &= _equal(ran, name)
+    columns, frames = list(Unsteady._fields), []
     for name in metrics:
-        old, new = ran[name], ran[f"{name}_new"]
-        differ = ran[alike & ~((old == new) | (old.isna() & new.isna()))]
+        differ = ran[alike & ~_equal(ran, name)]
         if not differ.empty:
-            frames.append(differ.assign(metric=name, old=differ[name], new=differ[f"{name}_new"])[UNSTEADY])
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=UNSTEADY)
+            frames.append(differ.assign(metric=name, old=differ[name], new=differ[f"{name}_new"])[columns])
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def _same_code(pairs: pd.DataFrame) -> pd.Series:
+    """Return for each pair whether its cells have the same code: by identity, or by commit where one has none."""
+    identified = pairs["code_identity"].notna() & pairs["code_identity_new"].notna()
+    clean = pairs["code_dirty"].eq(False) & pairs["code_dirty_new"].eq(False)
+    return _equal(pairs, "code_identity").where(identified, clean & _equal(pairs, "code_revision"))
+
+
+def _equal(pairs: pd.DataFrame, name: str) -> pd.Series:
+    """Return for each pair whether its cells have the same value of a column; two nulls are the same."""
+    old, new = pairs[name], pairs[f"{name}_new"]
+    return (old == new) | (old.isna() & new.isna())
 
 
 def _notes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:

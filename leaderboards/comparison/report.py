@@ -1,7 +1,7 @@
 """Reports of a comparison: tables for a terminal, JSON for programs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import isfinite, isnan
 from typing import Any
 
@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leaderboards.comparison.comparison import Comparison
+from leaderboards.comparison.comparison import Comparison, Move, StatusChange, Unsteady
+from leaderboards.data.frames import records
 from leaderboards.metrics import metric
 from leaderboards.wording.formats import counted, visible
 
@@ -28,14 +29,17 @@ def show(comparison: Comparison, console: Console) -> None:
     moved = comparison.moved.sort_values("p_value", kind="stable")
     lines = [
         [row.verdict, *_where(row), metric(row.metric).title, _number(row.old), _number(row.new), _p_value(row)]
-        for row in moved.itertuples()
+        for row in records(moved, Move)
     ]
     _print_table(console, "Significant changes", ["Metric", "Old", "New", "p"], lines)
-    lines = [[row.verdict, *_where(row), str(row.split), row.old, row.new] for row in comparison.statuses.itertuples()]
+    lines = [
+        [status.verdict, *_where(status), str(status.split), status.old, status.new]
+        for status in records(comparison.statuses, StatusChange)
+    ]
     _print_table(console, "Changed status", ["Split", "Old", "New"], lines)
     lines = [
-        ["", *_where(row), str(row.split), metric(row.metric).title, repr(row.old), repr(row.new)]
-        for row in comparison.unsteady.itertuples()
+        ["", *_where(cell), str(cell.split), metric(cell.metric).title, repr(cell.old), repr(cell.new)]
+        for cell in records(comparison.unsteady, Unsteady)
     ]
     _print_table(console, UNSTEADY, ["Split", "Metric", "Old", "New"], lines)
     for sentence in sentences(comparison):
@@ -61,7 +65,7 @@ def sentences(comparison: Comparison) -> list[str]:
     for cells, where in ((comparison.vanished, "old"), (comparison.appeared, "new")):
         if not cells.empty:
             methods = cells["method"].nunique()
-            amount = f"{counted(cells['n'].sum(), 'cell')} of {counted(methods, 'method')}"
+            amount = f"{counted(int(cells['n'].sum()), 'cell')} of {counted(methods, 'method')}"
             amount += f" on {counted(cells['dataset'].nunique(), 'data set')}"
             summary.append(f"Only in the {where} results: {amount}.")
     return summary
@@ -70,11 +74,11 @@ def sentences(comparison: Comparison) -> list[str]:
 def as_json(comparison: Comparison) -> str:
     """Return the frames as lists of objects by name, and the notes, as JSON. Infinities are strings, NaN is null."""
     frames = {name: frame for name, frame in comparison._asdict().items() if isinstance(frame, pd.DataFrame)}
-    records = {name: [_plain(row) for row in frame.to_dict("records")] for name, frame in frames.items()}
-    return json.dumps(records | {"notes": comparison.notes, "anything": comparison.anything}, indent=1)
+    rows = {name: [_plain(row) for row in frame.to_dict("records")] for name, frame in frames.items()}
+    return json.dumps(rows | {"notes": comparison.notes, "anything": comparison.anything}, indent=1)
 
 
-def _plain(row: dict) -> dict:
+def _plain(row: dict[Hashable, Any]) -> dict[Hashable, Any]:
     return {name: _plain_number(value) if isinstance(value, float) else value for name, value in row.items()}
 
 
@@ -82,7 +86,7 @@ def _plain_number(value: float) -> float | str | None:
     return None if isnan(value) else value if isfinite(value) else str(value)
 
 
-def _where(row: Any) -> list[str]:
+def _where(row: Move | StatusChange | Unsteady) -> list[str]:
     return [row.suite, row.dataset, row.method, row.preset]
 
 
@@ -90,7 +94,7 @@ def _number(value: float) -> str:
     return f"{value:.5g}"
 
 
-def _p_value(row: Any) -> str:
+def _p_value(row: Move) -> str:
     return f"{row.p_value:.1g} ({TESTS[row.test]}, n = {row.n})"
 
 

@@ -1,36 +1,60 @@
 """Tables that cells have beside their rows, for figures: moments, bands, curves."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.schema import cell_key
+from leaderboards.data.frames import records
 
 
-def detail(table: str, cell) -> pd.DataFrame | None:
-    """Return the table `table` of a cell, or None if it has none; `cell` is a row of `results.Results.cells`.
+class CellId(NamedTuple):
+    """The columns of `results.Results.cells` that locate the files of a cell."""
 
-    A file that cannot be read is as good as none: numbers do not depend on it.
+    folder: str
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    protocol_hash: str
+    split: int
+    seed: int
+
+    def path(self, table: str) -> Path:
+        """Return the path of the cell's table `table`, whether or not the file exists."""
+        preset = self.preset.partition("@")[0]
+        key = cell_key(self.suite, self.dataset, self.method, preset, self.protocol_hash, self.split, self.seed)
+        return Path(self.folder) / table / f"{key}.parquet"
+
+
+def detail(table: str, cell: CellId) -> pd.DataFrame | None:
+    """Return the table `table` of a cell, or None if it has none.
+
+    A file that cannot be read counts as missing, because no number of a leaderboard depends on it.
     """
-    preset = cell.preset.partition("@")[0]
-    key = cell_key(cell.suite, cell.dataset, cell.method, preset, cell.protocol_hash, cell.split, cell.seed)
     try:
-        return pq.read_table(Path(cell.folder) / table / f"{key}.parquet").to_pandas()
+        return pq.read_table(cell.path(table)).to_pandas()
     except (OSError, pa.ArrowException):
         return None
 
 
+def in_split_order(cells: pd.DataFrame) -> list[CellId]:
+    """Return the cells ordered by split and seed."""
+    return list(records(cells.sort_values(["split", "seed"], kind="stable"), CellId))
+
+
 def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the table of each method's first split that has one, in the order of `cells`."""
-    found = {}
+    by_method: dict[str, pd.DataFrame] = {}
     if not any_of(table, cells):
-        return found
-    for cell in cells.sort_values(["split", "seed"], kind="stable").itertuples():
-        if cell.method not in found and (one := detail(table, cell)) is not None:
-            found[cell.method] = one
-    return {method: found[method] for method in dict.fromkeys(cells["method"]) if method in found}
+        return by_method
+    for cell in in_split_order(cells):
+        if cell.method not in by_method and (frame := detail(table, cell)) is not None:
+            by_method[cell.method] = frame
+    return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}
 
 
 def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
@@ -38,14 +62,14 @@ def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
     if not any_of(table, cells):
         return None
     parts = [
-        one.assign(method=cell.method, split=cell.split, seed=cell.seed)
-        for cell in cells.itertuples()
-        if (one := detail(table, cell)) is not None
+        frame.assign(method=cell.method, split=cell.split, seed=cell.seed)
+        for cell in records(cells, CellId)
+        if (frame := detail(table, cell)) is not None
     ]
     return pd.concat(parts, ignore_index=True) if parts else None
 
 
 def any_of(table: str, cells: pd.DataFrame) -> bool:
-    """Return whether a folder `table` exists for any data set of `cells`, so that not every cell is tried in vain."""
+    """Return whether a folder `table` exists for any data set of `cells`, which is cheaper to ask than each cell."""
     places = cells[["folder", "suite", "dataset"]].drop_duplicates().itertuples(index=False)
     return any((Path(folder) / table / suite / dataset).is_dir() for folder, suite, dataset in places)

@@ -69,7 +69,7 @@ def _one_checksum(cells: pd.DataFrame, kind: str, key: list[str], column: str) -
         wrong = part[part[column].notna() & (part[column] != used)]
         out[wrong.index] = True
         for other, rows in wrong.groupby(column):
-            choices.append(_choice(part, kind, used, other, int(sums.loc[used, "size"]), len(rows)))
+            choices.append(_choice(part, kind, str(used), str(other), int(sums["size"].iloc[-1]), len(rows)))
     return cells[~out], choices
 
 
@@ -89,12 +89,14 @@ def _one_row_each(cells: pd.DataFrame) -> tuple[pd.DataFrame, list[Choice]]:
         losers = part[lost]
         beaten_by = by_cell.reindex(losers.set_index(CELL[len(BOARD) :]).index).to_numpy()
         for (used, left_out), rows in losers.groupby([beaten_by, revision[losers.index].to_numpy()]):
-            choices.append(_choice(part, "repeat", used, left_out, int((by_cell == used).sum()), len(rows)))
+            n_used = int((by_cell == used).sum())
+            choices.append(_choice(part, "repeat", str(used), str(left_out), n_used, len(rows)))
     return cells[~out], choices
 
 
 def _choice(board: pd.DataFrame, kind: str, used: str, left_out: str, n_used: int, n_left_out: int) -> Choice:
-    return Choice(*board[BOARD].iloc[0], kind, used, left_out, n_used, n_left_out)
+    suite, dataset, preset, protocol_hash = board[BOARD].iloc[0]
+    return Choice(suite, dataset, preset, protocol_hash, kind, used, left_out, n_used, n_left_out)
 
 
 def codes(cells: pd.DataFrame) -> pd.Series:
@@ -102,7 +104,7 @@ def codes(cells: pd.DataFrame) -> pd.Series:
 
     Rows of one board, whatever their commits, are of the same code if their `code_identity` says so: all share the
     evaluation, and those of one method share the method's code. Then the code is named after the commit that was used
-    last. Rows without an identity, and those of boards where identities differ, are told apart by their commits.
+    last. Rows without an identity, and those of boards where identities differ, are distinguished by their commits.
     """
     changed = cells["code_dirty"].eq(True).map({True: " with uncommitted changes", False: ""})
     commits = cells["code_revision"].str[:SHORT] + changed

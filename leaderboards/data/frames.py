@@ -1,13 +1,19 @@
-"""Column schemas of the frames that this room hands out, and their check.
+"""Column schemas of the frames that this room hands out, their check, and typed access to their rows.
 
 They are pyarrow schemas, as those of the stored tables are. Pandera would repeat what these declare, and every command
 would wait 0.6 s for its import.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import starmap
+from typing import NamedTuple, TypeVar
+
 import pandas as pd
 import pyarrow as pa
 
 from bench.schema import CELLS, TIMINGS
+
+Record = TypeVar("Record", bound=NamedTuple)
 
 # Rows of cells, and the results folder that each lies in.
 CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False)])
@@ -44,3 +50,14 @@ def checked(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise ValueError(f"a column is not of its declared type: {'; '.join(map(str, error.args))}") from error
     return frame
+
+
+def records(frame: pd.DataFrame, kind: type[Record]) -> Iterator[Record]:
+    """Yield the rows of a frame as named tuples of type `kind`, whose fields name columns of the frame."""
+    return starmap(kind, zip(*(frame[name] for name in kind._fields), strict=True))
+
+
+def groups(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    """Yield the values of the text columns `names` and the rows that have them, sorted by these values."""
+    for values, part in frame.groupby(list(names)):
+        yield tuple(map(str, values)), part

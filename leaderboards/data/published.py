@@ -6,10 +6,11 @@
 
 from math import hypot, isnan, nan
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data.frames import PUBLISHED, checked
+from leaderboards.data.frames import PUBLISHED, checked, records
 
 # Notes of numbers that share a name with ours but are something else.
 OTHER_QUANTITY = "not per point|standard deviation|drops eigenvalues"
@@ -20,7 +21,7 @@ THESIS = (
     "Brownlie, Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation, MSc thesis, Edinburgh 2022"
 )
 
-# Whose protocol the preset `paper` of a suite follows; of other sources' numbers the protocol is another.
+# Sources whose protocol the preset `paper` of a suite follows. Numbers of other sources have another protocol.
 FOLLOWED = {
     "uci": (VIFA,),
     "posterior": (VIFA, THESIS),
@@ -34,6 +35,36 @@ BESIDE = [
 ]
 
 
+class Published(NamedTuple):
+    """One published number, as in `frames.PUBLISHED`; see `read_published`."""
+
+    source: str
+    table: str
+    method: str
+    metric: str
+    statistic: str
+    value: float
+    stderr: float
+    n: float
+    note: str
+    comparable: bool
+
+
+class _Pair(NamedTuple):
+    """A measured mean and a published one."""
+
+    suite: str
+    preset: str
+    mean: float
+    stderr: float
+    n: int
+    source: str
+    their_mean: float
+    their_stderr: float
+    their_n: float
+    comparable: bool
+
+
 def read_published() -> pd.DataFrame:
     """Return all published numbers, columns `frames.PUBLISHED`; missing `table` and `note` are empty strings.
 
@@ -44,18 +75,23 @@ def read_published() -> pd.DataFrame:
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:
-    """(mean - their_mean) / sqrt(stderr^2 + their_stderr^2): ours minus theirs in joint standard errors.
+    """Return measured minus published mean in joint standard errors: NaN if one of these is unknown or both are 0.
 
-    NaN where a standard error is unknown or both are 0.
+    The difference is (mean - their_mean) / sqrt(stderr^2 + their_stderr^2).
     """
     joint = hypot(stderr, their_stderr)
     return (mean - their_mean) / joint if joint else nan
 
 
 def apart(source: str, suite: str, preset: str, n: int, their_n: float) -> str:
-    """Why a measured and a published number are not from one protocol; "" if nothing is known to keep them apart.
+    """Return why a measured and a published number are not from one protocol; "" if no reason is known.
 
-    `n` and `their_n` (NaN if unknown) are numbers of splits.
+    Args:
+        source: title of the published source.
+        suite: name of the suite.
+        preset: name or label of the preset.
+        n: number of splits measured.
+        their_n: number of splits published; NaN if unknown.
     """
     name = preset.partition("@")[0]
     if name != "paper":
@@ -68,22 +104,25 @@ def apart(source: str, suite: str, preset: str, n: int, their_n: float) -> str:
 
 
 def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Every published mean beside what was measured of the same suite, data set, method and metric; columns `BESIDE`.
+    """Return measured and published means of one suite, data set, method and metric in a row; columns `BESIDE`.
 
-    `summary` is that of `summary.summarise`, `published` that of `read_published`. difference is NaN where the numbers
-    are not the same quantity, see `difference`; apart says why they are not from one protocol, see `apart`.
+    `difference` is NaN where the numbers are not the same quantity (see the function `difference`). `apart` says why
+    they are not from one protocol (see the function `apart`).
+
+    Args:
+        summary: result of `stats.summary.summarise`.
+        published: result of `read_published`.
     """
     theirs = published[published["statistic"] == "mean"].rename(
         columns={"value": "their_mean", "stderr": "their_stderr", "n": "their_n"}
     )
     both = summary[summary["n"] > 0].merge(theirs, on=["suite", "dataset", "method", "metric"])
-    rows = both.itertuples()
-    told = [
+    judged = [
         (
             difference(row.mean, row.stderr, row.their_mean, row.their_stderr) if row.comparable else nan,
             apart(row.source, row.suite, row.preset, row.n, row.their_n),
         )
-        for row in rows
+        for row in records(both, _Pair)
     ]
-    both[["difference", "apart"]] = pd.DataFrame(told, both.index, ["difference", "apart"])
+    both[["difference", "apart"]] = pd.DataFrame(judged, both.index, ["difference", "apart"])
     return both[BESIDE]

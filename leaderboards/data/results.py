@@ -29,13 +29,13 @@ class Unavailable(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What results folders hold.
+    """Contents of results folders.
 
     Attributes:
         folders: as given.
         cells: one row per cell, columns `frames.CELL_ROWS`; times only where they are uncontended.
-        choices: rows that stand in no board because they contradict others; see `fingerprints.decide`.
-        rows: the rows of `cells` and those that stand in no board, copies included, as they are in their files.
+        choices: the rows that no board uses because they contradict others; see `fingerprints.decide`.
+        rows: the rows of `cells` and those that no board uses, copies included, as they are in their files.
         timings: the latest row of each cell that was repeated alone, columns `frames.TIMING_ROWS`.
         skipped: files that were left out.
         unavailable: data sets that the runs could not have.
@@ -55,18 +55,19 @@ def read_results(*folders: Path) -> Results:
 
     Files that cannot be read are listed as skipped; they are never an error.
     """
-    tables, timings, skipped, unavailable = [], [], [], {}
+    tables, timings, skipped = [], [], []
+    unavailable: dict[str, Unavailable] = {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
-        cells, timed = CellFiles(folder), read_timings(folder)
-        cells.remember()
-        tables.append(cells.table.append_column("folder", pa.array([str(folder)] * len(cells.table), pa.string())))
+        files, timed = CellFiles(folder), read_timings(folder)
+        files.remember()
+        tables.append(files.table.append_column("folder", pa.array([str(folder)] * len(files.table), pa.string())))
         timings.append(timed.table)
-        for path, reason in (cells.unreadable | timed.unreadable).items():
+        for path, reason in (files.unreadable | timed.unreadable).items():
             skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
-        skipped += [one._replace(path=above + one.path) for one in problem]
+        skipped += [file._replace(path=above + file.path) for file in problem]
     # Many small chunks would make every selection of rows slow.
     rows = checked(pa.concat_tables(tables).combine_chunks().to_pandas(), CELL_ROWS)
     cells, choices = decide(rows)

@@ -21,8 +21,8 @@ def publish_to_folder(results: Results, folder: Path) -> Contents:
     """Publish `results` to `folder`, which is new, empty, or was published before.
 
     Raises:
-        Refused: Nothing is finished, or `folder` holds something else.
-        OSError: Something cannot be written; `folder` is as it was.
+        Refused: No cell is finished, or `folder` holds files that publishing did not make.
+        OSError: A file cannot be written; `folder` stays unchanged.
     """
     return replace_folder(folder, lambda fresh: write_contents(results, fresh))
 
@@ -31,7 +31,7 @@ def publish_to_branch(results: Results, branch: str) -> tuple[Contents, Commit]:
     """Publish `results` to a branch of the current git repository, without pushing it.
 
     Raises:
-        Refused: Nothing is finished, or the branch is not one to publish to.
+        Refused: No cell is finished, or `publishable` refuses the branch.
     """
     publishable(branch)  # before the work
     with tempfile.TemporaryDirectory() as fresh:

@@ -14,15 +14,15 @@ class Commit(NamedTuple):
     """The commit that a branch points to."""
 
     id: str
-    made: bool  # False where the branch held just this before
-    push: str  # the command that shows it to others
+    made: bool  # False if the branch held the same files before
+    push: str  # the command that publishes it
 
 
 def publishable(branch: str) -> str | None:
     """Return the parent of the next commit on a branch: the branch's own, else the only remote's, else None.
 
     Raises:
-        Refused: No repository here, no name of a branch, one that is checked out, or one that publish did not make.
+        Refused: There is no repository, or `branch` is not a valid name, is checked out, or was not made by publish.
     """
     _git("rev-parse", "--git-dir")
     if not branch or branch.startswith("-") or _git("check-ref-format", "--branch", branch, fails=True) != branch:
@@ -36,12 +36,12 @@ def publishable(branch: str) -> str | None:
 
 
 def commit_folder(folder: Path, branch: str, message: str) -> Commit:
-    """Make the files of `folder` those of `branch`, as a new commit unless they are that already; nothing is pushed.
+    """Commit the files of `folder` to `branch`, unless the branch holds the same files; nothing is pushed.
 
     Files on the branch that publish did not put there (a CNAME, for example) stay.
 
     Raises:
-        Refused: As `publishable`.
+        Refused: `publishable` refuses the branch.
     """
     parent = publishable(branch)
     ours = files(folder)
@@ -54,11 +54,13 @@ def commit_folder(folder: Path, branch: str, message: str) -> Commit:
         index = {"GIT_INDEX_FILE": str(Path(private) / "index")}
         _git("update-index", "-z", "--index-info", stdin="".join(f"{entry}\0" for entry in entries), env=index)
         tree = _git("write-tree", env=index)
-    made = not parent or _git("rev-parse", f"{parent}^{{tree}}") != tree
-    new = _git("commit-tree", tree, *(["-p", parent] if parent else []), "-m", message) if made else parent
-    # git refuses if the branch has moved since it was looked at.
+    if parent and _git("rev-parse", f"{parent}^{{tree}}") == tree:
+        new = parent
+    else:
+        new = _git("commit-tree", tree, *(["-p", parent] if parent else []), "-m", message)
+    # git refuses if the branch has moved since its commit was read.
     _git("update-ref", f"refs/heads/{branch}", new, _commit(f"refs/heads/{branch}") or "")
-    return Commit(new, made, f"git push {_remote()} {branch}")
+    return Commit(new, new != parent, f"git push {_remote()} {branch}")
 
 
 def _parent(branch: str) -> str | None:
@@ -75,7 +77,7 @@ def _names(commit: str) -> list[str]:
 
 
 def _others(parent: str, ours: list[str]) -> list[str]:
-    """Entries of the commit `parent` that publish did not make and that are not in the way now."""
+    """Return the tree entries of the commit `parent` that publish did not make and that `ours` does not replace."""
     names = _names(parent)
     sums = _git("cat-file", "blob", f"{parent}:{SUMS}") if SUMS in names else ""
     kept = set(foreign(filter(None, names), sums)) - set(ours)
@@ -90,14 +92,19 @@ def _remote() -> str:
 
 
 def _git(*words: str, stdin: str = "", env: dict[str, str] | None = None, fails: bool = False) -> str:
-    """What a git command prints, without the last line end; "" where it fails and that is an answer (`fails`)."""
+    """Return the output of a git command without the last line end; "" if it fails and `fails` allows that."""
     try:
-        # Names on a branch of others are bytes, which need not be UTF-8.
-        text = {"encoding": "utf-8", "errors": "surrogateescape"}
-        done = subprocess.run(["git", *words], input=stdin, capture_output=True, env=os.environ | (env or {}), **text)
+        done = subprocess.run(
+            ["git", *words],
+            input=stdin,
+            capture_output=True,
+            env=os.environ | (env or {}),
+            encoding="utf-8",
+            errors="surrogateescape",  # file names on a branch are bytes, which need not be UTF-8
+        )
     except FileNotFoundError:
         raise Refused("git was not found; publish to a folder instead: --to DIR") from None
     if done.returncode and not fails:
-        said = done.stderr.strip() or f"exit status {done.returncode}"
-        raise Refused(f"`git {words[0]}` failed: {said.splitlines()[-1]}")
+        reason = done.stderr.strip() or f"exit status {done.returncode}"
+        raise Refused(f"`git {words[0]}` failed: {reason.splitlines()[-1]}")
     return "" if done.returncode else done.stdout.rstrip("\n")

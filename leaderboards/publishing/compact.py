@@ -32,7 +32,7 @@ def write_compact(
     written = []
     for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS)):
         for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
-            name = quote(suite, safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
+            name = quote(str(suite), safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
             path = folder / part / f"{name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
@@ -40,6 +40,6 @@ def write_compact(
             pq.write_table(whole.replace_schema_metadata(None), path, compression="zstd", compression_level=19)
             written.append(path)
     if unavailable:
-        entries = [one._asdict() for one in unavailable]
+        entries = [dataset._asdict() for dataset in unavailable]
         (folder / "unavailable.json").write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
     return written

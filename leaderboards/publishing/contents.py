@@ -41,10 +41,10 @@ Predictions of single test points, tuning journals and the tables behind some fi
 class Contents(NamedTuple):
     """Summary of what was written."""
 
-    title: str  # what it is, in one line
+    title: str  # number of cells, methods and data sets, in words
     results_bytes: int
-    site_bytes: int  # with the results
-    hosts: str  # names of machines that everyone will read
+    site_bytes: int  # results included
+    hosts: str  # names of the machines, which the pages show
 
 
 def write_contents(results: Results, folder: Path) -> Contents:
@@ -57,7 +57,7 @@ def write_contents(results: Results, folder: Path) -> Contents:
         raise Refused("there are no finished cells yet, so there is nothing to publish; run `python run_all.py` first")
     # The reasons name folders of the machine that the data set was not available on.
     unavailable = [
-        one._replace(reason="it was not available where these results were made") for one in results.unavailable
+        dataset._replace(reason="it was not available where these results were made") for dataset in results.unavailable
     ]
     results = results._replace(unavailable=unavailable)
     written = write_compact(results.rows, results.timings, results.unavailable, folder / "results")

@@ -16,8 +16,8 @@ def replace_folder(folder: Path, fill: Callable[[Path], T]) -> T:
     """Let `fill` write into a new folder beside `folder`, move it into place, and return the result of `fill`.
 
     Raises:
-        Refused: What is there was not made by publishing, in whole or in part; it is left alone.
-        OSError: Something cannot be written; what was there is still there.
+        Refused: The folder holds files that publishing did not make; it stays unchanged.
+        OSError: A file cannot be written; the folder stays unchanged.
     """
     folder = folder.resolve()
     _require_replaceable(folder)

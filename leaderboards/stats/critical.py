@@ -16,7 +16,7 @@ FEWEST_METHODS, FEWEST_DATASETS = 2, 3
 
 
 class CriticalDifference(NamedTuple):
-    """Result of the tests.
+    """Result of Friedman's and Nemenyi's tests.
 
     Attributes:
         mean_ranks: by method, over data sets, the best first; equal losses share the mean of their ranks.
@@ -58,7 +58,7 @@ def critical_difference(table: Paired) -> CriticalDifference:
     losses = np.array([badness(array.mean(axis=0), table.goal) for array in arrays]).reshape(-1, len(table.methods))
     n, k = losses.shape
     mean_rank = stats.rankdata(losses, axis=1).mean(axis=0) if n else np.full(k, nan)
-    order = np.lexsort((table.methods, mean_rank))
+    order = np.lexsort((np.array(table.methods), mean_rank))
     names = [table.methods[place] for place in order]
     mean_ranks = pd.Series(mean_rank[order], names)
     if k < FEWEST_METHODS or n < FEWEST_DATASETS:
@@ -93,10 +93,10 @@ def joined_runs(p_values: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
     Args:
         p_values: methods x methods, in the order of their mean ranks.
     """
-    names, not_significant = list(p_values), p_values.to_numpy() > ALPHA
+    names, not_significant = [str(name) for name in p_values], p_values.to_numpy() > ALPHA
     runs, reached = [], 0
     for first in range(len(names)):
-        last = max(np.flatnonzero(not_significant[first]))
+        last = int(np.flatnonzero(not_significant[first])[-1])
         if last > first and last > reached:
             runs.append(tuple(names[first : last + 1]))
             reached = last

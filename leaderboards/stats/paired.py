@@ -17,11 +17,11 @@ class Paired(NamedTuple):
     that all methods have. A method that failed on a split where others finished is still judged on it.
 
     Attributes:
-        suite: as asked for.
-        preset: as asked for; may be a label, preset@hash.
-        metric: as asked for.
+        suite: name of the suite.
+        preset: name of the preset, or its label preset@hash.
+        metric: name of the metric.
         observed: index (dataset, split), a column per method; the mean over seeds that finished, NaN without any.
-        tried: the same shape, bool: whether there is a row, whatever its status.
+        tried: bool, shape of `observed`: whether there is a row, whatever its status.
     """
 
     suite: str
@@ -135,11 +135,11 @@ def paired(
     rows = rows.assign(value=rows[metric].where(finished))
     by_dataset = rows.groupby("dataset")
     undefined = by_dataset["value"].transform("count").eq(0) & finished.groupby(rows["dataset"]).transform("any")
-    wide = rows[~undefined].groupby(["dataset", "split", "method"])["value"].agg(["mean", "size"])
-    wide = wide.unstack("method")  # noqa: PD010 - two tables at once
-    if wide.empty:
+    values = rows[~undefined].groupby(["dataset", "split", "method"])["value"]
+    if not values.ngroups:
         index = pd.MultiIndex.from_arrays([[], []], names=["dataset", "split"])
         return Paired(
             suite, preset, metric, pd.DataFrame(index=index, dtype=float), pd.DataFrame(index=index, dtype=bool)
         )
-    return Paired(suite, preset, metric, wide["mean"].astype(float), wide["size"].notna())
+    means, sizes = (by_cell.unstack("method") for by_cell in (values.mean(), values.size()))  # noqa: PD010
+    return Paired(suite, preset, metric, means.astype(float), sizes.notna())

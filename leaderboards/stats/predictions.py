@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench.schema import cell_key
-from leaderboards.data.details import any_of
+from leaderboards.data.details import any_of, in_split_order
 
 MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows no more, and files may be large
 BINS = 15  # of confidence, as in the metric `ece`
@@ -45,13 +44,9 @@ def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
     by_method: dict[str, Predictions] = {}
     if not any_of("predictions", cells):
         return by_method
-    for cell in cells.sort_values(["split", "seed"], kind="stable").itertuples():
-        if cell.method not in by_method:
-            preset = cell.preset.partition("@")[0]
-            key = cell_key(cell.suite, cell.dataset, cell.method, preset, cell.protocol_hash, cell.split, cell.seed)
-            predictions = read(Path(cell.folder) / "predictions" / f"{key}.parquet")
-            if predictions is not None:
-                by_method[cell.method] = predictions
+    for cell in in_split_order(cells):
+        if cell.method not in by_method and (predictions := read(cell.path("predictions"))) is not None:
+            by_method[cell.method] = predictions
     return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}
 
 

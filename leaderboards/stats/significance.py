@@ -72,7 +72,8 @@ def _wilcoxon(paired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if plain.any():
         p_value[plain] = stats.wilcoxon(paired[plain], axis=1).pvalue
     if tied.any() and paired.shape[1] > MOST_ENUMERATED:
-        p_value[tied] = stats.wilcoxon(paired[tied], axis=1, method="asymptotic").pvalue
+        asymptotic = stats.wilcoxon(paired[tied], axis=1, method="asymptotic")  # type: ignore[call-overload]  # old stubs
+        p_value[tied] = asymptotic.pvalue
     elif tied.any():
         nonzero = np.where(sizes > 0, sizes, np.nan)[tied]
         signed_ranks = np.nan_to_num(stats.rankdata(nonzero, axis=1, nan_policy="omit")) * np.sign(paired[tied])

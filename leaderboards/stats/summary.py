@@ -1,5 +1,7 @@
 """Means over splits: pure functions from cells to one row per method, data set and metric."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -7,6 +9,21 @@ from leaderboards.metrics import MEASURED
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
+
+
+class Moments(NamedTuple):
+    """One row of `summarise`."""
+
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    metric: str
+    mean: float
+    stderr: float
+    median: float
+    n: int
+    n_failed: int
 
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
@@ -27,7 +44,7 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
     """
     finished = cells[cells["status"] == "ok"]
     long = finished.melt([*GROUP, "split"], list(MEASURED), "metric").dropna(subset="value")
-    return long.groupby([*GROUP, "metric", "split"], as_index=False)["value"].mean()
+    return long.groupby([*GROUP, "metric", "split"])["value"].mean().reset_index()
 
 
 def summarise(cells: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ rank test.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,20 @@ from leaderboards.stats.significance import ALPHA, FEWEST_PAIRS, holm, paired_te
 from leaderboards.stats.summary import BOARD
 
 VERDICTS = ("best", "tied", "failed", "worse", "untested", "alone")
+
+
+class Verdict(NamedTuple):
+    """One row of `verdicts`."""
+
+    suite: str
+    dataset: str
+    preset: str
+    metric: str
+    method: str
+    verdict: str
+    p_value: float
+    n_pairs: int
+    test: str
 
 
 def verdicts(splits: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +56,7 @@ def verdicts(splits: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
             if goal is not None:
                 judged = zip(methods, *_judge(values, tried, goal), strict=True)
                 rows += [[*board, name, *columns] for columns in judged]
-    return pd.DataFrame(rows, columns=[*BOARD, "metric", "method", "verdict", "p_value", "n_pairs", "test"])
+    return pd.DataFrame(rows, columns=list(Verdict._fields))
 
 
 def _by_metric(part: pd.DataFrame, tries: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:

@@ -1,17 +1,22 @@
 """The board of a page: the methods on one data set under one preset, with published numbers below them."""
 
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data.published import apart, difference
+from leaderboards.data.frames import records
+from leaderboards.data.published import Published, apart, difference
 from leaderboards.data.times import about_times
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
+from leaderboards.stats.summary import Moments
+from leaderboards.stats.verdicts import Verdict
 from leaderboards.wording.formats import as_printed, counted, decimals_for, not_nothing, number, visible
 
 LONG = 12  # methods, beyond which a table has one line per method
 TESTS = {"wilcoxon": "the paired Wilcoxon signed-rank test", "t": "the paired t test"}
+
+Means = dict[tuple[str, str], Moments]  # by (method, metric)
 
 
 class Cell(NamedTuple):
@@ -112,8 +117,8 @@ def board(summary: pd.DataFrame, verdicts: pd.DataFrame, published: pd.DataFrame
     """
     suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
     names = list(dict.fromkeys(summary["metric"]))
-    verdict_of = {(row.metric, row.method): row for row in verdicts.itertuples()}
-    means = {(row.method, row.metric): row for row in summary.itertuples()}
+    verdict_of = {(row.method, row.metric): row for row in records(verdicts, Verdict)}
+    means = {(row.method, row.metric): row for row in records(summary, Moments)}
     measured = {row.method: row for row in _measured(summary, means, verdict_of)}
     reported = _reported(published, names, means, sources)
     leading = lead(names)
@@ -139,18 +144,18 @@ def board(summary: pd.DataFrame, verdicts: pd.DataFrame, published: pd.DataFrame
     )
 
 
-def _measured(summary: pd.DataFrame, means: dict, verdict_of: dict) -> list[Row]:
+def _measured(summary: pd.DataFrame, means: Means, verdict_of: dict[tuple[str, str], Verdict]) -> list[Row]:
     decimals = {
-        name: decimals_for(column["mean"].tolist(), column["stderr"].tolist())
+        str(name): decimals_for(column["mean"].tolist(), column["stderr"].tolist())
         for name, column in summary.groupby("metric")
     }
-    of_method: dict[str, dict] = {}
+    of_method: dict[str, dict[str, Moments]] = {}
     for (method, name), values in means.items():
         of_method.setdefault(method, {})[name] = values
     rows = []
     for method, by_metric in of_method.items():
-        cells = {name: _cell(v, verdict_of.get((name, method)), decimals[name]) for name, v in by_metric.items()}
-        n, n_failed = (max(getattr(values, count) for values in by_metric.values()) for count in ("n", "n_failed"))
+        cells = {name: _cell(v, verdict_of.get((method, name)), decimals[name]) for name, v in by_metric.items()}
+        n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
         rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
 
@@ -166,8 +171,8 @@ def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
     return cells | with_ends
 
 
-def _cell(values: Any, verdict: Any, decimals: int) -> Cell:
-    """Return the cell of a row of the summary and its row of verdicts (None for a metric without a direction)."""
+def _cell(values: Moments, verdict: Verdict | None, decimals: int) -> Cell:
+    """Return a method's cell of one metric; the verdict is None for a metric without a direction."""
     if values.n == 0:
         return Cell()
     hint = f"{counted(values.n, 'split')}, median {number(values.median, decimals)}"
@@ -186,22 +191,24 @@ def _cell(values: Any, verdict: Any, decimals: int) -> Cell:
     )
 
 
-def _reported(published: pd.DataFrame, names: list[str], means: dict, sources: Sources) -> list[Row]:
+def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: Sources) -> list[Row]:
     """Return one row per method and source that report one of the metrics `names`."""
     relevant = published[published["metric"].isin(names)]
     rows = []
-    for (method, _), reports in relevant.groupby(["method", "source"], sort=False):
+    for (group, _), reports in relevant.groupby(["method", "source"], sort=False):
+        method = str(group)
         cells = {
-            name: _report(report, means.get((method, name)), sources) for name, report in reports.groupby("metric")
+            str(name): _report(report, means.get((method, str(name))), sources)
+            for name, report in reports.groupby("metric")
         }
         ours = any(measured == method for measured, _ in means)
         rows.append(Row(method, True, ours, 0, 0, cells))
     return sorted(rows, key=lambda row: row.method)
 
 
-def _report(report: pd.DataFrame, measured: Any, sources: Sources) -> Cell:
+def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) -> Cell:
     """Return what one source reports of one metric of one method: a mean, a median, or both."""
-    reported = {row.statistic: row for row in report.itertuples()}
+    reported = {row.statistic: row for row in records(report, Published)}
     hints = [f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "") for row in reported.values()]
     value = stderr = median = apart_by = ""
     amount = nan
@@ -222,10 +229,10 @@ def _signed(distance: float) -> str:
     return text if text.startswith("−") else f"+{text}"
 
 
-def _protocols_in_words(published: pd.DataFrame, means: dict, sources: Sources) -> str:
+def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources) -> str:
     """Return a sentence on published numbers whose protocol differs from that of the measured number."""
     by_reason: dict[str, set[int]] = {}
-    for row in published[published["statistic"] == "mean"].itertuples():
+    for row in records(published[published["statistic"] == "mean"], Published):
         ours = means.get((row.method, row.metric))
         if ours is not None and ours.n and row.comparable:
             reason = apart(row.source, ours.suite, ours.preset, ours.n, row.n)
@@ -248,7 +255,7 @@ def _tests_in_words(verdicts: pd.DataFrame) -> str:
     for test, rows in rivals[rivals["test"] != ""].groupby("test"):
         fewest, most = rows["n_pairs"].min(), rows["n_pairs"].max()
         splits = counted(most, "common split") if fewest == most else f"{fewest} to {most} common splits"
-        parts.append(f"{TESTS[test]} over {splits}")
+        parts.append(f"{TESTS[str(test)]} over {splits}")
     sentence = f"Methods are compared with the best by {' or '.join(parts)}."
     if "t" in set(rivals["test"]):
         sentence += " With so few splits the Wilcoxon test could never find a significant difference."

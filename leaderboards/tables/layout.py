@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from leaderboards.data.frames import groups, records
 from leaderboards.metrics import lead, metric
 from leaderboards.stats import complete_blocks, mean_ranks, paired
-from leaderboards.stats.summary import per_split, summarise
-from leaderboards.stats.verdicts import verdicts
+from leaderboards.stats.summary import Moments, per_split, summarise
+from leaderboards.stats.verdicts import Verdict, verdicts
 from leaderboards.tables.boards import TESTS
 from leaderboards.wording.formats import counted, decimals_for
 from leaderboards.wording.ran import protocol_in_words, ranges
@@ -52,8 +53,8 @@ class Table(NamedTuple):
         suite: name of the suite.
         preset: label of the preset.
         metric: name of the metric.
-        methods: by mean rank, the best first, if there are mean ranks; else by name.
-        datasets: by name.
+        methods: names, by mean rank with the best first, or in alphabetical order without mean ranks.
+        datasets: names in alphabetical order.
         entries: by (method, data set); pairs that were not run have none.
         mean_ranks: by method, over the data sets that every method finished; empty if there are fewer than two.
         n_ranked: number of these data sets.
@@ -126,7 +127,7 @@ class Table(NamedTuple):
             tied: the format's word or sign for means that do not differ significantly from it.
         """
         known = metric(self.metric)
-        goal = GOALS.get(known.goal, f"{known.goal} is nominal" if known.goal is not None else "")
+        goal = "" if known.goal is None else GOALS.get(str(known.goal), f"{known.goal} is nominal")
         rest = f" ({goal})" if goal else ""
         fewer = " (n where fewer)" if self.has_fewer else ""
         errors = f"mean {plus_minus} standard error" if self.n_splits > 1 else "the value"
@@ -158,7 +159,7 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
     splits, summary = per_split(cells), summarise(cells)
     judged = verdicts(splits, cells)
     made = []
-    for (suite, preset), part in cells.groupby(["suite", "preset"]):
+    for (suite, preset), part in groups(cells, ["suite", "preset"]):
         chosen = (summary["suite"] == suite) & (summary["preset"] == preset) & (summary["n"] + summary["n_failed"] > 0)
         rows = summary[chosen]
         available = set(rows.loc[rows["n"] > 0, "metric"])
@@ -172,14 +173,14 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
 def _table(
     cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, judged: pd.DataFrame
 ) -> Table:
-    verdict = {(row.method, row.dataset): row.verdict for row in judged.itertuples()}
+    verdict = {(row.method, row.dataset): row.verdict for row in records(judged, Verdict)}
     summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
     decimals = {
-        dataset: decimals_for(part["mean"].tolist(), part["stderr"].tolist())
+        str(dataset): decimals_for(part["mean"].tolist(), part["stderr"].tolist())
         for dataset, part in summary.groupby("dataset")
     }
     entries = {}
-    for row in summary.itertuples():
+    for row in records(summary, Moments):
         at = row.method, row.dataset
         entries[at] = Entry(row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), decimals[row.dataset])
     ranks, n_ranked = _mean_ranks(cells, suite, preset, name)

@@ -1,4 +1,4 @@
-"""The command that makes cells again, from what their rows say."""
+"""The command that runs cells again, from what their rows record."""
 
 import json
 import shlex
@@ -20,11 +20,20 @@ def command(
     seed: int,
     original: str | None = None,
 ) -> str:
-    """The shell command that runs these splits of one method on one data set as they were run.
+    """Return the shell command that runs splits of one method on one data set under their protocol.
 
-    A preset as it is needs no more than its name. Of one that was changed ("paper-modified") the row does not say what
-    it differs in. Where the protocol (JSON) of the preset as it is, `original`, is at hand, the fields that differ are
-    set; else all are.
+    An unchanged preset is given by its name. For a changed preset ("paper-modified"), the command also sets the fields
+    of its protocol that differ from `original`.
+
+    Args:
+        suite: name of the suite.
+        dataset: name of the data set.
+        method: name of the method.
+        splits: numbers of the splits.
+        preset: name or label of the preset.
+        protocol: resolved protocol (JSON) of the cells.
+        seed: seed of the cells.
+        original: protocol (JSON) of the unchanged preset; without it, the command sets all fields.
     """
     plain = preset.partition("@")[0]
     numbers = ranges(sorted(set(splits)), "-", ",")
@@ -37,15 +46,18 @@ def command(
 
 
 def changes(protocol: str, original: str) -> dict[str, str]:
-    """The fields of a protocol (JSON) that differ from those of another, with their values; all if that is empty."""
-    said, before = _values(protocol), _values(original)
-    of_images = "network" in said or "network" in before
-    unsaid = {
+    """Return the fields of a protocol (JSON) that differ from `original` (JSON), with their values.
+
+    All fields are returned if `original` is empty.
+    """
+    named, before = _values(protocol), _values(original)
+    of_images = "network" in named or "network" in before
+    defaults = {
         name: setting.default
         for name, setting in SETTINGS.items()
         if setting.since > 1 and (of_images or setting.data != (IMAGES,))
     }
-    after, before = said and unsaid | said, before and unsaid | before
+    after, before = named and defaults | named, before and defaults | before
     return {
         name: "none" if value is None else str(value)
         for name, value in after.items()

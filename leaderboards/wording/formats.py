@@ -63,7 +63,7 @@ def not_nothing(value: float, decimals: int) -> str:
 def as_printed(value: float, stderr: float) -> tuple[str, str]:
     """Return a published number and its standard error ("" if none), with the decimals of the longer one."""
     shown = [x for x in (value, stderr) if isfinite(x)]
-    decimals = max((max(0, -Decimal(repr(x)).normalize().as_tuple().exponent) for x in shown), default=0)
+    decimals = max((max(0, -int(Decimal(repr(x)).normalize().as_tuple().exponent)) for x in shown), default=0)
     return number(value, decimals), "" if isnan(stderr) else number(stderr, decimals)
 
 

@@ -6,7 +6,7 @@ from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
 SPACE = "{http://www.w3.org/1998/Math/MathML}"
-# A plug-in's formula gets layout only: no links, no styles, no events.
+# Formulas of plug-ins are restricted to layout: no links, no styles, no events.
 ELEMENTS = {
     *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mstyle", "mpadded", "mphantom"),
     *("msup", "msub", "msubsup", "munder", "mover", "munderover", "mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd"),

@@ -1,21 +1,23 @@
 """Sentences of pages on rows that contradict each other, and on different rows that stand side by side."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import pandas as pd
 
 from leaderboards.data.fingerprints import BOARD, SHORT, Choice, codes
+from leaderboards.data.frames import groups
 from leaderboards.wording.formats import counted
 
 ALIKE = {"seed": "seeds", "device": "kinds of device"}
 
 
 class Mixture(NamedTuple):
-    """One thing to know, and of which boards.
+    """A fact about rows of some boards that a reader should know.
 
     Attributes:
         text: a sentence without its full stop.
-        boards: (data set, preset) of each; of none in particular if it is empty.
+        boards: (data set, preset) of each board concerned; empty if the sentence names them.
     """
 
     text: str
@@ -65,33 +67,32 @@ def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _codes(cells: pd.DataFrame) -> list[Mixture]:
-    counts = cells.assign(_code=codes(cells)).groupby([*BOARD[:3], "_code"]).size()
-    together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    totals: dict[tuple[str, ...], pd.Series] = {}
-    for (_, dataset, preset), part in counts.groupby(level=[0, 1, 2]):
-        here = part.droplevel([0, 1, 2])
-        if len(here) > 1:
-            key = tuple(here.index)
-            together.setdefault(key, []).append((dataset, preset))
-            totals[key] = totals.get(key, 0) + here
+    boards: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    totals: dict[tuple[str, ...], Counter[str]] = {}
+    for (_, dataset, preset), part in groups(cells.assign(_code=codes(cells)), BOARD[:3]):
+        counts = Counter(part["_code"].dropna())
+        if len(counts) > 1:
+            key = tuple(sorted(counts))
+            boards.setdefault(key, []).append((dataset, preset))
+            totals.setdefault(key, Counter()).update(counts)
     return [
         Mixture(
             "Results of code "
-            + ", ".join(f"{name} ({counted(int(n), 'cell')})" for name, n in totals[key].items())
+            + ", ".join(f"{name} ({counted(totals[key][name], 'cell')})" for name in key)
             + " stand side by side",
-            tuple(boards),
+            tuple(places),
         )
-        for key, boards in together.items()
+        for key, places in boards.items()
     ]
 
 
 def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
-    found = []
+    notes = []
     for column, plural in ALIKE.items():
         count = cells.groupby(BOARD[:3])[column].nunique()
         if boards := tuple((dataset, preset) for _, dataset, preset in count[count > 1].index):
-            found.append(Mixture(f"Results of different {plural} stand side by side", boards))
-    return found
+            notes.append(Mixture(f"Results of different {plural} stand side by side", boards))
+    return notes
 
 
 def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
@@ -106,11 +107,11 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _protocols(cells: pd.DataFrame) -> list[Mixture]:
-    found = []
+    notes = []
     for (suite, preset), hashes in cells.groupby(["suite", cells["preset"].str.split("@").str[0]])["protocol_hash"]:
         rows = hashes.str[:8].value_counts().sort_index()
         if len(rows) > 1:
             parts = ", ".join(f"{preset}@{name} ({counted(int(n), 'cell')})" for name, n in rows.items())
             text = f"Preset {preset} of suite {suite} was run under several protocols, shown apart: {parts}"
-            found.append(Mixture(text))
-    return found
+            notes.append(Mixture(text))
+    return notes

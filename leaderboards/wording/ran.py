@@ -1,17 +1,19 @@
 """What was run, in words."""
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
 import pandas as pd
 
 from bench.experiment.protocol import in_words
+from leaderboards.data.frames import groups
 from leaderboards.wording.formats import counted
 
 
 class Run(NamedTuple):
-    """One suite under one preset."""
+    """What was run of one suite under one preset."""
 
     suite: str
     preset: str
@@ -32,13 +34,13 @@ class Provenance(NamedTuple):
 
 
 def runs(cells: pd.DataFrame) -> list[Run]:
-    """One entry per suite and preset of `cells`."""
-    found = []
-    for (suite, preset), part in cells.groupby(["suite", "preset"]):
+    """Return one entry per suite and preset of `cells`."""
+    entries = []
+    for (suite, preset), part in groups(cells, ["suite", "preset"]):
         count = part["status"].value_counts()
         words = [f"{count[s]} {'finished' if s == 'ok' else s}" for s in sorted(count.index, key=lambda s: s != "ok")]
         seeds = sorted(part["seed"].unique())
-        found.append(
+        entries.append(
             Run(
                 suite,
                 preset,
@@ -48,12 +50,12 @@ def runs(cells: pd.DataFrame) -> list[Run]:
                 f"{'seed' if len(seeds) == 1 else 'seeds'} {_listed(seeds)}",
             )
         )
-    return found
+    return entries
 
 
 @cache
 def protocol_in_words(protocol: str) -> str:
-    """A resolved protocol (JSON) as a phrase; keys that this program does not know are appended as they are."""
+    """Return a resolved protocol (JSON) as a phrase; unknown keys are appended unchanged."""
     try:
         return in_words(json.loads(protocol))
     except (ValueError, AttributeError):
@@ -61,11 +63,11 @@ def protocol_in_words(protocol: str) -> str:
 
 
 def provenance(cells: pd.DataFrame) -> Provenance:
-    """Code, machines, versions and dates of `cells`, which must not be empty."""
+    """Return code, machines, versions and dates of `cells`, which must not be empty."""
     code = cells[["code_revision", "code_dirty"]].drop_duplicates().sort_values("code_revision")
     first, last = cells["finished_at"].min().date(), cells["finished_at"].max().date()
     return Provenance(
-        _listed(revision(row.code_revision, row.code_dirty) for row in code.itertuples()),
+        _listed(revision(commit, dirty) for commit, dirty in code.itertuples(index=False, name=None)),
         _listed(sorted(cells["device"].unique())),
         _listed(sorted(cells["host"].unique())),
         versions(tuple(cells["versions"].unique())),
@@ -74,29 +76,29 @@ def provenance(cells: pd.DataFrame) -> Provenance:
 
 
 def revision(commit: str, dirty: bool | None) -> str:
-    """A commit in short, and whether the code was another than that."""
+    """Return a commit, abbreviated, and whether the code had uncommitted changes."""
     return commit[:12] + (" with uncommitted changes" if dirty is True else "")
 
 
 @cache
 def versions(documents: tuple[str, ...]) -> str:
-    """Package versions from several JSON documents: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
-    found: dict[str, set[str]] = {}
+    """Return the package versions of several JSON documents in words: "numpy 2.2.0, torch 2.6.0 and 2.7.1"."""
+    by_package: dict[str, set[str]] = {}
     for document in documents:
         try:
             for package, version in json.loads(document).items():
-                found.setdefault(package, set()).add(str(version))
+                by_package.setdefault(package, set()).add(str(version))
         except (ValueError, AttributeError):
-            found.setdefault("unreadable", set()).add(document)
-    return ", ".join(f"{package} {' and '.join(sorted(versions))}" for package, versions in sorted(found.items()))
+            by_package.setdefault("unreadable", set()).add(document)
+    return ", ".join(f"{package} {' and '.join(sorted(versions))}" for package, versions in sorted(by_package.items()))
 
 
-def _listed(items) -> str:
+def _listed(items: Iterable[object]) -> str:
     return ", ".join(map(str, items))
 
 
 class Failure(NamedTuple):
-    """Cells of one method that ended alike."""
+    """Cells of one method that failed with one status and error."""
 
     suite: str
     dataset: str
@@ -109,23 +111,23 @@ class Failure(NamedTuple):
 
 
 def failures(cells: pd.DataFrame) -> list[Failure]:
-    """Every cell that diverged or failed; those with the same end share an entry that lists their splits."""
+    """Return the cells without a result; those with the same status, seed and error share an entry."""
     bad = cells[cells["status"] != "ok"].fillna({"error": ""})
-    found = []
+    entries = []
     keys = ["suite", "dataset", "method", "preset", "status", "seed", "error"]
-    for (suite, dataset, method, preset, status, seed, error), part in bad.groupby(keys):
+    for (suite, dataset, method, preset, status, seed, error), part in groups(bad, keys):
         splits = sorted(part["split"].unique())
         label = f"{'split' if len(splits) == 1 else 'splits'} {ranges(splits)}"
         if len(cells["seed"].unique()) > 1:
             label += f", seed {seed}"
         lines = [line for line in error.splitlines() if line.strip()] or ["no error text"]
         whole = error if len(lines) > 1 else ""
-        found.append(Failure(suite, dataset, method, preset, status, label, lines[-1].strip(), whole))
-    return found
+        entries.append(Failure(suite, dataset, method, preset, status, label, lines[-1].strip(), whole))
+    return entries
 
 
 def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
-    """Sorted, distinct numbers, runs of three and more shortened: "0, 1, 4–9"."""
+    """Return sorted, distinct numbers in words, with runs of three and more shortened: "0, 1, 4–9"."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
@@ -136,6 +138,6 @@ def ranges(numbers: list[int], to: str = "–", then: str = ", ") -> str:
 
 
 def cells_in_words(cells: pd.DataFrame) -> str:
-    """ "400 cells: 5 methods on 10 data sets"."""
+    """Return the size of a set of cells in words: "400 cells: 5 methods on 10 data sets"."""
     methods, sets = cells["method"].nunique(), cells["dataset"].nunique()
     return f"{counted(len(cells), 'cell')}: {counted(methods, 'method')} on {counted(sets, 'data set')}"

@@ -141,6 +141,21 @@ def test_other_code_versions_devices_or_seeds_may_give_other_numbers(run, change
     assert compare(run(a=[1.0]), run(a=[2.0], same=change)).unsteady.empty
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "n_unsteady"),
+    [
+        ({"code_identity": "e-v"}, {"code_identity": "e-v", "code_revision": "new"}, 1),
+        ({"code_identity": "e-v", "code_dirty": True}, {"code_identity": "e-v", "code_dirty": True}, 1),
+        ({"code_identity": "e-v"}, {"code_identity": "e-w"}, 0),
+        ({"code_identity": "e-v"}, {"code_identity": None}, 1),
+        ({"code_identity": "e-v"}, {"code_identity": None, "code_revision": "new"}, 0),
+    ],
+)
+def test_code_identity_decides_before_the_commit(run, old, new, n_unsteady):
+    comparison = compare(run(a=[1.0], same=old), run(a=[2.0], same=new))
+    assert len(comparison.unsteady) == n_unsteady
+
+
 def test_another_protocol_is_not_compared_and_said(run):
     found = compare(run(a=BASE), run(a=BASE, same={"protocol_hash": "bbbbbbbb"}))
     assert not found.comparable

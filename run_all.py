@@ -209,7 +209,7 @@ def main(
 
     from bench.console import forecast
     from bench.costs.workload import surroundings, workload, workload_elsewhere
-    from bench.results.earlier import beside
+    from bench.results.earlier import notes_on_earlier_rows
     from bench.results.folder import Results
     from bench.results.lock import locked
 
@@ -218,7 +218,7 @@ def main(
         if not (dry_run or fresh):
             display.show_invalid(results.mend())
         if not fresh:
-            display.show_notes(beside(results.rows(), wanted, data_dir))
+            display.show_notes(notes_on_earlier_rows(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
         with _backend(elsewhere if todo else None, todo, fetch=not dry_run) as backend:
             if backend:

@@ -253,7 +253,7 @@ def test_results_of_other_data_are_refused_and_of_other_code_told(invoke, tmp_pa
     stored_with("code_identity", "another")
     told = invoke(*arguments)
     assert told.exit_code == 0
-    assert "another code revision stand beside these: 1 of " in told.stderr
+    assert "cells of another code revision: 1 of " in told.stderr
     stored_with("data_sha256", "0" * 64)
     for others in ((), ("--dry-run",)):
         refused = invoke(*arguments, *others)

@@ -1,4 +1,4 @@
-"""A worker's process: it makes one call after the other for its parent, and ends when its parent does.
+"""A worker's process: makes one call after the other for its parent, and ends when its parent does.
 
     python -m bench.execution.child
 
@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from io import TextIOWrapper
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
@@ -25,7 +26,7 @@ BEGINS = b"\x1ea call begins\x1e"
 def main() -> None:
     """Make calls until the parent ends."""
     faulthandler.enable()
-    calls, replies = _own_streams()
+    calls, replies = _pipes_to_parent()
     waiting: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(calls, waiting), daemon=True).start()
 
@@ -45,7 +46,7 @@ def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
     os.write(2, b"\n" + BEGINS + b"\n")
     function, arguments, limit = pickle.loads(call)
     if limit is not None:
-        faulthandler.dump_traceback_later(limit)  # so that the log shows where a call hangs that is about to be killed
+        faulthandler.dump_traceback_later(limit)  # the log then shows where a call hangs
     try:
         value = function(*arguments, on_progress=lambda progress: reply("progress", progress))
     finally:
@@ -54,17 +55,18 @@ def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
     reply("returned", value)
 
 
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
+def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO]:
     """Return the pipes from and to the parent, out of the reach of code that reads standard input or prints."""
-    calls, replies = (os.fdopen(os.dup(number), mode) for number, mode in ((0, "rb"), (1, "wb")))
+    calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    sys.stdout.reconfigure(line_buffering=True)  # a killed process takes along what it has not written yet
+    assert isinstance(sys.stdout, TextIOWrapper)  # the interpreter's own
+    sys.stdout.reconfigure(line_buffering=True)  # output that is still in a buffer is lost when the process is killed
     return calls, replies
 
 
-def _listen(calls: BinaryIO, waiting: "SimpleQueue[bytes]") -> None:
+def _listen(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
     """Pass calls on; when the parent ends, which closes the pipe, end this process and those that it has started.
 
     This runs in a thread, so that it also works in the middle of a call, once no library holds the interpreter lock.

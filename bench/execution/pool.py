@@ -17,7 +17,7 @@ START_SECONDS = 600  # importing torch from a busy network drive takes minutes
 
 
 class NoProcess(RuntimeError):
-    """A worker's processes end repeatedly before they are given a job, which is no cell's fault."""
+    """The processes of a worker ended repeatedly before they were given a job; no cell is at fault."""
 
 
 class Pool:
@@ -80,8 +80,8 @@ def run_on_worker(
     Args:
         job: The cells.
         worker: Where to run.
-        pool: Has the worker's process.
-        timeout: Wall-clock seconds per cell; cells of one job share the sum.
+        pool: The pool of the worker's process.
+        timeout: Wall-clock seconds per cell, which the cells of a job share; None for no limit.
         on_progress: Is called now and then with the progress of the job.
 
     Raises:
@@ -111,5 +111,5 @@ def _outcome_of(problem: Died | Timeout, job: Job, limit: float | None) -> Outco
     if isinstance(problem, Died):
         return Outcome(status="failed", error=str(problem), error_class=problem.name)
     cells = f" for {len(job.cells)} cells" if len(job.cells) > 1 else ""
-    error = f"not done after {limit:g} seconds, which is what is allowed{cells}"
+    error = f"not done after {limit:g} seconds, the time limit{cells}"
     return Outcome(status="timeout", error=error, error_class="Timeout")

@@ -1,4 +1,4 @@
-"""From a job to the results of its cells; every failure on the way becomes a result too."""
+"""Run a job and return the results of its cells; every failure on the way becomes a result too."""
 
 import time
 import traceback
@@ -22,7 +22,7 @@ def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
     """Prepare this process to run jobs, and return the name of its device.
 
     Args:
-        device: Torch's name of it.
+        device: Torch's name of the device.
         threads: Threads that torch may use.
         on_progress: Is never called.
     """
@@ -41,7 +41,7 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
         on_progress: Is called now and then with the progress of the job.
 
     Raises:
-        OSError: Nothing more can be stored, which is no cell's fault.
+        OSError: Nothing more can be stored; no cell is at fault.
     """
     started = time.perf_counter()
     place = torch.device(device)
@@ -74,7 +74,7 @@ def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_se
     Args:
         cell: The cell.
         device: Name of the process's device.
-        outcome: With the status and the reason.
+        outcome: The status and the reason.
         elapsed_seconds: Duration of the job.
     """
     return CellResult(cell=cell, outcome=outcome, provenance=_provenance(cell, device), elapsed_seconds=elapsed_seconds)

@@ -1,4 +1,4 @@
-"""Runs jobs on workers through joblib; a cell that goes wrong is retried once, alone."""
+"""Run jobs on workers through joblib; a cell that fails is retried once, alone."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -111,7 +111,7 @@ def run_jobs(
                     yield result
                 else:
                     on_retry(result)
-                    (starved if _may_have_lacked_memory(result) else suspects).append(_retry_of(alone, result))
+                    (starved if _may_be_out_of_memory(result) else suspects).append(_retry_of(alone, result))
         for retries, at_once in ((suspects, backend.max_jobs), (list(map(_smaller, starved)), 1)):
             for _, results in dispatch(retries, at_once):
                 yield from results
@@ -154,7 +154,7 @@ def _dispatch(
         raise
 
 
-def _may_have_lacked_memory(result: CellResult) -> bool:
+def _may_be_out_of_memory(result: CellResult) -> bool:
     name, error = result.outcome.error_class or "", result.outcome.error or ""
     return name == "SIGKILL" or name.endswith("MemoryError") or "can't allocate memory" in error
 

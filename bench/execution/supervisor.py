@@ -9,14 +9,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from io import BufferedReader
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any
+from typing import IO, Any
 
 from bench.execution.child import BEGINS
 
 LOG_LINES, LINE_LENGTH = 150, 500  # the traceback of a call that hangs takes up to 100 lines
-GRACE_SECONDS = 1  # after the time limit, for the child to write its traceback
+GRACE_SECONDS = 1  # after the time limit, in which the child writes its traceback
 POLL_SECONDS = 1  # a process that the child has started may hold its pipe open after the child's death
 CLOSE_SECONDS = 5
 
@@ -51,14 +52,14 @@ class Timeout(Exception):
 
 
 class Stopped(Exception):
-    """This process ended the child in the middle of a call, or before it."""
+    """This process ended the child before or during a call."""
 
 
 class Supervised:
-    """A process of `bench.execution.child`; it has ended after a call that raises `Died`, `Timeout` or `Stopped`.
+    """A process of `bench.execution.child`, which has ended after a call that raises `Died`, `Timeout` or `Stopped`.
 
     Args:
-        environment: Environment variables that it gets besides this process's.
+        environment: Environment variables of the process, besides those of this process.
     """
 
     def __init__(self, environment: Mapping[str, str]):
@@ -70,11 +71,19 @@ class Supervised:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, **environment, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is the parent's to understand, and a kill takes grandchildren along
+            start_new_session=True,  # Ctrl-C reaches the parent alone, and a kill ends grandchildren too
         )
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert isinstance(stderr, BufferedReader)
+        self._stdin = stdin
         self._lines: deque[bytes] = deque(maxlen=LOG_LINES)
         self._replies: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self._readers = [Thread(target=read, daemon=True) for read in (self._read_log, self._read_replies)]
+        self._readers = [
+            Thread(target=self._read_log, args=[stderr], daemon=True),
+            Thread(target=self._read_replies, args=[stdout], daemon=True),
+        ]
         for thread in self._readers:
             thread.start()
         self._ending, self._stopped = Lock(), False
@@ -115,9 +124,9 @@ class Supervised:
         """
         if self._stopped:
             raise Stopped
-        with suppress(OSError, ValueError):  # it is dead, or just being ended, which is noticed below
-            pickle.dump(pickle.dumps((function, arguments, limit)), self._process.stdin)
-            self._process.stdin.flush()
+        with suppress(OSError, ValueError):  # a process that has ended is noticed below
+            pickle.dump(pickle.dumps((function, arguments, limit)), self._stdin)
+            self._stdin.flush()
         deadline = float("inf") if limit is None else time.monotonic() + limit + GRACE_SECONDS
         while True:
             kind, value = self._next_reply(deadline)
@@ -145,8 +154,8 @@ class Supervised:
             self._process.wait()
             for thread in self._readers:
                 thread.join(CLOSE_SECONDS)
-            with suppress(OSError):  # of what could not be sent to a dead process
-                self._process.stdin.close()
+            with suppress(OSError):  # the rest of a call cannot be sent to a process that has ended
+                self._stdin.close()
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -166,21 +175,21 @@ class Supervised:
             if self._process.poll() is not None:
                 self._kill()
 
-    def _read_replies(self) -> None:
-        with self._process.stdout as stream:
+    def _read_replies(self, pipe: IO[bytes]) -> None:
+        with pipe as stream:
             try:
                 while True:
                     self._replies.put(pickle.load(stream))
             except Exception:  # the end of the pipe, often in the middle of a reply
                 self._replies.put(("closed", None))
 
-    def _read_log(self) -> None:
+    def _read_log(self, pipe: BufferedReader) -> None:
         partial = b""
-        with self._process.stderr as stream:
+        with pipe as stream:
             while chunk := stream.read1(1 << 16):
                 *lines, partial = (partial + chunk).replace(b"\r", b"\n").split(b"\n")
                 for line in lines:
-                    if line == BEGINS:  # not when the call is sent: older lines may still be on their way then
+                    if line == BEGINS:  # when the call is sent, older lines may still be in the pipe
                         self._lines.clear()
                     elif line.strip():
                         self._lines.append(line[:LINE_LENGTH])

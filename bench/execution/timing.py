@@ -1,10 +1,11 @@
-"""The timing pass repeats one cell of each method on each data set, alone on a device that does nothing else.
+"""The timing pass: repeat one cell of each method on each data set, alone on an idle device.
 
-Times of cells that ran beside others depend on those too.
+The times of cells that ran at the same time as others depend on those too.
 """
 
 from collections.abc import Iterable, Mapping
 from math import isclose
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,7 @@ from bench.results.folder import Results
 from bench.results.record import CellResult
 from bench.schema import METRICS
 
-SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a repetition must give again
+SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a repetition must reproduce
 # A fit alone equals its replica in a stack but for rounding in single precision, which training makes larger.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
@@ -31,7 +32,8 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
     rows = results.rows()
     finished = rows[rows["status"] == "ok"]
     exclusive = set(_identities(finished[finished["exclusive"].eq(True)]))
-    known, groups = set(_identities(finished)), {}
+    known = set(_identities(finished))
+    groups: dict[Path, list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.split, cell.seed)):
         if _identity(cell) in known:
             groups.setdefault(results.timing(cell), []).append(cell)
@@ -40,15 +42,15 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
 
 
 class Timings:
-    """Takes the results of repeated cells, and stores their times if their numbers equal the stored ones.
+    """Times of repeated cells, which are stored if the numbers of the repetition equal the stored ones.
 
     Args:
         results: The folder.
-        cells: Cells to time; others, which only warm up the workers, are passed over.
+        cells: Cells to time. Others, which only warm up the workers, are ignored.
 
     Attributes:
-        differing: Cells with other numbers, and the differences.
-        failed: Cells that are not "ok" this time, with their status.
+        differing: The differences of each cell whose repetition gave other numbers.
+        failed: The status of each cell whose repetition is not "ok".
     """
 
     def __init__(self, results: Results, cells: Iterable[Cell]):
@@ -72,7 +74,8 @@ class Timings:
 def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
     """Return the numbers in which a repetition differs from the stored row, each with both values.
 
-    Another code revision, package, data set or machine is named first.
+    A change of code, packages, data set or machine is named first. Code is compared by its identity
+    (`bench.experiment.code.identity_of`), or by its revision if one of the rows has no identity.
 
     Args:
         stored: All columns of the stored row.
@@ -83,7 +86,8 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
         for name in (*SAME, "hparams")
         if not _alike(stored[name], repeated[name])
     ]
-    reasons = ("code_revision", "versions", "data_sha256", "device", "host")
+    code = "code_identity" if stored["code_identity"] and repeated["code_identity"] else "code_revision"
+    reasons = (code, "versions", "data_sha256", "device", "host")
     changed = [f"another {name.replace('_', ' ')}" for name in reasons if stored[name] != repeated[name]]
     return [*changed, *numbers] if numbers else []
 

@@ -8,7 +8,7 @@ from bench.environment.machine import gpu_names
 
 @dataclass(frozen=True)
 class Worker:
-    """A place that runs one job at a time, in a process of its own.
+    """A place that runs one job at a time, in a separate process.
 
     Attributes:
         name: For people, and unique: "cpu 0", "cuda:1 0".

@@ -1,4 +1,4 @@
-"""What a results folder holds already, and whether new cells can stand beside it."""
+"""Compare earlier results in a folder with the cells of a new run."""
 
 import json
 from collections import Counter
@@ -13,75 +13,86 @@ from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
 from bench.experiment.plan import InvalidRequest
 
-LEAVE = "--fresh starts over and keeps the old aside; another --out keeps both"
+REMEDY = "--fresh starts over and keeps the old results aside; another --out keeps both"
 
 
-def beside(rows: pd.DataFrame, wanted: Sequence[Cell], data_dir: Path | None) -> list[str]:
-    """What is to be said of `rows` that share a board with the cells `wanted` and were made otherwise.
+def notes_on_earlier_rows(rows: pd.DataFrame, cells: Sequence[Cell], data_dir: Path | None) -> list[str]:
+    """Return sentences on earlier rows that differ from new cells of the same board in code, protocol or search space.
 
-    Rows are those of `Results.rows`; a board is a suite, data set and preset. Raises `InvalidRequest` where the data
-    differ.
+    A board is a suite, data set and preset.
+
+    Args:
+        rows: Rows of `Results.rows`.
+        cells: The cells of the new run.
+        data_dir: Data folder; None for the default.
+
+    Raises:
+        InvalidRequest: Rows were computed on other data.
     """
-    boards = {(cell.suite, cell.dataset, cell.preset) for cell in wanted}
+    boards = {(cell.suite, cell.dataset, cell.preset) for cell in cells}
     keys = pd.MultiIndex.from_frame(rows[["suite", "dataset", "preset"]])
-    here = rows[keys.isin(boards)] if boards else rows[:0]
-    _refuse_other_data(here, data_dir)
-    found = [_other_code(here, code_revision()), _other_protocols(here, wanted), _other_spaces(here, wanted)]
-    sentences = [sentence for sentence in found if sentence]
-    return [*sentences, f"The page says so. {LEAVE}."] if sentences else []
+    shared = rows[keys.isin(boards)] if boards else rows[:0]
+    _refuse_other_data(shared, data_dir)
+    notes = [_other_code(shared, code_revision()), _other_protocols(shared, cells), _other_spaces(shared, cells)]
+    sentences = [sentence for sentence in notes if sentence]
+    return [*sentences, f"The page says so. {REMEDY}."] if sentences else []
 
 
 def _refuse_other_data(rows: pd.DataFrame, data_dir: Path | None) -> None:
     differing = []
-    for name, own in rows.dropna(subset="data_sha256").groupby("dataset"):
+    for key, on_dataset in rows.dropna(subset="data_sha256").groupby("dataset"):
+        name = str(key)
         present = datasets.load(name, data_dir).data_sha256
-        other = own[own["data_sha256"] != present]
+        other = on_dataset[on_dataset["data_sha256"] != present]
         if len(other):
             stored = ", ".join(sha[:12] for sha in sorted(other["data_sha256"].unique()))
             differing.append(f"{len(other)} cells of {name} (SHA-256 {stored}; here {present[:12]})")
     if differing:
-        raise InvalidRequest(f"the results folder holds {'; '.join(differing)}, of other data than are here. {LEAVE}")
+        raise InvalidRequest(f"the results folder holds {'; '.join(differing)}, of other data than are here. {REMEDY}")
 
 
 def _other_code(rows: pd.DataFrame, present: Revision) -> str:
-    """Compare the code of rows with the code of now: by its identity, or by its revision where a row has none."""
+    """Compare the code of rows with the present code: by its identity, or by its revision if a row has no identity."""
     counts: Counter[Revision] = Counter()
     columns = ["suite", "dataset", "method", "code_identity", "code_revision", "code_dirty"]
-    for (*cell, identity, commit, dirty), count in rows.groupby(columns, dropna=False).size().items():
+    counted = rows.groupby(columns, dropna=False).size().reset_index(name="count")
+    for *cell, identity, commit, dirty, count in counted.itertuples(index=False, name=None):
         revision = Revision(commit, None if pd.isna(dirty) else bool(dirty))
         same = revision == present if pd.isna(identity) else identity == identity_of(*cell)
         counts[revision] += 0 if same else count
     stored = ", ".join(f"{count} of {_in_words(revision)}" for revision, count in counts.items() if count)
-    return (
-        f"Cells of another code revision stand beside these: {stored}; this is {_in_words(present)}." if stored else ""
-    )
+    return f"The folder holds cells of another code revision: {stored}; this is {_in_words(present)}." if stored else ""
 
 
 def _in_words(revision: Revision) -> str:
     return revision.commit[:12] + (" with uncommitted changes" if revision.dirty else "")
 
 
-def _other_protocols(rows: pd.DataFrame, wanted: Sequence[Cell]) -> str:
-    here = {cell.protocol.hash for cell in wanted}
-    stored = rows[~rows["protocol_hash"].isin(here)].groupby(["preset", "protocol_hash"]).size()
-    told = ", ".join(f"{count} of {preset}@{own}" for (preset, own), count in stored.items())
-    return f"Cells of another protocol are in the folder: {told}; this is {', '.join(sorted(here))}." if told else ""
+def _other_protocols(rows: pd.DataFrame, cells: Sequence[Cell]) -> str:
+    hashes = {cell.protocol.hash for cell in cells}
+    other = rows[~rows["protocol_hash"].isin(hashes)]
+    counted = other.groupby(["preset", "protocol_hash"]).size().reset_index(name="count")
+    triples = counted.itertuples(index=False, name=None)
+    stored = ", ".join(f"{count} of {preset}@{protocol_hash}" for preset, protocol_hash, count in triples)
+    if not stored:
+        return ""
+    return f"The folder holds cells of another protocol: {stored}; this is {', '.join(sorted(hashes))}."
 
 
-def _other_spaces(rows: pd.DataFrame, wanted: Sequence[Cell]) -> str:
-    cells = {(cell.dataset, cell.method, cell.protocol.hash): cell for cell in wanted}
-    groups = rows.dropna(subset="search_space").groupby(["dataset", "method", "protocol_hash"])["search_space"]
-    told = []
-    for key, stored in groups:
-        if key in cells:
-            present = json.loads(space_of_cell(cells[key]))
-            count = sum(json.loads(one) != present for one in stored)
-            told += [f"{key[1]} on {key[0]} ({count})"] if count else []
-    return f"Cells that were tuned over another search space: {', '.join(told)}." if told else ""
+def _other_spaces(rows: pd.DataFrame, cells: Sequence[Cell]) -> str:
+    examples = {(cell.dataset, cell.method, cell.protocol.hash): cell for cell in cells}
+    differing: Counter[str] = Counter()  # number of rows, by method and data set
+    counted = rows.groupby(["dataset", "method", "protocol_hash", "search_space"]).size().reset_index(name="count")
+    for dataset, method, protocol_hash, space, count in counted.itertuples(index=False, name=None):
+        cell = examples.get((dataset, method, protocol_hash))
+        if cell and json.loads(space) != json.loads(space_of_cell(cell)):
+            differing[f"{cell.method} on {cell.dataset}"] += count
+    stored = ", ".join(f"{name} ({count})" for name, count in differing.items())
+    return f"The folder holds cells that were tuned over another search space: {stored}." if stored else ""
 
 
 def space_of_cell(cell: Cell) -> str:
-    """The search space that a cell would have now, as its row has it."""
+    """Return the search space that a cell would have now, as a JSON object."""
     from bench.experiment.tasks import as_json, method_for, space_of, task_of
 
     task = task_of(cell.suite, cell.dataset, cell.protocol)

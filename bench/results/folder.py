@@ -1,14 +1,14 @@
-"""The results folder: one Parquet file per finished cell, and its per-example predictions beside it.
+"""The results folder: one Parquet file per finished cell, and one for each of its tables.
 
     OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
-    OUT/predictions/...the same...
-    OUT/studies/...the same, .jsonl: Optuna journals
+    OUT/predictions/SUITE/.../splitNN-seedS.parquet: per-example predictions; other tables alike
+    OUT/studies/SUITE/.../splitNN-seedS.jsonl: Optuna journals
     OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
-    OUT/superseded/N/...: what `--fresh` put aside
-    OUT/index.jsonl: what the first folder holds
+    OUT/superseded/N/: earlier results that `--fresh` moved away
+    OUT/index.jsonl: an index of OUT/cells, see `bench.results.reader`
 
-A cell's file is written last, under a temporary name, and renamed: it is there and whole, or not there. No result is
-ever rewritten.
+A cell's file is written last, under a temporary name, and renamed. It is therefore complete or absent. Results are
+never rewritten.
 """
 
 import json
@@ -33,21 +33,21 @@ PARTS = ("cells", *TABLES, "studies", "timings", "unavailable.json", INDEX)
 
 
 class Results:
-    """The results folder `out`, as it is when it is first asked."""
+    """The results folder `out`, whose content is read once, when it is first needed."""
 
     def __init__(self, out: Path):
         self.out = Path(out)
 
     def has(self, cell: Cell) -> bool:
-        """Whether the cell is finished, in whatever status."""
+        """Return True if the cell is finished, with any status."""
         return cell.key in self._files.statuses
 
     def journal(self, cell: Cell) -> Path:
-        """Where the cell's Optuna study is kept."""
+        """Return the path of the cell's Optuna study."""
         return self.out / "studies" / f"{cell.key}.jsonl"
 
     def write(self, result: CellResult) -> None:
-        """Store a finished cell, and beside it its tables, each in the folder of its name."""
+        """Store a finished cell, and each of its tables in the folder of the table's name."""
         for part, table in result.tables.items():
             write_atomically(_parquet(table), self._path(part, result.cell))
         path = self._path("cells", result.cell)
@@ -59,12 +59,12 @@ class Results:
         return self._files.table.to_pandas().drop_duplicates(list(KEY), keep="last", ignore_index=True)
 
     def row(self, cell: Cell) -> dict[str, Any]:
-        """The row of a finished cell; columns that its file lacks are None."""
+        """Return the row of a finished cell; columns that its file lacks are None."""
         (row,) = pq.read_table(self._path("cells", cell)).to_pylist()
         return dict.fromkeys(CELLS.names) | row
 
     def timing(self, cell: Cell) -> Path:
-        """Where the times of the cell's method on its data set, alone on a device, are kept."""
+        """Return the path of the uncontended times of the cell's method on its data set."""
         key = timing_key(cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash)
         return self.out / "timings" / f"{key}.parquet"
 
@@ -74,24 +74,25 @@ class Results:
         write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
-        """Record for the page which data sets the latest run could not have."""
-        noted = json.dumps([asdict(one) for one in missing], indent=1)
-        write_atomically(noted.encode(), self.out / "unavailable.json")
+        """Store for the page which data sets were unavailable in the latest run."""
+        content = json.dumps([asdict(absent) for absent in missing], indent=1)
+        write_atomically(content.encode(), self.out / "unavailable.json")
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
-        """The status of those of the cells that are finished."""
+        """Return the status of each of the cells that is finished."""
         known = self._files.statuses
         return {cell: known[cell.key] for cell in cells if cell.key in known}
 
     def mend(self) -> list[tuple[Path, str]]:
-        """Remove what a killed run had not finished, and put aside files that are not what their place says.
+        """Remove leftovers of a killed run, and rename files that are not results, whose cells then run again.
 
-        Returns the new names of the latter, and why; their cells run again.
+        Returns:
+            The new paths of the renamed files, and the reasons.
         """
         return self._files.mend()
 
     def put_aside(self) -> Path | None:
-        """Move everything to a numbered folder under OUT/superseded, so that the next run starts over."""
+        """Move everything to a numbered folder under OUT/superseded; return it, or None if there was nothing."""
         present = [self.out / part for part in PARTS if (self.out / part).exists()]
         if not present:
             return None
@@ -102,7 +103,7 @@ class Results:
         aside.mkdir(parents=True)
         for path in present:
             path.rename(aside / path.name)
-        vars(self).pop("_files", None)  # what it tells of lies elsewhere now
+        vars(self).pop("_files", None)  # its files have moved
         return aside
 
     @cached_property
@@ -121,9 +122,9 @@ def _parquet(table: pa.Table) -> bytes:
         content,
         # A compressor is set up for each column, which doubles the time of a row and saves nothing of its size.
         compression="none" if table.num_rows == 1 else "zstd",
-        # Parquet tells all types that a row has; Arrow's own account of them is two fifths of its file.
+        # Parquet stores all types of a flat row; Arrow's copy of the schema would be two fifths of the file.
         store_schema=not flat,
-        # Dictionaries of samples, which never repeat, take nine times the time to write and half as much space again.
+        # Samples never repeat: dictionaries would take nine times as long to write, and half as much space again.
         use_dictionary=False,
         write_statistics=False,
     )

@@ -1,4 +1,4 @@
-"""One run at a time writes to a results folder."""
+"""The lock of a results folder, to which one run at a time writes."""
 
 import json
 import os
@@ -20,13 +20,13 @@ class InUse(Exception):
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder, which is made if it does not exist, against other runs.
+    """Lock the folder against other runs; a missing folder is made.
 
     The lock is the operating system's and ends with its process.
 
     Raises:
-        InUse: If another run holds the folder.
-        OSError: If nothing can be written there.
+        InUse: Another run holds the folder.
+        OSError: Nothing can be written there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK)
@@ -47,5 +47,5 @@ def _who(folder: Path) -> str:
     try:
         holder = json.loads((folder / HOLDER).read_text())
         return f": process {holder['pid']} on {holder['host']}, since {holder['since']}"
-    except (OSError, ValueError, KeyError, TypeError):  # it has only just begun
+    except (OSError, ValueError, KeyError, TypeError):  # the other run has not written it yet
         return ""

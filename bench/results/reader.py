@@ -49,8 +49,8 @@ class CellFiles:
     """The files under OUT/cells at the time of construction.
 
     Attributes:
-        unreadable: files that are not read as results, with the reason, in the order of their names.
-        leftovers: files that a killed process had not finished.
+        unreadable: Files that are not read as results, with the reason, in the order of their names.
+        leftovers: Files that a killed process had not finished.
     """
 
     def __init__(self, out: Path) -> None:
@@ -86,7 +86,7 @@ class CellFiles:
         return dict(zip(_keys(self.table), self.table["status"].to_pylist(), strict=True))
 
     def add(self, path: Path, row: Mapping[str, Any]) -> None:
-        """Take up a cell that was stored in the file `path`, and append it to the index."""
+        """Add a cell that was stored in the file `path`, and append it to the index."""
         name, stamp = path.relative_to(self._cells).as_posix(), _stamp(path.stat())
         self._rows[name], self._stamps[name] = _values(row), stamp
         vars(self).pop("table", None)
@@ -94,12 +94,12 @@ class CellFiles:
         self._append([name])
 
     def remember(self) -> None:
-        """Append to the index what was read from files, if that was many; a folder that is read-only stays as it is."""
+        """Append the rows that were read from files to the index, if they are many and the folder is writable."""
         if len(self._new) >= WORTHWHILE:
             self._append(self._new)
 
     def mend(self) -> list[tuple[Path, str]]:
-        """Rename unreadable files, so that no reader takes them for results, remove leftovers, rewrite the index.
+        """Rename unreadable files so that readers ignore them, remove leftovers, and rewrite the index.
 
         Returns:
             The new paths of the unreadable files, and the reasons.
@@ -153,7 +153,7 @@ def read_timings(out: Path) -> Timings:
 
 
 def has_cells(out: Path) -> bool:
-    """Return whether there is any file under OUT/cells that may be a result."""
+    """Return True if any file under OUT/cells may be a result."""
     return any(not name.endswith(".tmp") for name, _ in _files(out / "cells"))
 
 
@@ -195,9 +195,9 @@ class _Read(NamedTuple):
     """Rows of files.
 
     Attributes:
-        table: all rows, in the order of the files.
-        lengths: the number of rows of each file; 0 for those that are not results.
-        refused: the reason why a file is not a result, by its place in the list.
+        table: All rows, in the order of the files.
+        lengths: The number of rows of each file; 0 for those that are not results.
+        refused: The reason why a file is not a result, by its place in the list.
     """
 
     table: pa.Table
@@ -210,7 +210,7 @@ class _NotAResult(Exception):
 
 
 def _read_files(paths: Sequence[Path], schema: pa.Schema) -> _Read:
-    """Read many files on all cores: a file of one row takes 2 to 3 ms, most of it for setting up its columns."""
+    """Return the rows of files, read on all cores: a file of one row takes 2 to 3 ms, mostly to set up columns."""
     n_processes = 1
     if len(paths) >= 2 * SHARE:
         from joblib import Parallel, cpu_count, delayed
@@ -242,7 +242,7 @@ def _read_share(paths: Sequence[Path], schema: pa.Schema) -> _Read:
         try:
             parts.append(_checked(pa.concat_tables([tables[place] for place in places]).combine_chunks(), schema))
             origins += [place for place in places for _ in range(len(tables[place]))]
-        except _NotAResult:  # find out which of them
+        except _NotAResult:  # one of these files is at fault
             for place in places:
                 try:
                     parts.append(_checked(tables[place], schema))

@@ -18,7 +18,7 @@ from bench.environment.provenance import code_revision, host, versions
 from bench.experiment.cells import Cell
 from bench.schema import CELLS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
 
-# Fields that are no column of their own.
+# Fields that are not columns.
 COMPOUND = {"cell", "outcome", "provenance", "data", "tuning", "fit", "metrics", "tables"}
 
 
@@ -41,7 +41,7 @@ class Record:
                 _check(f"{type(self).__name__}.{each.name}", each.name, value)
 
     def columns(self) -> dict[str, Any]:
-        """Return the record's own columns by name."""
+        """Return the columns that this record holds, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in COMPOUND}
 
 
@@ -95,7 +95,7 @@ class FitFacts(Record):
         fit_seconds: Duration of the training.
         n_weights: Weights of the network.
         n_parameters: Numbers that the posterior stores.
-        diagnostics: The method's own measurements of the fit, as a JSON object.
+        diagnostics: Measurements that the method reports of the fit, as a JSON object.
         predict_seconds_per_1000: Seconds to predict 1000 test points.
         sgd_ratio: Seconds per minibatch over those of plain SGD.
     """
@@ -110,7 +110,7 @@ class FitFacts(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(Record):
-    """Everything that an evaluation finds out about a cell.
+    """The result of the evaluation of a cell.
 
     Attributes:
         data: None until the data set is loaded.
@@ -222,7 +222,7 @@ class CellResult(Record):
 
     @property
     def status(self) -> str:
-        """One of `bench.schema.STATUSES`."""
+        """The status of the outcome, one of `bench.schema.STATUSES`."""
         assert self.outcome.status is not None
         return self.outcome.status
 

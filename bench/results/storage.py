@@ -1,4 +1,4 @@
-"""Files that are there and whole, or not there; and when nothing more can be stored."""
+"""Atomic writes, and the errors after which nothing more can be stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR}  # the last
 
 
 class NotStored(Exception):
-    """What was found out about `cells` could not be stored, and nor could anything else."""
+    """Results cannot be stored any more.
+
+    Args:
+        cells: The cells whose results are lost.
+        reason: The error of the operating system.
+    """
 
     def __init__(self, cells: Sequence[Cell], reason: OSError):
         super().__init__(cells, reason)
@@ -24,9 +29,11 @@ class NotStored(Exception):
 
 
 def write_atomically(content: bytes, path: Path) -> None:
-    """Write a file under another name in the same folder and rename it, each safe from a failure of power."""
+    """Write a file under a temporary name in its folder, and rename it; both steps survive a power failure."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")  # the same each time: a kill's leftover is written over
+    temporary = path.with_name(
+        f".{path.name}.tmp"
+    )  # a fixed name, so that the leftover of a killed process is overwritten
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -36,7 +43,7 @@ def write_atomically(content: bytes, path: Path) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    if hasattr(os, "O_DIRECTORY"):  # a folder cannot be opened everywhere
+    if hasattr(os, "O_DIRECTORY"):  # not every system can open a folder
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
@@ -45,11 +52,11 @@ def write_atomically(content: bytes, path: Path) -> None:
 
 
 def cannot_store(problem: BaseException, folders: Iterable[Path]) -> bool:
-    """Whether an error says that no file can be written at all, or none into one of `folders`."""
+    """Return True if an error means that no file can be written at all, or none into one of `folders`."""
     if not isinstance(problem, OSError):
         return False
     if problem.errno in FULL:
         return True
-    # An adapter may be forbidden to read something of its own, which is its failure alone.
-    about = Path(os.path.abspath(str(problem.filename)))
-    return problem.errno in FORBIDDEN and any(about.is_relative_to(os.path.abspath(folder)) for folder in folders)
+    # A method that may not read a file elsewhere fails alone.
+    path = Path(os.path.abspath(str(problem.filename)))
+    return problem.errno in FORBIDDEN and any(path.is_relative_to(os.path.abspath(folder)) for folder in folders)

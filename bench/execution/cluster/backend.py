@@ -29,7 +29,7 @@ REMEDY = "install the same code on all machines, restart the workers there, and 
 
 
 class NoScheduler(NoProcess):
-    """The Dask scheduler is out of reach, which is no cell's fault."""
+    """The Dask scheduler is out of reach; no cell is at fault."""
 
 
 class DaskBackend:
@@ -61,12 +61,12 @@ class DaskBackend:
         self._lock, self._ended = Lock(), Event()
         client.subscribe_topic(self._session, self._report)
         self._wait_for_the_first()
-        for look in (self._let_go, self._let_in):  # apart, because one that comes may have to download its data first
+        for look in (self._let_go, self._let_in):  # in two threads: a Dask worker that joins may download data first
             Thread(target=self._watch, args=[look], daemon=True).start()
 
     @property
     def workers(self) -> list[Worker]:
-        """All workers there are now."""
+        """The workers of all Dask workers that are admitted now."""
         with self._lock:
             return [member.worker(name, self._members) for name, member in self._places.items()]
 
@@ -77,7 +77,7 @@ class DaskBackend:
             with suppress(Empty):
                 name, member = self._free.get(timeout=POLL_SECONDS)
                 with self._lock:
-                    if self._places.get(name) != member:  # it is lost, though another may have its name
+                    if self._places.get(name) != member:  # its Dask worker is lost; another may have its name
                         continue
                     if not stop.is_set():
                         self._taken[name] = member
@@ -114,7 +114,7 @@ class DaskBackend:
         if self._ended.is_set():
             return
         self._ended.set()
-        with suppress(Exception):  # whatever has happened to the cluster, its workers notice by themselves
+        with suppress(Exception):  # Dask workers that are out of reach notice by themselves
             self._client.unsubscribe_topic(self._session)
             self._client.run(leave, self._session, workers=list(self._members), on_error="ignore")
 
@@ -174,7 +174,7 @@ class DaskBackend:
             try:
                 for refusal in look():
                     self._say(f"Not used: {refusal}")
-            except Exception:  # the scheduler is gone, or a worker went while it was asked
+            except Exception:  # the scheduler has ended, or a Dask worker did before its answer
                 if self._client.status != "running":
                     return
 
@@ -182,7 +182,7 @@ class DaskBackend:
         return self._client.scheduler_info(n_workers=-1)["workers"]
 
     def _let_go(self) -> list[str]:
-        """Forget Dask workers that have gone; return no refusal."""
+        """Forget Dask workers that have left; return no refusal."""
         present = self._present()
         with self._lock:
             members = self._members.values()
@@ -193,16 +193,16 @@ class DaskBackend:
         return []
 
     def _let_in(self) -> list[str]:
-        """Admit Dask workers that have come; return why some of them are refused."""
+        """Admit Dask workers that have joined; return why some of them are refused."""
         present = self._present()
         with self._lock:
             known = {member.id for member in self._members.values()} | self._refused
-        new = {address: one for address, one in present.items() if one["id"] not in known}
+        new = {address: described for address, described in present.items() if described["id"] not in known}
         if not new:
             return []
         members, refusals = admitted(self._client, new, self._needs)
         with self._lock:
-            self._refused |= {one["id"] for one in new.values()} - {member.id for member in members}
+            self._refused |= {described["id"] for described in new.values()} - {member.id for member in members}
             for member in members:
                 self._members[member.address] = member
                 self._places |= dict.fromkeys(member.names(), member)
@@ -221,7 +221,7 @@ def needs_of(cells: Sequence[Cell], fetch: bool) -> Needs:
 
     Args:
         cells: The cells.
-        fetch: Whether Dask workers download missing data. If not, they are not asked for data at all.
+        fetch: True if Dask workers download missing data. Otherwise no data are asked of them.
     """
     names = tuple(dict.fromkeys(cell.dataset for cell in cells))
     weights = dict.fromkeys(cell.protocol.weights for cell in cells if cell.protocol.weights)

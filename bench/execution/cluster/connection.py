@@ -41,7 +41,18 @@ class Tls:
 
 @contextmanager
 def connected(address: str, tls: Tls) -> Iterator[Client]:
-    """A client of the scheduler at `address`, "tcp://HOST:PORT" or "tls://HOST:PORT". Raises `InvalidRequest`."""
+    """Connect to a scheduler, and disconnect at the end.
+
+    Args:
+        address: "tcp://HOST:PORT" or "tls://HOST:PORT".
+        tls: Certificates for a tls:// address.
+
+    Yields:
+        A client of the scheduler.
+
+    Raises:
+        InvalidRequest: The address or the certificates are invalid, or no scheduler answers there.
+    """
     check(address, tls)
     try:
         from distributed import Client
@@ -67,12 +78,12 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
 
 
 def check(address: str, tls: Tls) -> None:
-    """Refuse what cannot be meant, before anything is imported or sent."""
+    """Raise `InvalidRequest` for an invalid address or certificates, before anything is imported or sent."""
     protocol, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
     if protocol not in ("tcp", "tls") or not host or not port.isdigit():
         raise InvalidRequest(
-            f"--cluster {address!r} is no address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT"
+            f"--cluster {address!r} is not the address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT"
         )
     if tls.given and protocol != "tls":
         raise InvalidRequest(
@@ -89,13 +100,18 @@ def check(address: str, tls: Tls) -> None:
 
 
 def security_of(address: str, tls: Tls) -> Security:
-    """Dask's configuration, with the files given, and no connection without encryption to a tls:// address."""
+    """Return Dask's security configuration with the given files; a tls:// address requires encryption.
+
+    Raises:
+        InvalidRequest: A tls:// address has no certificates.
+    """
     from distributed.security import Security
 
     names = {"tls_ca_file": tls.ca_file, "tls_client_cert": tls.cert, "tls_client_key": tls.key}
     files = {name: str(file) for name, file in names.items() if file is not None}
     security = Security(require_encryption=address.startswith("tls://") or None, **files)
-    if address.startswith("tls://") and not (security.tls_ca_file and security.tls_client_cert):
+    client = security.get_tls_config_for_role("client")
+    if address.startswith("tls://") and not (client["ca_file"] and client["cert"]):
         raise InvalidRequest(
             f"--cluster {address} needs certificates; give --tls-ca-file, --tls-cert and --tls-key, or set "
             "distributed.comm.tls in Dask's configuration"

@@ -38,20 +38,20 @@ class Identity:
 
     def differs(self, other: "Identity") -> str | None:
         """Return in words how this code, a Dask worker's, differs from `other`; None if it is equal."""
-        for what, got, wanted in (
+        for name, got, wanted in (
             ("Python", self.python, other.python),
             ("package version", self.package, other.package),
             ("revision", self.revision, other.revision),
             ("source files of SHA-256", self.sources[:12], other.sources[:12]),
         ):
             if got != wanted:
-                return f"it has {what} {got}, and here is {wanted}"
+                return f"it has {name} {got}, and here is {wanted}"
         return "its code was changed after it had been started" if self.stale else None
 
 
 def identity() -> Identity:
     """Return the identity of this process."""
-    commit, dirty = code_revision.__wrapped__()  # what is there now, in a process that may be days old
+    commit, dirty = code_revision.__wrapped__()  # without the cache, because the process may be days old
     return Identity(
         host(),
         os.environ.get("CUDA_VISIBLE_DEVICES", ""),

@@ -20,9 +20,9 @@ class DaskWorker:
 
     Attributes:
         address: Its address, which another Dask worker may get later.
-        id: Its own, and nobody else's ever.
+        id: Identifier that no other Dask worker ever gets.
         host: Name of its machine.
-        gpu: The first of its CUDA_VISIBLE_DEVICES; None without.
+        gpu: The first of its CUDA_VISIBLE_DEVICES; None without a GPU.
         threads: Jobs that it runs at a time.
     """
 
@@ -107,7 +107,7 @@ def _equipped(client: Any, members: list[DaskWorker], needs: Needs) -> tuple[lis
 
 
 def _answer(client: Any, member: DaskWorker, future: Any) -> list[str] | None:
-    """Return what a Dask worker lacks, or None if it is lost first, as nobody else may answer its future."""
+    """Return what a Dask worker lacks, or None if it is lost before it answers."""
     while not future.done():
         time.sleep(POLL_SECONDS)
         present = client.scheduler_info(n_workers=-1)["workers"]

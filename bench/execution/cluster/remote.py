@@ -16,6 +16,8 @@ from threading import Event, Lock, Thread, Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from dask.typing import Key
+
     from bench.execution.pool import Pool
     from bench.execution.workers import Worker
     from bench.experiment.progress import JobProgress
@@ -72,7 +74,7 @@ def missing_needs(needs: Needs) -> list[str]:
     from bench.experiment.suites import SUITES
 
     _, missing = have(needs.published, None, fetch=True)
-    problems = [f"data set {one.dataset}: {one.reason}. To have it: {one.remedy}" for one in missing]
+    problems = [f"data set {absent.dataset}: {absent.reason}. To have it: {absent.remedy}" for absent in missing]
     for suite, dataset, method in needs.wanted:
         kind = SUITES[suite].kind
         if method.rpartition(":")[2] not in kind.names():
@@ -132,7 +134,7 @@ _timers: dict[tuple[str, str], Timer] = {}
 
 @contextmanager
 def _pool(session: str, worker: Worker) -> Iterator[Pool]:
-    """Give the pool of a session; the worker's process ends when no other job follows."""
+    """Yield the pool of a session; the worker's process ends when no other job follows."""
     from bench.execution.pool import Pool
 
     idle = session, worker.name
@@ -150,7 +152,7 @@ def _pool(session: str, worker: Worker) -> Iterator[Pool]:
 
 
 @contextmanager
-def _watched(dask_worker: Any, key: str, pool: Pool, worker: Worker) -> Iterator[None]:
+def _watched(dask_worker: Any, key: Key, pool: Pool, worker: Worker) -> Iterator[None]:
     """End the worker's process as soon as nobody waits for the task, or the Dask worker closes."""
     over = Event()
 
@@ -168,6 +170,6 @@ def _watched(dask_worker: Any, key: str, pool: Pool, worker: Worker) -> Iterator
         thread.join()
 
 
-def _wanted(dask_worker: Any, key: str) -> bool:
+def _wanted(dask_worker: Any, key: Key) -> bool:
     task = dask_worker.state.tasks.get(key)
     return task is not None and task.state == "executing" and dask_worker.status.name in ("running", "paused")

@@ -62,7 +62,7 @@ def test_a_process_runs_job_after_job_until_one_kills_it_or_hangs(faulty, job, p
     (late,) = run_on_worker(job("hang", 0), SHARED, timeout=4, pool=pool)
     row = late.row
     assert (row["status"], row["error_class"]) == ("timeout", "Timeout")
-    assert row["error"] == "not done after 4 seconds, which is what is allowed"
+    assert row["error"] == "not done after 4 seconds, the time limit"
     assert "about to hang" in row["log"]
     assert "faulty.py" in row["log"]
     assert 4 <= row["elapsed_seconds"] < 30

@@ -1,4 +1,4 @@
-"""What is repeated for its times, and that a repetition which gives other numbers is not believed."""
+"""The timing pass repeats one cell per method and data set, and drops times of other numbers."""
 
 import math
 from dataclasses import replace
@@ -18,7 +18,7 @@ CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
 
 @pytest.fixture
 def result(result_of):
-    """Makes the result of a cell with some numbers."""
+    """Return a function that makes the result of a cell."""
 
     def make(cell: Cell = CELL, **changes) -> CellResult:
         numbers = {"exclusive": False, "nmll": 1.5, "hparams": '{"lr": 0.1}', "rmse": 2.5, "fit_seconds": 9.0}
@@ -35,7 +35,7 @@ def results(tmp_path):
 
 @pytest.fixture
 def stored(results, result):
-    """Writes results to the folder, and returns their cells."""
+    """Return a function that writes results to the folder and returns their cells."""
 
     def make(*changed: tuple[Cell, dict]) -> list[Cell]:
         for cell, changes in changed:
@@ -45,7 +45,7 @@ def stored(results, result):
     return make
 
 
-def test_the_first_finished_split_of_each_method_data_set_and_protocol_is_due(results, result, stored):
+def test_first_ok_split_of_each_group_is_due(results, result, stored):
     longer = replace(CELL, protocol=Protocol(epochs=7))
     others = [replace(CELL, method="vifa"), replace(CELL, dataset="boston"), longer]
     cells = stored(
@@ -57,16 +57,16 @@ def test_the_first_finished_split_of_each_method_data_set_and_protocol_is_due(re
     assert set(due(results, [*cells, replace(CELL, method="swag")])) == {replace(CELL, split=1), *others}
 
 
-def test_what_has_exclusive_times_is_not_due(results, result, stored):
+def test_uncontended_timings_are_not_due(results, result, stored):
     cells = stored((CELL, {}), (replace(CELL, split=1), {"exclusive": True}))
     assert due(results, cells) == []
 
 
-def test_rows_that_do_not_know_are_due(results, result, stored):
+def test_rows_of_unknown_contention_are_due(results, result, stored):
     assert due(results, stored((CELL, {"exclusive": None}))) == [CELL]
 
 
-def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results, result, stored):
+def test_repetition_stores_times_and_is_not_due(results, result, stored):
     cells = stored((CELL, {}), (replace(CELL, split=1), {}))
     timings = Timings(results, [CELL])
     timings.write(result(fit_seconds=0.25, exclusive=True))
@@ -83,16 +83,16 @@ def test_a_repeated_cell_leaves_its_times_and_is_no_longer_due(results, result, 
     assert Results(results.out).row(CELL)["fit_seconds"] == 9.0  # the stored row stays as it was
 
 
-def test_cells_that_rehearse_leave_nothing(results, result, stored):
+def test_warm_up_cells_store_nothing(results, result, stored):
     stored((CELL, {}))
-    rehearsal = replace(CELL, seed=1)
+    warm_up = replace(CELL, seed=1)
     timings = Timings(results, [CELL])
-    timings.write(result(rehearsal, nmll=9.0))
+    timings.write(result(warm_up, nmll=9.0))
     assert timings.differing == {}
     assert not results.timing(CELL).exists()
 
 
-def test_other_numbers_are_told_and_their_times_are_not_kept(results, result, stored):
+def test_times_of_differing_numbers_are_not_stored(results, result, stored):
     stored((CELL, {}))
     timings = Timings(results, [CELL])
     timings.write(result(nmll=1.6))
@@ -100,7 +100,7 @@ def test_other_numbers_are_told_and_their_times_are_not_kept(results, result, st
     assert not results.timing(CELL).exists()
 
 
-def test_a_repetition_that_fails_is_told(results, result, stored):
+def test_failed_repetitions_are_reported(results, result, stored):
     stored((CELL, {}))
     timings = Timings(results, [CELL])
     timings.write(result(status="timeout"))
@@ -109,7 +109,7 @@ def test_a_repetition_that_fails_is_told(results, result, stored):
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "expected"),
     [
         ({}, []),
         ({"fit_seconds": 1.0, "exclusive": True}, []),
@@ -122,16 +122,31 @@ def test_a_repetition_that_fails_is_told(results, result, stored):
         ({"code_revision": "def", "nmll": math.inf}, ["another code revision", "nmll 1.5, now inf"]),
     ],
 )
-def test_numbers_are_compared_to_rounding_and_times_are_not(result, changes, found):
-    assert differences(result().row, result(**changes).row) == found
+def test_numbers_are_compared_up_to_rounding(result, changes, expected):
+    assert differences(result().row, result(**changes).row) == expected
+
+
+@pytest.mark.parametrize(
+    ("stored", "repeated", "expected"),
+    [
+        ("a-b", "a-b", []),
+        ("a-b", "a-c", ["another code identity"]),
+        (None, "a-c", ["another code revision"]),
+        ("a-b", None, ["another code revision"]),
+    ],
+)
+def test_code_identity_outweighs_revision(result, stored, repeated, expected):
+    row = result(code_identity=stored, code_revision="abc").row
+    other = result(code_identity=repeated, code_revision="def", nmll=9.0).row
+    assert differences(row, other) == [*expected, "nmll 1.5, now 9.0"]
 
 
 @pytest.mark.parametrize(("before", "now", "alike"), [(0.0, 1e-6, True), (1e-7, -1e-7, True), (0.0, 1e-4, False)])
-def test_near_zero_rounding_is_not_relative(result, before, now, alike):
+def test_tolerance_near_zero_is_absolute(result, before, now, alike):
     assert (differences(result(nmll=before).row, result(nmll=now).row) == []) == alike
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])
-def test_numbers_that_are_not_finite_equal_themselves(result, value):
+def test_nonfinite_numbers_equal_themselves(result, value):
     assert differences(result(nmll=value).row, result(nmll=value).row) == []
     assert differences(result(nmll=value).row, result(nmll=1.0).row) != []

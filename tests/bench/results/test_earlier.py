@@ -1,4 +1,4 @@
-"""What is in a results folder already is refused, or told, where it was made otherwise."""
+"""Earlier rows of other code, protocols or spaces are noted; rows of other data are refused."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ from bench.experiment.code import identity_of
 from bench.experiment.plan import InvalidRequest
 from bench.experiment.protocol import Protocol
 from bench.results import earlier
-from bench.results.earlier import beside, space_of_cell
+from bench.results.earlier import notes_on_earlier_rows, space_of_cell
 from bench.results.folder import Results
 
 CELL = Cell("uci", "diabetes", "map", 0, "paper", Protocol(), 0)
@@ -21,7 +21,7 @@ HERE = code_revision()
 
 
 def row(cell: Cell = CELL, **changes) -> tuple[Cell, dict]:
-    """A cell, and columns of its row; without those that are None."""
+    """Return a cell, and the columns of its row that are not None."""
     columns = {
         "code_revision": HERE.commit,
         "code_dirty": HERE.dirty,
@@ -34,7 +34,7 @@ def row(cell: Cell = CELL, **changes) -> tuple[Cell, dict]:
 
 @pytest.fixture
 def stored(tmp_path, result_of):
-    """The rows of a folder with such cells."""
+    """Return a function that stores rows in a folder and reads them back."""
 
     def make(*rows: tuple[Cell, dict]) -> pd.DataFrame:
         results = Results(tmp_path)
@@ -45,16 +45,16 @@ def stored(tmp_path, result_of):
     return make
 
 
-def test_an_empty_folder_has_no_rows_and_nothing_to_say(tmp_path):
+def test_empty_folder_gives_no_notes(tmp_path):
     assert Results(tmp_path).rows().empty
-    assert beside(Results(tmp_path).rows(), [CELL], None) == []
-    assert beside(Results(tmp_path).rows(), [], None) == []
+    assert notes_on_earlier_rows(Results(tmp_path).rows(), [CELL], None) == []
+    assert notes_on_earlier_rows(Results(tmp_path).rows(), [], None) == []
 
 
-def test_what_was_made_alike_stands_beside_without_a_word(stored):
+def test_equal_provenance_gives_no_notes(stored):
     rows = stored(row(), row(replace(CELL, split=1)), row(search_space=None))
     assert len(rows) == 3
-    assert beside(rows, [CELL], None) == []
+    assert notes_on_earlier_rows(rows, [CELL], None) == []
 
 
 def test_other_data_are_refused(stored):
@@ -62,12 +62,12 @@ def test_other_data_are_refused(stored):
     with pytest.raises(
         InvalidRequest, match=r"1 cells of diabetes \(SHA-256 ffffffffffff; here [0-9a-f]{12}\).*--fresh.*--out"
     ):
-        beside(rows, [CELL], None)
+        notes_on_earlier_rows(rows, [CELL], None)
 
 
-def test_other_code_is_told(stored):
+def test_other_code_revisions_are_noted(stored):
     rows = stored(row(), row(code_revision="a" * 40, code_dirty=False), row(code_revision="b" * 40, code_dirty=True))
-    first, last = beside(rows, [CELL], None)
+    first, last = notes_on_earlier_rows(rows, [CELL], None)
     assert "1 of aaaaaaaaaaaa, 1 of bbbbbbbbbbbb with uncommitted changes; this is " in first
     assert "--fresh" in last
 
@@ -75,34 +75,34 @@ def test_other_code_is_told(stored):
 def test_equal_identity_outweighs_another_revision(stored):
     same = identity_of(CELL.suite, CELL.dataset, CELL.method)
     other = {"code_revision": "a" * 40, "code_dirty": True}
-    assert beside(stored(row(**other, code_identity=same)), [CELL], None) == []
-    first, _ = beside(stored(row(code_identity="another")), [CELL], None)
-    assert "Cells of another code revision stand beside these: 1 of " in first
+    assert notes_on_earlier_rows(stored(row(**other, code_identity=same)), [CELL], None) == []
+    first, _ = notes_on_earlier_rows(stored(row(code_identity="another")), [CELL], None)
+    assert "cells of another code revision: 1 of " in first
 
 
-def test_another_protocol_of_the_preset_is_told(stored):
+def test_other_protocols_are_noted(stored):
     other = replace(CELL, protocol=Protocol(epochs=3))
-    first, _ = beside(stored(row(), row(other)), [CELL], None)
+    first, _ = notes_on_earlier_rows(stored(row(), row(other)), [CELL], None)
     assert f"1 of paper@{other.protocol.hash}; this is {CELL.protocol.hash}" in first
 
 
-def test_another_search_space_is_told(stored):
+def test_other_search_spaces_are_noted(stored):
     space = json.loads(space_of_cell(CELL))
     name = next(iter(space))
     changed = space | {name: space[name] | {"attributes": space[name]["attributes"] | {"high": 12345.0}}}
     rows = stored(
         row(), row(search_space=json.dumps(changed)), row(search_space=json.dumps(dict(reversed(space.items()))))
     )
-    first, _ = beside(rows, [CELL], None)
+    first, _ = notes_on_earlier_rows(rows, [CELL], None)
     assert "map on diabetes (1)" in first
 
 
 @pytest.mark.parametrize("other", [{"suite": "toy"}, {"dataset": "wdbc"}, {"preset": "quick"}])
-def test_other_boards_are_nobodys_business(stored, other):
-    assert beside(stored(row(replace(CELL, **other), code_revision="a" * 40)), [CELL], None) == []
+def test_other_boards_give_no_notes(stored, other):
+    assert notes_on_earlier_rows(stored(row(replace(CELL, **other), code_revision="a" * 40)), [CELL], None) == []
 
 
-def test_data_are_looked_at_only_where_rows_are(stored, monkeypatch):
+def test_data_load_only_for_shared_boards(stored, monkeypatch):
     rows = stored(row(replace(CELL, preset="quick")))
-    monkeypatch.setattr(earlier.datasets, "load", lambda *_: pytest.fail("nothing is to be compared"))
-    assert beside(rows, [CELL], None) == []
+    monkeypatch.setattr(earlier.datasets, "load", lambda *_: pytest.fail("no row shares the board"))
+    assert notes_on_earlier_rows(rows, [CELL], None) == []

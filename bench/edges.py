@@ -1,4 +1,4 @@
-"""Where in their search ranges the chosen values lie: `python -m bench.edges results`.
+"""Positions of the chosen hyper-parameters in their search ranges: `python -m bench.edges results`.
 
 A position is 0 at the low end of a hyper-parameter's range and 1 at the high end, on the range's own scale. An optimum
 sits at an edge where the median position over the splits of a data set is within the margin of an end: there a wider
@@ -63,10 +63,10 @@ def position(value: float, distribution: BaseDistribution) -> float | None:
 
 
 def places(cells: "pd.DataFrame") -> Iterator[Place]:
-    """Yield where the chosen values lie.
+    """Yield the positions of the chosen values, per hyper-parameter and data set.
 
     Args:
-        cells: of one preset, with the columns `COLUMNS`.
+        cells: results of one preset, with the columns `COLUMNS`.
     """
     tuned = cells[cells["hparams"].notna()]
     for group, rows in tuned.groupby(["suite", "dataset", "method", "protocol"]):
@@ -85,17 +85,19 @@ def places(cells: "pd.DataFrame") -> Iterator[Place]:
 @app.command()
 def edges(
     results: Annotated[Path, typer.Argument(help="A results folder.")],
-    preset: Annotated[str, typer.Option(help="Of which preset.")] = "tuned",
-    margin: Annotated[float, typer.Option(help="How near to an end is at the edge.", min=0, max=0.5)] = MARGIN,
+    preset: Annotated[str, typer.Option(help="Preset whose cells are read.")] = "tuned",
+    margin: Annotated[
+        float, typer.Option(help="Distance from an end that counts as the edge.", min=0, max=0.5)
+    ] = MARGIN,
 ) -> None:
-    """Print where in their ranges the chosen hyper-parameters lie, and which are at an edge."""
+    """Print the positions of the chosen hyper-parameters in their ranges, and which are at an edge."""
     import pandas as pd
 
     folder = results / "cells"
     cells = pd.read_parquet(folder, columns=COLUMNS) if folder.exists() else pd.DataFrame(columns=COLUMNS)
     cells = cells[cells["preset"] == preset]
     if cells.empty:
-        raise typer.BadParameter(f"{results} has no cells of the preset {preset!r}")
+        raise typer.BadParameter(f"{results} has no cells of the preset {preset!r}; choose another with --preset")
     all_places = list(places(cells))
     table = Table(
         title=f"Positions of the chosen values, medians over splits ({preset})", title_justify="left", box=None

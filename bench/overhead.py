@@ -1,10 +1,10 @@
-"""Time that the benchmark itself takes, besides the cells: `python -m bench.overhead`.
+"""Overhead of the benchmark, its time besides training: `python -m bench.overhead`.
 
-    python -m bench.overhead --jobs 1000        # how long workers wait, and what the driver computes
-    python -m bench.overhead --scan 10000       # how long a resumed run looks at what is finished
+    python -m bench.overhead --jobs 1000        # time that workers wait, and computing time of the main process
+    python -m bench.overhead --scan 10000       # time in which a resumed run reads the finished cells
 
-The cells of the first measurement are as small as can be: one trial of MAP, a few minibatches. The second writes its
-cells itself.
+The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The second measurement
+writes its cells itself, without training.
 """
 
 import time
@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 def trivial_cells(count: int) -> list[Cell]:
-    """Return `count` different cells, as cheap as can be."""
+    """Return `count` different cells, each as cheap as possible."""
     return [
         Cell("uci", "diabetes", "map", number % N_SPLITS, "trivial", TRIVIAL, seed=number // N_SPLITS)
         for number in range(count)
@@ -34,11 +34,11 @@ def trivial_cells(count: int) -> list[Cell]:
 
 @app.command()
 def main(
-    jobs: Annotated[int, typer.Option(help="Trivial cells to run, one a job.", min=0)] = 0,
-    scan: Annotated[int, typer.Option(help="Finished cells to look at.", min=0)] = 0,
+    jobs: Annotated[int, typer.Option(help="Trivial cells to run, one per job.", min=0)] = 0,
+    scan: Annotated[int, typer.Option(help="Finished cells that a resumed run reads.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the jobs.", min=1)] = 2,
 ) -> None:
-    """Measure the time that the benchmark itself takes, besides the cells."""
+    """Measure the overhead of the benchmark: its time besides training."""
     if not jobs and not scan:
         raise typer.BadParameter("nothing to measure; give --jobs 1000, --scan 10000 or both")
     with TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
     scheduling = time.process_time() - computing - storing
     parts = {
         "workers waited": seconds - busy / workers,
-        "the driver computed to schedule": scheduling / workers,
+        "the main process computed to schedule": scheduling / workers,
         "and to store": storing / workers,
     }
     shares = ", ".join(f"{what} {part / seconds:.1%}" for what, part in parts.items())
@@ -92,18 +92,18 @@ def _of_scan(folder: Path, count: int) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         table = result_of_lost_process(cell, "cpu", outcome, 0.0).to_table()
         pq.write_table(table, path, use_dictionary=False, write_statistics=False)
-    first, then = (_look(folder, cells) for _ in range(2))
-    return f"{count} finished cells: {then} to look at; the first time, without an index, {first}"
+    first, then = (_time_to_read(folder, cells) for _ in range(2))
+    return f"{count} finished cells: {then} to read; the first time, without an index, {first}"
 
 
-def _look(folder: Path, cells: list[Cell]) -> str:
+def _time_to_read(folder: Path, cells: list[Cell]) -> str:
     from bench.results.folder import Results
 
     started, computing = time.perf_counter(), time.process_time()
     results = Results(folder)
     results.mend()
     if not all(map(results.has, cells)):
-        raise RuntimeError("cells that were written are not found")
+        raise RuntimeError("the results folder does not list all cells that were written to it")
     return f"{time.perf_counter() - started:.2f} s ({time.process_time() - computing:.2f} s of computing)"
 
 

@@ -47,10 +47,14 @@ def speed(
     compiled: Annotated[bool, typer.Option("--compile", help="Fuse the stacked step with torch.compile.")] = False,
     threads: Annotated[int, typer.Option(help="CPU threads; a worker of the benchmark has one.", min=1)] = 1,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
-    network: Annotated[str, typer.Option(help="A large network, beside plain SGD: " + ", ".join(NETWORKS))] = "",
-    batch_size: Annotated[int | None, typer.Option(help=f"Of --network; {LARGE_BATCH} by default.", min=2)] = None,
+    network: Annotated[
+        str, typer.Option(help="Measure a large network relative to plain SGD instead: " + ", ".join(NETWORKS))
+    ] = "",
+    batch_size: Annotated[
+        int | None, typer.Option(help=f"Minibatch size for --network; {LARGE_BATCH} by default.", min=2)
+    ] = None,
 ) -> None:
-    """Microseconds per model-step, alone and stacked, and their ratio; or what a large network costs beside SGD."""
+    """Measure microseconds per model-step, alone and stacked; with --network, the cost relative to plain SGD."""
     _check(network, batch_size, stacks, compiled)
     defaults = methods.headline() if network else _stackable()
     wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
@@ -67,7 +71,7 @@ def speed(
 
     settle(threads)
     if network:
-        _beside_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
+        _relative_to_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
     else:
         _stacked(chosen, sizes, "compiled" if compiled else "captured", device, threads, output)
 
@@ -77,9 +81,13 @@ def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) ->
     if network and network not in NETWORKS:
         raise typer.BadParameter(f"--network {network} is unknown; it must be one of {', '.join(NETWORKS)}")
     if network and (stacks != STACKS or compiled):
-        raise typer.BadParameter("a large network is trained alone: leave out --stack and --compile, or --network")
+        raise typer.BadParameter(
+            "--network trains one network at a time; leave out --stack and --compile, or --network"
+        )
     if batch_size and not network:
-        raise typer.BadParameter("stacks have minibatches of 10: name a --network, or leave out --batch-size")
+        raise typer.BadParameter(
+            "--batch-size needs --network, as stacks have minibatches of 10; add --network or leave out --batch-size"
+        )
 
 
 def _stacked(
@@ -106,7 +114,7 @@ def _stacked(
         _print_table(rows, sizes, execution, threads, device)
 
 
-def _beside_sgd(
+def _relative_to_sgd(
     chosen: "Sequence[Method]", network: str, batch_size: int, device: str, threads: int, output: str
 ) -> None:
     """Measure what methods cost on a large network relative to plain SGD, and print the rows."""
@@ -133,8 +141,8 @@ def _beside_sgd(
         unit = f"plain SGD's {1e3 * scale.sgd_seconds:.1f} ms per minibatch of {batch_size}"
         table = Table(
             title=f"{network}, {scale.task.network.dim:,} weights ({device}, {threads} thread(s))",
-            caption=f"ratio: to {unit}; the rest in vectors of weights: what the state holds without its optimiser's "
-            "averages, those, and the most that an update holds beside",
+            caption=f"ratio: time per minibatch relative to {unit}; the rest: memory in multiples of the weights, the "
+            "state without the optimiser's averages, those averages, and the peak of an update on top of both",
         )
         for heading in headings:
             table.add_column(heading, justify="left" if heading in ("method", "published") else "right")

@@ -13,13 +13,13 @@ SIZE = 32
 def crops_and_flips(pixels: Tensor, image: tuple[int, int, int], noise: Noise, *, flip: bool = True) -> Tensor:
     """Return images that are shifted at random, padded with black, and mirrored at random.
 
-    Every image is shifted on its own by a whole number of pixels, uniform in [-m, m] along each axis, where m is an
-    eighth of the height.
+    The shift of each image is a whole number of pixels, uniform in [-m, m] along each axis, where m is an eighth of
+    the height.
 
     Args:
         pixels: (M, C H W), flat images.
         image: (C, H, W).
-        noise: of the shifts and flips.
+        noise: random numbers of the shifts and flips.
         flip: whether every image is mirrored left to right with probability 1/2.
 
     Returns:

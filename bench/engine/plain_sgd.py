@@ -1,4 +1,4 @@
-"""Time of a minibatch of plain SGD, without any inference: the unit in which costs of methods are given."""
+"""Time of a minibatch of plain SGD without any inference: the unit of the costs of methods."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size
 
     Args:
         network: a classifier of images.
-        likelihood: of classes.
+        likelihood: of the classes.
         data: pixels, which are scaled to unit range, and class numbers. Every minibatch is the first rows.
         batch_size: M.
     """
@@ -52,6 +52,6 @@ def minibatches(network: Network, likelihood: Likelihood, data: Data, batch_size
 
 
 def finish(device: torch.device) -> None:
-    """Wait until a GPU has done all that it was asked to do, so that a clock can be read."""
+    """Wait until all work queued on a GPU is done, so that a clock can be read; does nothing on a CPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -7,7 +7,7 @@ A new release of torch may change any of these without notice. Known to work wit
 - `make_fx` of `torch.fx.experimental.proxy_tensor`: captures the operations of an update after the transforms `vmap`
   and `grad`. `torch.fx.symbolic_trace`, the public function, does not see through transforms.
 - `aten`, that is `torch.ops.aten` with the overloads of its operators: the operators that a captured graph is made of.
-- `OpOverload` of `torch._ops`: tells an operator from another function, and has its `tags` and `_schema`.
+- `OpOverload` of `torch._ops`: the type of an operator, with its `tags` and `_schema`.
 """
 
 import torch

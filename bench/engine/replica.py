@@ -161,7 +161,7 @@ class Model:
         if self._short:
             problem = replace(problem, network=Mixed(problem.network, self._short))
         result = self.method.update(problem, state, batch, noise, step)
-        # A state may be a tuple too, a NamedTuple, so only a plain pair with a dictionary carries diagnostics.
+        # A state may be a NamedTuple, so only a plain pair whose second part is a dictionary carries diagnostics.
         has_diagnostics = type(result) is tuple and len(result) == 2 and isinstance(result[1], dict)
         return result if has_diagnostics else (result, {})
 
@@ -199,7 +199,7 @@ class Model:
             posterior: of the fit.
             x: (n, P), in original units.
             noise: of the samples.
-            n_samples: S; fewer come back where all would be equal.
+            n_samples: S; fewer samples are returned where all would be equal.
 
         Raises:
             TypeError: if the method's predictive is of another type or shape.

@@ -65,7 +65,7 @@ class Series:
         return torch.tensor(order[:n_rows], dtype=torch.int64, device=self.data.x.device)
 
     def noise(self, fit: Fit, *purpose: str | int) -> LiveNoise:
-        """Return noise from a generator of its own, whose seed follows from the fit's and the purpose."""
+        """Return noise from a new generator, whose seed follows from the fit's seed and the purpose."""
         generator = torch.Generator(device=self.data.x.device).manual_seed(seed_of(fit.seed, *purpose))
         return LiveNoise(generator, self.model.dtype)
 

@@ -1,8 +1,8 @@
 """A stack: the fits of one method and task as replicas that advance together.
 
-Every fit is one replica (of an ensemble every member is one), with its own training rows, standardisation,
+Every fit is one replica, and every member of an ensemble is one. Each has its own training rows, standardisation,
 hyper-parameters, order of minibatches and noise. The data matrix is held once. A fit in a stack equals the same fit
-alone, to rounding: nothing that a replica consumes depends on its neighbours.
+trained alone, up to rounding, because nothing that a replica consumes depends on other replicas.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -150,8 +150,8 @@ class _Update:
     def __call__(self, inputs: Sequence[Tensor], recorded: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Return the leaves of the next state, and diagnostics (R,) if the update is `recorded`.
 
-        Diagnostics have a graph of their own. The graph of the state is the same for every update, so its numbers do
-        not depend on what is recorded.
+        Diagnostics have a separate graph. The graph of the state is the same for every update, so its numbers do not
+        depend on which updates are recorded.
 
         Args:
             inputs: row indices, noise, the number of the update, and the leaves of the state.

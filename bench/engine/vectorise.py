@@ -1,6 +1,6 @@
-"""From a function of one model to the same function of R replicas, one after the other.
+"""Turns a function of one model into a function of R replicas, computed one after the other.
 
-`torch.func.vmap` computes all replicas at once; `one_by_one` needs no transform, and has the same interface.
+`torch.func.vmap` computes all replicas at once. `one_by_one` has the same interface and needs no transform.
 """
 
 from collections.abc import Callable, Sequence

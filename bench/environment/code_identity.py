@@ -123,7 +123,7 @@ def _code(name: str) -> ast.Module:
     """Return the syntax tree of a module without docstrings and the annotations of functions."""
     file = _file(name)
     if file is None:
-        raise ImportError(f"the source of the module {name!r} is not found")
+        raise ImportError(f"there is no source file of the module {name!r}")
     tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-CGROUPS, OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+CGROUPS, PROCESS_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 # Files with a group's limit and its use, and the line of memory.stat that counts reclaimable bytes.
 UNIFIED = ("memory.max", "memory.current", "inactive_file")
 LEGACY = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -31,21 +31,21 @@ def this_machine() -> Machine:
     return Machine(joblib.cpu_count(), min([psutil.virtual_memory().available, *free_of_cgroups()]))
 
 
-def free_of_cgroups(root: Path = CGROUPS, own: Path = OWN_CGROUPS) -> list[int]:
+def free_of_cgroups(root: Path = CGROUPS, groups: Path = PROCESS_CGROUPS) -> list[int]:
     """Return the free memory of each control group of this process that has a limit, bytes.
 
     A group's file cache counts as free.
 
     Args:
         root: mount point of the control groups.
-        own: file that lists the groups of this process.
+        groups: file that lists the groups of this process.
     """
-    return list(_free_bytes(root, own))
+    return list(_free_bytes(root, groups))
 
 
-def _free_bytes(root: Path, own: Path) -> Iterator[int]:
+def _free_bytes(root: Path, groups: Path) -> Iterator[int]:
     try:
-        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+        lines = [line.split(":", 2) for line in groups.read_text().splitlines()]
     except OSError:  # not on Linux
         return
     for _, controllers, path in (line for line in lines if len(line) == 3):

@@ -23,16 +23,16 @@ class Revision(NamedTuple):
 @cache
 def code_revision() -> Revision:
     """Return the git revision of the checkout that this file is part of."""
-    here = Path(__file__).resolve()
-    root = here.parents[2]
+    file = Path(__file__).resolve()
+    root = file.parents[2]
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(root), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        # Fails where this file is an installed copy below somebody else's checkout.
-        git("ls-files", "--error-unmatch", str(here))
+        # Fails if this file is an installed copy inside another project's checkout.
+        git("ls-files", "--error-unmatch", str(file))
         edits = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", *NO_CODE)
         return Revision(git("rev-parse", "HEAD"), bool(edits))
     except (OSError, subprocess.CalledProcessError):
@@ -42,13 +42,13 @@ def code_revision() -> Revision:
 @cache
 def versions() -> str:
     """Return the versions of Python and of packages as a JSON object."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return json.dumps(found)
+            installed[package] = "not installed"
+    return json.dumps(installed)
 
 
 def host() -> str:

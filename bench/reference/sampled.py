@@ -18,7 +18,7 @@ from datasets.records import digest
 
 VARIABLE = "BENCH_REFERENCE_DIR"
 MAX_R_HAT = 1.01  # Vehtari et al. 2021
-VERSION = 1  # of the computation; a change makes all files anew
+VERSION = 1  # of the computation; a new number makes all stored files out of date
 MAX_COMPARED = 2000  # draws that are kept, thinned from all
 
 
@@ -69,14 +69,14 @@ def sampled(
     settings = NETWORK if part.network.hidden else LINEAR
     path = folder() / f"{name}-{_fingerprint(part, settings, seed, probes)}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):  # another worker may be at it
+    with FileLock(path.with_suffix(".lock")):  # another worker may be sampling it
         if not path.exists():
             _write(path, *_run(part, settings, seed, probes, on_progress))
     weights, facts = _read(path)
     if not facts["r_hat"] < MAX_R_HAT:
         raise UnconvergedReference(
-            f"the reference for {name} is refused: R-hat is {facts['r_hat']:.3f}, and less than {MAX_R_HAT} is asked "
-            f"for ({settings.chains} chains of {settings.draws} draws after {settings.warmup})"
+            f"the reference posterior of {name} cannot be used: R-hat is {facts['r_hat']:.3f}, and must be below "
+            f"{MAX_R_HAT} ({settings.chains} chains of {settings.draws} draws after {settings.warmup} of warm-up)"
         )
     step = max(1, len(weights) // MAX_COMPARED)
     return ReferencePosterior(weights[::step], weights.mean(axis=0), np.cov(weights.T, bias=True), "nuts", facts)
@@ -124,9 +124,9 @@ def _outputs(part: Part, weights: np.ndarray, probes: np.ndarray) -> np.ndarray:
 
 
 def _fingerprint(part: Part, settings: Settings, seed: int, probes: np.ndarray) -> str:
-    said = [VERSION, digest(part.x, part.y, probes), repr(part.network), part.likelihood.kind, part.prior_precision]
-    said += [part.noise_precision, part.y_scale, *settings, seed]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    inputs = [VERSION, digest(part.x, part.y, probes), repr(part.network), part.likelihood.kind, part.prior_precision]
+    inputs += [part.noise_precision, part.y_scale, *settings, seed]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:16]
 
 
 def _write(path: Path, weights: np.ndarray, facts: dict[str, float]) -> None:

@@ -32,7 +32,7 @@ class Online(Fitting):
         leaves, self._structure = tree_flatten(init(noise))
         self._state = [leaf.to(self.device) for leaf in leaves]
         self._count = 0
-        self._steps: dict[bool, Callable] = {}
+        self._steps: dict[bool, Callable[..., list[Tensor]]] = {}
 
     @property
     def n_parameters(self) -> int:
@@ -55,7 +55,7 @@ class Online(Fitting):
         rows = zip(*(part[: len(self.seeds)].cpu().double().numpy() for part in normals), strict=True)
         return [Gaussian(mean, factors.T @ factors + np.diag(variance)) for mean, factors, variance in rows]
 
-    def _captured(self, theta: Tensor, learn: bool) -> Callable:
+    def _captured(self, theta: Tensor, learn: bool) -> Callable[..., list[Tensor]]:
         def update(theta: Tensor, *leaves: Tensor) -> list[Tensor]:
             state = tree_unflatten(leaves, self._structure)
             return tree_leaves(vmap(lambda theta, state: state.update(theta, learn))(theta, state))

@@ -10,7 +10,7 @@ from bench.overhead import app
 def test_scan_finds_written_cells_and_prints_times():
     done = CliRunner().invoke(app, ["--scan", "7"])
     assert done.exit_code == 0, done.output
-    assert re.search(r"^7 finished cells: \d.* to look at; the first time, without an index, \d", done.output)
+    assert re.search(r"^7 finished cells: \d.* to read; the first time, without an index, \d", done.output)
 
 
 def test_overhead_of_jobs_is_printed_in_parts():

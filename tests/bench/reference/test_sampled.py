@@ -81,11 +81,12 @@ def test_other_data_another_prior_or_another_seed_is_another_truth(monkeypatch):
     assert chains.calls == 4
 
 
-def test_chains_that_disagree_are_refused_each_time_without_running_again(monkeypatch):
+def test_unconverged_chains_raise_without_sampling_again(monkeypatch):
     chains = Chains(monkeypatch, apart=2.0)
     for _ in range(2):
         with pytest.raises(
-            UnconvergedReference, match=r"the reference for any is refused: R-hat is 1\.[0-9]+, and less than 1\.01"
+            UnconvergedReference,
+            match=r"the reference posterior of any cannot be used: R-hat is 1\.[0-9]+, and must be below 1\.01",
         ):
             sampled(part(), "any", 0, np.empty((0, 2)), silent)
     assert chains.calls == 1

@@ -3,6 +3,7 @@
 The SVG is written directly. A plotting library would take a fifth of a second per figure, and most pages have several.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -29,16 +30,16 @@ class Panel(NamedTuple):
     bars: list[float]
 
 
-def grid(panels: list[Panel], guide: list[tuple[float, float]]) -> Markup:
+def grid(panels: list[Panel], guide: Sequence[tuple[float, float]] = ()) -> Markup:
     """Return HTML of all panels, one SVG each, which wrap to the width of the page.
 
     Args:
         panels: in reading order.
-        guide: points (x, y) of the dashed line in every panel that shows the ideal result.
+        guide: points (x, y) of a dashed line in every panel, which shows the ideal result; none by default.
     """
-    frame = (
-        f'<rect class="frame" y="{TITLE}" width="{SIDE}" height="{HEIGHT}"/><path class="guide" d="{_path(guide)}"/>'
-    )
+    frame = f'<rect class="frame" y="{TITLE}" width="{SIDE}" height="{HEIGHT}"/>'
+    if guide:
+        frame += f'<path class="guide" d="{_path(guide)}"/>'
     return Markup(f'<div class="sparks">{"".join(_panel(panel, frame) for panel in panels)}</div>')
 
 
@@ -54,7 +55,7 @@ def _panel(panel: Panel, frame: str) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _path(points: list[tuple[float, float]]) -> str:
+def _path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{SIDE * x:.1f} {TITLE + HEIGHT * (1 - y):.1f}" for x, y in points)
 
 

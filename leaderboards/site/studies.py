@@ -1,8 +1,12 @@
-"""Tuning curves and importances, from the Optuna journals in the folder `studies` of the results."""
+"""Tuning and training of a cell, from the Optuna journals and diagnostics that are stored beside its row."""
 
 import warnings
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bench.schema import cell_key
 from leaderboards.site.cell_details import Row
@@ -33,10 +37,31 @@ def tuning(row: Row) -> Tuning | None:
     """
     if not row["n_trials"] >= FEWEST_TRIALS:
         return None
+    path = _path(row, "studies", "jsonl")
+    return _read(path) if path.exists() else None
+
+
+def training(row: Row) -> dict[str, list[tuple[int, float]]]:
+    """Return the diagnostics that a cell recorded along its final fit: by name, (update, value) for finite values.
+
+    Empty if the method records none, or if the table cannot be read.
+    """
+    try:
+        table = pq.read_table(_path(row, "training", "parquet"), columns=["update", "name", "value"])
+    except (OSError, pa.ArrowException):
+        return {}
+    diagnostics: dict[str, list[tuple[int, float]]] = {}
+    for update, name, value in zip(*table.to_pydict().values(), strict=True):
+        if isfinite(value):
+            diagnostics.setdefault(name, []).append((update, value))
+    return diagnostics
+
+
+def _path(row: Row, table: str, suffix: str) -> Path:
+    """Return the file of a cell in one of the folders beside `cells`."""
     preset = row["preset"].partition("@")[0]
     names = (row["suite"], row["dataset"], row["method"], preset, row["protocol_hash"], row["split"], row["seed"])
-    path = Path(row["folder"]) / "studies" / f"{cell_key(*names)}.jsonl"
-    return _read(path) if path.exists() else None
+    return Path(row["folder"]) / table / f"{cell_key(*names)}.{suffix}"
 
 
 def _read(path: Path) -> Tuning | None:

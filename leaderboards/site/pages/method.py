@@ -5,6 +5,7 @@ from math import isnan
 from statistics import median
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from leaderboards.figures.dots import DotRow, dot_plot
@@ -16,7 +17,7 @@ from leaderboards.site.content import Site, preset_order
 from leaderboards.site.measured import RUNTIME, Measured, measured
 from leaderboards.site.pages.suite import leading
 from leaderboards.site.standings import Standings, change_in_words
-from leaderboards.site.studies import Tuning, tuning
+from leaderboards.site.studies import Tuning, training, tuning
 from leaderboards.tables.boards import Row
 from leaderboards.wording.formats import visible
 from leaderboards.wording.formulas import formula
@@ -37,6 +38,7 @@ class Section(NamedTuple):
         measured: strengths and weaknesses, in sentences.
         plot: improvement over the reference, by data set.
         tuning_curves: best objective against the number of trials.
+        training_curves: a figure for each diagnostic that the method records along training.
     """
 
     suite: str
@@ -47,6 +49,7 @@ class Section(NamedTuple):
     measured: Measured
     plot: Plot | None
     tuning_curves: Plot | None
+    training_curves: list[Plot]
 
 
 def context(site: Site, method: str) -> dict[str, Any]:
@@ -95,6 +98,7 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
         ),
         differences(site, suite, preset, method, by_metric[lead]),
         curves(studies),
+        training_curves(cells),
     )
 
 
@@ -127,6 +131,32 @@ def curves(studies: dict[str, Tuning]) -> Plot | None:
         "Tuning, first split: the best validation objective so far against the number of trials, from the first "
         "trial's (top) to the last's (bottom). A line that still falls at its right end needed more trials.",
     )
+
+
+def training_curves(cells: dict[str, list[cell_details.Row]]) -> list[Plot]:
+    """Return a figure per recorded diagnostic, such as the ELBO, against the updates of the final fit.
+
+    The first split of each data set is shown. Panels span the middle 90 % of the recorded values, because the first
+    updates would compress all others.
+    """
+    panels: dict[str, list[Panel]] = {}
+    for dataset, rows in cells.items():
+        for name, points in training(rows[0]).items():
+            updates, values = np.array(points).T
+            low, high = np.quantile(values, [0.05, 0.95])
+            heights = np.clip((values - low) / ((high - low) or 1.0), 0, 1)
+            line = list(zip((updates / updates[-1]).tolist(), heights.tolist(), strict=True))
+            span = f"{cell_details.printed(values[0])} to {cell_details.printed(values[-1])}"
+            panels.setdefault(name, []).append(Panel(visible(dataset), span, line, []))
+    return [
+        Plot(
+            grid(drawn),
+            f"{visible(name)} along training: " + ", ".join(f"{panel.title} from {panel.note}" for panel in drawn),
+            f"Training, first split: {visible(name)} against the updates of the final fit, with the values at the "
+            "first and the last recorded update. The highest and the lowest 5 % of the values are cut.",
+        )
+        for name, drawn in panels.items()
+    ]
 
 
 def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:

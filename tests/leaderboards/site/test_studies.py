@@ -1,14 +1,17 @@
-"""What tuning went through, from journals that Optuna itself writes."""
+"""Tuning and training of a cell, from journals that Optuna writes and tables of the schema `TRAINING`."""
 
 import sys
 
 import optuna
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-from bench.schema import cell_key
-from leaderboards.site.studies import tuning
+from bench.schema import TRAINING, cell_key
+from leaderboards.site.pages.method import training_curves
+from leaderboards.site.studies import training, tuning
 
 SCORES = [5.0, 7.0, 3.0, 4.0, 2.0, 9.0, 2.5, 1.0, 8.0, 6.0, 1.5, 3.5]
 
@@ -33,15 +36,15 @@ def journal(tmp_path, row):
     return write
 
 
-def test_the_best_so_far_passes_over_failed_trials(journal):
+def test_best_objective_ignores_failed_trials(journal):
     cell, _ = journal(SCORES)
-    found = tuning(cell)
-    assert found.best == [5.0, 3.0, 3.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]
-    assert found.importances.keys() == {"lr", "idle"}
-    assert sum(found.importances.values()) == pytest.approx(1)
+    study = tuning(cell)
+    assert study.best == [5.0, 3.0, 3.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert study.importances.keys() == {"lr", "idle"}
+    assert sum(study.importances.values()) == pytest.approx(1)
 
 
-def test_few_trials_no_journal_and_a_spoilt_one_say_nothing(journal, row, tmp_path):
+def test_tuning_needs_trials_and_readable_journal(journal, row, tmp_path):
     cell, path = journal(SCORES)
     assert tuning(cell | {"n_trials": 3}) is None
     assert tuning(cell | {"split": 1}) is None
@@ -50,7 +53,34 @@ def test_few_trials_no_journal_and_a_spoilt_one_say_nothing(journal, row, tmp_pa
     assert tuning(cell) is None
 
 
-def test_study_is_left_out_without_optuna(journal, monkeypatch):
+def test_tuning_is_omitted_without_optuna(journal, monkeypatch):
     cell, _ = journal(SCORES)
     monkeypatch.setitem(sys.modules, "optuna", None)  # as if it were not installed
     assert tuning(cell) is None
+
+
+@pytest.fixture
+def trained(tmp_path, row):
+    """Row of a cell whose ELBO rose from -50 to 0 in 51 updates and was not finite after the last of them."""
+    cell = row() | {"folder": str(tmp_path)}
+    path = tmp_path / "training" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split00-seed0.parquet"
+    path.parent.mkdir(parents=True)
+    elbo = [*range(-50, 1), float("nan")]
+    rows = [{"update": update, "name": "elbo", "value": value} for update, value in enumerate(elbo, start=1)]
+    pq.write_table(pa.Table.from_pylist(rows, schema=TRAINING), path)
+    return cell
+
+
+def test_training_leaves_out_values_not_finite(trained):
+    assert training(trained) == {"elbo": [(update, update - 51.0) for update in range(1, 52)]}
+
+
+def test_cell_without_training_table_has_no_figure(trained):
+    assert training(trained | {"split": 1}) == {}
+    assert training_curves({"energy": [trained | {"split": 1}]}) == []
+
+
+def test_training_figure_names_first_and_last_value(trained):
+    (plot,) = training_curves({"energy": [trained], "wine": [trained | {"split": 1}]})
+    assert plot.description == "elbo along training: energy from −50.00 to 0.000"
+    assert plot.svg.count("<svg") == 1

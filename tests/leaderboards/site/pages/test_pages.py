@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leaderboards
-from bench.schema import CELLS
+from bench.schema import CELLS, TRAINING
 from leaderboards.site import places
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -392,3 +392,13 @@ def test_a_site_of_ten_thousand_rows_has_pages_below_two_megabytes(row, tmp_path
     sizes = {path.name: path.stat().st_size for path in site.iterdir()}
     assert len(sizes) == 1 + 1 + 16 + 33
     assert max(sizes.values()) < 2_000_000, sizes
+
+
+def test_method_page_shows_recorded_training(folder, tmp_path):
+    out = folder({"nmll": 2.0})
+    path = out / "training" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split00-seed0.parquet"
+    path.parent.mkdir(parents=True)
+    rows = [{"update": update, "name": "elbo", "value": -1.0 / update} for update in range(1, 21)]
+    pq.write_table(pa.Table.from_pylist(rows, schema=TRAINING), path)
+    page = Built(leaderboards.build(out, tmp_path / "site"))["method-vifa.html"]
+    assert "elbo against the updates of the final fit" in page.words

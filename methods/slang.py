@@ -26,7 +26,7 @@ from torch.func import vmap
 
 from methods import search_ranges
 from methods.base import Method, Paper
-from methods.maths.gaussian import LowRankPrecision
+from methods.maths.gaussian import LowRankPrecision, top_eigenpairs
 from methods.maths.gradients import grad
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
@@ -165,14 +165,6 @@ def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """
     of_examples = root.shape[0] < root.shape[1]
     matrix = root @ root.T if of_examples else root.T @ root
-    # A failed decomposition would stop all replicas of a stack. It fails for non-finite entries, and may not converge
-    # where squares of entries overflow or vanish. Neither the scaling nor the shift changes its eigenvectors.
-    largest = matrix.diagonal().amax()
-    unit = (matrix / largest).nan_to_num(0, 0, 0)
-    shift = torch.finfo(unit.dtype).eps * torch.eye(len(unit), dtype=unit.dtype, device=unit.device)
-    values, vectors = torch.linalg.eigh(unit + shift)
-    top = vectors[:, -k:]
-    # Rounding decides the sign of an eigenvector, and samples depend on it: the largest entry is made positive.
-    top = top * top.gather(0, top.abs().argmax(0, keepdim=True)).sign()
-    factors = top.T @ root if of_examples else (values[-k:].clamp(min=0) * largest).sqrt()[:, None] * top.T
+    values, vectors = top_eigenpairs(matrix, k)
+    factors = vectors.T @ root if of_examples else values.sqrt()[:, None] * vectors.T
     return factors, (root.square().sum(0) - factors.square().sum(0)).clamp(min=0)

@@ -155,6 +155,24 @@ def log_determinant(matrix: Tensor) -> Tensor:
     return 2 * cholesky.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
+def top_eigenpairs(matrix: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return the largest eigenvalues, (k,), and their eigenvectors, (n, k), of a positive semi-definite matrix (n, n).
+
+    Eigenvalues are in ascending order. The largest entry of each eigenvector is positive; otherwise rounding would
+    decide its sign. Any matrix has a result, because one failed decomposition would stop a whole stack.
+    """
+    # The decomposition fails for non-finite entries, and may not converge where squares of entries overflow or vanish.
+    # Neither the scaling nor the shift changes its eigenvectors.
+    largest = matrix.diagonal().amax()
+    unit = (matrix / largest).nan_to_num(0, 0, 0)
+    shift = torch.finfo(unit.dtype).eps * torch.eye(len(unit), dtype=unit.dtype, device=unit.device)
+    values: Tensor
+    vectors: Tensor
+    values, vectors = torch.linalg.eigh(unit + shift)
+    top = vectors[:, -k:]
+    return values[-k:].clamp(min=0) * largest, top * top.gather(0, top.abs().argmax(0, keepdim=True)).sign()
+
+
 def kl_diagonal(mean: Tensor, log_sd: Tensor, precision: Tensor) -> Tensor:
     """Return KL(N(mean, diag(exp(2 log_sd))) || N(0, I / precision)), (), nats, for mean and log_sd (D,)."""
     square = mean**2 + torch.exp(2 * log_sd)

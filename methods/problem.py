@@ -1,4 +1,4 @@
-"""What a method is given: a task in general, and one training set with its hyper-parameters in particular."""
+"""Inputs of a method: tasks, training sets with hyper-parameters, and batches."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Task:
     Attributes:
         name: of the data set.
         likelihood: of the targets given the network's outputs. A method may use another (`Method.likelihood`).
-        network: the task's own. A method may train another (`Method.network`).
+        network: to train by default. A method may train another (`Method.network`).
         pretrained: whether all layers but the last start from weights that were trained on other data.
     """
 

@@ -135,7 +135,7 @@ class Model:
         if not self.network.couples_rows:
             return self
         model = copy(self)
-        model.network = replace(self.network, n_reference=n_rows)  # type: ignore[type-var]  # networks are data classes
+        model.network = replace(self.network, n_reference=n_rows)
         return model
 
     def init(self, replica: Replica, noise: Noise) -> Any:

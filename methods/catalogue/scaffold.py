@@ -1,4 +1,4 @@
-"""A new method as a package of its own, ready to be changed: what `python -m methods new NAME` writes."""
+"""Package of a new method, ready to be changed, which `python -m methods new NAME` writes."""
 
 import importlib.util
 import keyword
@@ -50,4 +50,4 @@ def _module_of(name: str) -> str:
 
 
 def _replaced(text: str, words: dict[str, str]) -> str:
-    return re.sub("|".join(map(re.escape, words)), lambda found: words[found[0]], text)
+    return re.sub("|".join(map(re.escape, words)), lambda match: words[match[0]], text)

@@ -6,6 +6,7 @@ posterior standard deviations are often too small, relative to the mean, to be r
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,27 +17,28 @@ from methods.networks.mlp import Apply, Network
 DTYPES: dict[str, torch.dtype | None] = {"float32": None, "bfloat16": torch.bfloat16}
 
 
+@dataclass(frozen=True)
 class Mixed:
     """A network with layers in low precision, in both passes; weights, inputs and outputs keep their precision.
 
-    Args:
+    Attributes:
         network: the network to run. All its other attributes are available here too.
         dtype: data type of matrix products and convolutions, `torch.bfloat16`.
     """
 
-    def __init__(self, network: Network, dtype: torch.dtype):
-        self._network, self._dtype = network, dtype
+    network: Network
+    dtype: torch.dtype
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._network, name)
+        return getattr(self.network, name)
 
     def __call__(self, weights: Tensor, x: Tensor) -> Tensor:
-        return self._autocast(x, lambda: self._network(weights, x))
+        return self._autocast(x, lambda: self.network(weights, x))
 
     def forward(self, x: Tensor, apply: Apply) -> Tensor:
-        return self._autocast(x, lambda: self._network.forward(x, apply))
+        return self._autocast(x, lambda: self.network.forward(x, apply))
 
     def _autocast(self, x: Tensor, run: Callable[[], Tensor]) -> Tensor:
-        with torch.autocast(x.device.type, self._dtype):
+        with torch.autocast(x.device.type, self.dtype):
             outputs = run()
         return outputs.to(x.dtype)

@@ -333,6 +333,11 @@ SHIFTS = pa.schema(
     ]
 )
 
+# Distances of an estimator of a stream's Gaussian to the true moments, after some of the stream's vectors.
+CURVES = pa.schema(
+    [("n_samples", pa.int64()), ("rel_mean", pa.float64()), ("rel_cov", pa.float64()), ("w2_scaled", pa.float64())]
+)
+
 # Diagnostics along the training of the final fit, which the method's updates returned, averaged over an ensemble's
 # members; one row per diagnostic and recorded update.
 TRAINING = pa.schema(

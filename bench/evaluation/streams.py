@@ -14,11 +14,11 @@ from bench.experiment.estimators import ESTIMATORS
 from bench.experiment.progress import ProgressReporter
 from bench.reference.distances import Target
 from bench.results.record import FitFacts, Outcome
+from bench.schema import CURVES
 from bench.streams.fitting import Fitting, Gaussian
 from bench.streams.sources import Stream, stream_of
 
-MEASURES = ("rel_mean", "rel_cov", "w2_scaled")
-CURVES = pa.schema([("n_samples", pa.int64()), *((name, pa.float64()) for name in MEASURES)])
+MEASURES = tuple(CURVES.names[1:])
 
 
 class StreamEvaluation(Evaluation):

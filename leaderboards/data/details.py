@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.schema import cell_key
-from leaderboards.data.frames import records
+from leaderboards.data.frames import DETAILS, records
 
 
 class CellId(NamedTuple):
@@ -31,13 +31,14 @@ class CellId(NamedTuple):
 
 
 def detail(table: str, cell: CellId) -> pd.DataFrame | None:
-    """Return the table `table` of a cell, or None if it has none.
+    """Return the table `table` of a cell, one of `frames.DETAILS`, or None if it has none.
 
-    A file that cannot be read counts as missing, because no number of a leaderboard depends on it.
+    A file that cannot be read, or that does not fit the schema of the table, counts as missing, because no number of a
+    leaderboard depends on it.
     """
     try:
-        return pq.read_table(cell.path(table)).to_pandas()
-    except (OSError, pa.ArrowException):
+        return pq.read_table(cell.path(table)).cast(DETAILS[table]).to_pandas()
+    except (OSError, ValueError, pa.ArrowException):
         return None
 
 

@@ -253,7 +253,7 @@ class Source:
 
     @property
     def needs_download(self) -> bool:
-        """Whether the set consists of files that are not installed with a package."""
+        """True if the set consists of files that are not installed with a package."""
         return bool(self.files or self.listing)
 
 

@@ -228,7 +228,7 @@ def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(
     assert "No times" in (tmp_path / "r/html/dataset-diabetes.html").read_text()
     timed = invoke("--timing", *arguments)
     assert timed.exit_code == 0, timed.stderr
-    assert "Timing pass: 1 cell(s) again" in timed.stdout
+    assert "Timing pass: repeats 1 cell(s)" in timed.stdout
     (timing,) = pd.read_parquet(tmp_path / "r/timings").to_dict("records")
     assert (timing["method"], timing["split"]) == ("map", 0)
     assert timing["fit_seconds"] > 0

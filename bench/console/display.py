@@ -102,7 +102,7 @@ def show_plan(
     Args:
         named: name of the preset, and the protocol.
         wanted: cells of the request.
-        todo: those of them that are not finished.
+        todo: the cells of `wanted` that are not finished.
         workers: the workers.
     """
     preset, protocol = named
@@ -123,7 +123,7 @@ def _device(worker: Worker) -> str:
 
 
 def show_notes(sentences: Sequence[str]) -> None:
-    """Print notes, such as those on earlier results that were made otherwise."""
+    """Print notes, such as those on earlier results of other code, data or settings."""
     for sentence in sentences:
         warn(sentence)
 
@@ -131,7 +131,7 @@ def show_notes(sentences: Sequence[str]) -> None:
 def show_timing(cells: Sequence[Cell]) -> None:
     """Print what is about to be timed."""
     if cells:
-        say(f"Timing pass: {len(cells)} cell(s) again, one of each method and data set, alone on the device")
+        say(f"Timing pass: repeats {len(cells)} cell(s), one of each method and data set, alone on the device")
     else:
         say("Timing pass: every method that has finished has its times already")
 

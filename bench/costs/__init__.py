@@ -1,1 +1,4 @@
-"""How long cells take and how much memory they need, and how they are grouped into jobs. Imports `bench.execution`."""
+"""Time and memory of cells, measured or estimated, and their grouping into jobs.
+
+Imports `bench.execution` and the rooms below it.
+"""

@@ -28,8 +28,8 @@ LIMIT_SECONDS = 60  # time limit of one probe; estimates do without a slower one
 class Calibrations:
     """Costs kept as JSON files in the user's cache folder, or in BENCH_CALIBRATION_DIR.
 
-    A file holds for one method, data set and protocol (but for the fields by which estimates are scaled), and for one
-    host, device, torch version and code revision.
+    A file holds the cost for one method, data set, host, device, torch version and code revision, and for protocols
+    that differ only in fields by which estimates are scaled.
 
     Args:
         worker: a worker of the kind that jobs will run on.

@@ -13,9 +13,9 @@ class Cost(NamedTuple):
 
     Attributes:
         work: `Cell.work` of the cell; seconds of cells under longer or shorter protocols are in proportion.
-        stack_seconds: seconds of the cell's stacks, one per round of tuning and one for the final fit, that do not
-            depend on their number of replicas.
-        cell_seconds: all other seconds, which every cell of a job adds.
+        stack_seconds: the part of the seconds of the cell's stacks that does not depend on their number of replicas.
+            There is a stack per round of tuning, and one for the final fit.
+        cell_seconds: all other seconds, which add up over the cells of a job.
         base_bytes: memory of a process with its data, without a fit.
         row_bytes: memory of every fit that trains at the same time.
     """

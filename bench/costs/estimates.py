@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
     Attributes:
         seconds: duration.
         bytes: peak memory; None where it was never measured.
-        basis: what the seconds rest on, one of `BASES`.
+        basis: source of the seconds, one of `BASES`.
     """
 
     seconds: float
@@ -39,10 +39,11 @@ class Estimate(NamedTuple):
 
 
 class Estimates:
-    """Time and memory of the cells of a run, as far as they are known.
+    """Estimated time and memory of the cells of a run.
 
     Args:
-        wanted: cells of the run; of each method, the one with the most features is probed and serves the others.
+        wanted: cells of the run. Of each method, the cell with the most features is probed; its cost is scaled for the
+            others.
         rows: rows of a results folder (`Results.rows`).
         calibrations: probes for the kind of worker that the run has.
         host, device: as in the rows; rows of other hosts or devices are ignored.
@@ -65,7 +66,12 @@ class Estimates:
                     self._rates.setdefault(part, []).append(seconds / work)
 
     def of(self, cells: Sequence[Cell], rows: int) -> Estimate:
-        """Return the estimate of a job: its cells, which differ in their split alone, and the most rows of a stack."""
+        """Return the estimate of a job.
+
+        Args:
+            cells: the job's cells, which differ in their split alone.
+            rows: most replicas of a stack.
+        """
         first, work = cells[0], fsum(cell.work for cell in cells)
         key = first.suite, first.method, first.dataset, first.protocol.hash
         probed, peak = self._probed(first), self._peaks.get(key)
@@ -81,7 +87,7 @@ class Estimates:
         return Estimate(SECONDS_PER_WORK * work, memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
-        """Return the memory of a job of such cells: probed, on them or on the widest data set, or assumed."""
+        """Return the memory of a job: probed on this cell or on the one with the most features, else assumed."""
         probed = self._probed(cell)
         return probed.need if probed else ASSUMED
 
@@ -89,7 +95,7 @@ class Estimates:
         """Return the cells to probe, one for each method without earlier rows.
 
         Args:
-            memory: True for methods with earlier rows too, because of memory rows know the peak alone.
+            memory: True to probe methods with earlier rows too. Rows hold only the peak memory.
         """
         unknown = (cell for method, cell in self._widest.items() if memory or method not in self._rates)
         return [cell for cell in unknown if self._calibrations.kept(cell) is None]

@@ -122,7 +122,7 @@ class _Training:
     """A fit of a method, one update at a time.
 
     Attributes:
-        state: the method's state; the caller replaces it by the one `after` an update.
+        state: the method's state; the caller replaces it by what `after` returns.
     """
 
     def __init__(self, method: Method, task: Task, data: Data):

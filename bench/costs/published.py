@@ -42,7 +42,7 @@ PUBLISHED = (
         "SGD",
         "AlexNet",
         "Wei and Khardon, Direct Uncertainty Quantification, Table 1: 8.51 and 1.97 s per epoch of CIFAR-10; with "
-        "several weight samples per minibatch, where there is one here",
+        "several weight samples per minibatch, where this project takes one",
     ),
     PublishedCost(
         ("variational-laplace", "variational-laplace-tempered"),

@@ -18,7 +18,7 @@ from bench.execution.workers import Worker, workers_on
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 
-# Makes probes: of (calibrations that keep them, cells to probe, workers that do it).
+# Probes cells; takes the calibrations that keep the costs, the cells, and the workers that run the probes.
 Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Worker]], None]
 
 
@@ -93,7 +93,10 @@ class Surroundings(NamedTuple):
 
 
 def surroundings(devices: Sequence[str]) -> Surroundings:
-    """Return what the devices offer now. A child process asks a GPU, so that this process holds none of its memory."""
+    """Return the present state of the devices.
+
+    A child process queries a GPU, so that this process holds none of its memory.
+    """
     machine = this_machine()
     if list(devices) == ["cpu"]:
         return Surroundings(("cpu",), "cpu", machine.cores, machine.free_bytes)
@@ -108,7 +111,8 @@ def _survey(worker: Worker) -> tuple[str, int]:
 
     child = Supervised(worker.environment)
     try:
-        return child.call(survey, worker.device)
+        name_and_free_bytes: tuple[str, int] = child.call(survey, worker.device)
+        return name_and_free_bytes
     finally:
         child.end()
 

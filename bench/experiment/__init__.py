@@ -1,4 +1,4 @@
-"""What a run consists of: suites, protocols, cells, jobs, and what was asked for.
+"""Suites, protocols, requests, cells and jobs: what a run consists of.
 
-Imports no torch when it is imported.
+Imports `bench.engine`, `bench.environment`, `bench.schema`, `datasets` and `methods`; torch only where a task is made.
 """

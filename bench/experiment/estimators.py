@@ -26,7 +26,8 @@ class Estimator(NamedTuple):
 
     def load(self) -> type:
         """Import and return the class."""
-        return resolve_name(self.target)
+        fitting: type = resolve_name(self.target)
+        return fitting
 
 
 ESTIMATORS = {

@@ -32,7 +32,8 @@ class Kind:
     @property
     def evaluation(self) -> type:
         """The class that evaluates a job; it takes the job, a torch device and a progress callback."""
-        return resolve_name(self.runner)
+        evaluation: type = resolve_name(self.runner)
+        return evaluation
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all methods that can run."""

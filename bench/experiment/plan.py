@@ -129,7 +129,7 @@ def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]
     def excludes(method: str, name: str) -> str | None:
         try:
             return suite_of(request).kind.excludes(method, name, partial(task_of, request.suite, name, protocol))
-        except Exception as problem:  # a third party's method answers by its own code
+        except Exception as problem:  # the check of a third party's method may raise anything
             return f"its check of the task raised {type(problem).__name__}: {problem}"
 
     reasons = {(method, name): excludes(method, name) for method in method_names for name in names}

@@ -1,6 +1,6 @@
 """The protocol of a run: how every cell is tuned and trained, whatever its method. Imports the standard library alone.
 
-A field declares beside itself everything that the project knows of it (`Setting`): a new field is one line.
+Each field carries its metadata (`Setting`), so that a new field is one line.
 """
 
 import hashlib
@@ -169,7 +169,7 @@ class Protocol:
             start, end = end, min(end + TPE_ROUND, self.trials)
 
 
-SETTINGS: dict[str, Setting] = {one.name: one.metadata["setting"] for one in fields(Protocol)}
+SETTINGS: dict[str, Setting] = {entry.name: entry.metadata["setting"] for entry in fields(Protocol)}
 
 
 def in_words(protocol: Mapping[str, object], data: str | None = None) -> str:

@@ -37,7 +37,7 @@ class OnDisk(Contents):
 
 
 class Availability(NamedTuple):
-    """Whether a set can be loaded.
+    """State of a set's files, which decides if the set can be loaded.
 
     Attributes:
         state: "ready", "missing", "damaged", or "broken" for a set whose entry point cannot be used.

@@ -44,7 +44,7 @@ def text(progress: Progress) -> str:
     return progress.console.file.getvalue()
 
 
-def test_the_bar_stands_at_what_is_finished_and_what_is_done_of_the_rest(progress, board):
+def test_bar_counts_finished_cells_and_running_progress(progress, board):
     assert progress.tasks[0].total == pytest.approx(4 * WORK)
     board.on_progress(PAIR, JobProgress(0.5))
     board.on_progress(OTHER, JobProgress(0.25))
@@ -59,7 +59,7 @@ def test_the_bar_stands_at_what_is_finished_and_what_is_done_of_the_rest(progres
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_what_a_job_does_besides_training_is_told(terminal):
+def test_activity_other_than_training_is_shown(terminal):
     shown = Console(file=io.StringIO(), force_terminal=terminal, width=300)
     with Progress(TextColumn("{task.description}"), console=shown) as progress:
         board = Board(progress, [PAIR])
@@ -70,7 +70,7 @@ def test_what_a_job_does_besides_training_is_told(terminal):
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
 
 
-def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
+def test_failed_cell_prints_one_line_with_reason(progress, board):
     board.on_retry(result(CELLS[0], **FAILED))
     board.finished(result(CELLS[0], **FAILED))
     first, second = [line for line in text(progress).splitlines() if "broke" in line]
@@ -78,7 +78,7 @@ def test_what_went_wrong_is_a_line_with_its_reason(progress, board):
     assert second == f"failed {CELLS[0].key}: ValueError: it [broke]"
 
 
-def test_an_interruption_names_what_is_waited_for_and_what_is_dropped(progress, board):
+def test_interruption_names_running_and_dropped_jobs(progress, board):
     board.on_progress(PAIR, JobProgress(0.0))
     board.on_progress(OTHER, JobProgress(0.0))
     board.interrupted()

@@ -206,7 +206,7 @@ def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
     assert {"hmc", "vifa-k3"}.isdisjoint(here)  # they have to be asked for by name
     assert "digits-ood" in done.stdout
     assert "laplace-full is not for digits" in done.stdout
-    assert "30 trials, drawn by random search, 5-fold cross-validation, 120 epochs" in done.stdout
+    assert "30 trials, drawn by random search, 5-fold cross-validation, 120 epochs" in " ".join(done.stdout.split())
     assert not (tmp_path / "r").exists()
 
 

@@ -1,6 +1,7 @@
 """Cells of image classifiers, from data to row."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,10 @@ def source(name: str, read, **more) -> Source:
     )
 
 
+def unreachable(contents):
+    raise AssertionError("a set that is not here cannot be read")
+
+
 @pytest.fixture
 def known(monkeypatch):
     """Three sets of images: one to learn, one that it is not like, one that is not here."""
@@ -65,8 +70,8 @@ def known(monkeypatch):
     found = {
         "squares": source("squares", lambda contents: (x, y, SPLITS), suites=("images",), ood_groups=groups),
         "noise": source("noise", lambda contents: (pixels(1, 256), y, SPLITS)),
-        "absent": source("absent", None, **absent),
-        "absent-too": source("absent-too", None, **absent),
+        "absent": source("absent", unreachable, **absent),
+        "absent-too": source("absent-too", unreachable, **absent),
     }
     monkeypatch.setattr("datasets.registry._built_in", lambda: found)
     return found
@@ -125,9 +130,7 @@ def test_test_labels_have_no_influence_on_what_is_chosen(tmp_path, known, monkey
     original = datasets.load("squares")
     y = original.y.copy()
     y[40:] = (y[40:] + 1) % 3
-    monkeypatch.setattr(
-        datasets, "load", lambda name, _: type(original)(name, original.x, y, original.splits, None, original.image)
-    )
+    monkeypatch.setattr(datasets, "load", lambda name, _: replace(original, y=y))
     (after,) = outcomes(tmp_path / "after", "map")
     assert before.row["hparams"] == after.row["hparams"]
     assert before.row["validation_nmll"] == after.row["validation_nmll"]

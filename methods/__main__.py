@@ -107,8 +107,8 @@ def new(
     folder = into or Path(name)
     try:
         written = scaffold.write(name, folder)
-    except scaffold.Refused as refusal:
-        raise typer.BadParameter(str(refusal)) from None
+    except scaffold.CannotCreate as error:
+        raise typer.BadParameter(str(error)) from None
     for path in written:
         typer.echo(f"wrote {path}")
     typer.echo(f"\nNext: pip install -e {folder}\n      python -m methods check {name}")

@@ -54,25 +54,26 @@ class Method(ABC):
     """Base of every method. Hyper-parameters arrive as attributes of `problem.hparams`, each a tensor ().
 
     Attributes:
-        name: the registry's key.
-        title: for people.
+        name: key in the registry.
+        title: display name.
         paper: reference.
-        batches_per_update: L, minibatches that one update consumes; an epoch has L times fewer updates.
-        members: independent fits (own seed, own order of minibatches) whose predictive samples are pooled.
-        likelihoods: kinds (`methods.maths.likelihoods.KINDS`) that it can be used with.
-        sweeps: whether `sweep` is to be called after the last update.
-        one_pass: whether `predict` looks at x once, whatever the number of samples; then a large network is given all
-            samples at once, and otherwise one after the other.
-        constant_rate: whether the learning rate has to stay what it is, because the method lives on what SGD does at a
-            constant rate, or means more than a step's length by it.
-        stackable: False for a wrapper round a foreign library, whose fits then run one by one.
-        wide_ranges, image_ranges: hyper-parameters whose ranges `wide_space` and `image_space` would not get right.
-        gaussian: whether its posteriors include every factorised Gaussian; `check` then holds its spread to the exact
-            posterior of a linear model, and its mean in any case.
-        weight_posterior: False where the method does not approximate the posterior of the network's weights under the
-            prior N(0, I / prior_precision), so that there is none to compare with the exact one.
-        suites: where it runs unless told otherwise; elsewhere it has to be asked for by name.
-        limits: what else bounds its use, for people: "networks of up to 2,000 weights".
+        wide_ranges: hyper-parameters that `wide_space` gives other ranges than the usual wide ones.
+        image_ranges: hyper-parameters that `image_space` gives other ranges than the usual ones for images.
+        batches_per_update: L, number of minibatches per update; an epoch has L times fewer updates.
+        members: number of independent fits, each with its seed and order of minibatches; their predictives are pooled.
+        likelihoods: kinds of likelihood that the method supports (`methods.maths.likelihoods.KINDS`).
+        sweeps: whether `sweep` is called after the last update.
+        one_pass: whether `predict` evaluates the network at x once for any number of samples. A large network then
+            predicts with all samples in one call; otherwise there is one call per sample.
+        constant_rate: whether the learning rate must not be scheduled. True if the method relies on SGD at a constant
+            rate, or if the rate has another role besides that of a step length.
+        stackable: False if fits must run one by one, as for a wrapper of another library.
+        gaussian: whether the posteriors include every factorised Gaussian. `check` compares the mean with the exact
+            posterior of a linear model in any case, and the spread only if this is true.
+        weight_posterior: whether the method approximates the posterior of the network's weights under the prior
+            N(0, I / prior_precision), so that it can be compared with the exact one.
+        suites: suites that include the method by default; in others it must be requested by name.
+        limits: further limits, for people: "networks of up to 2,000 weights".
     """
 
     name: str
@@ -96,7 +97,7 @@ class Method(ABC):
         """Check the signatures of an adapter's functions.
 
         Raises:
-            TypeError: if one cannot be called as the contract says, with what to write instead.
+            TypeError: if a function cannot be called as the contract says. The message says what to change.
         """
         super().__init_subclass__()
         for hook in HOOKS & vars(cls).keys():
@@ -104,7 +105,7 @@ class Method(ABC):
 
     @abstractmethod
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
-        """Return what is tuned, in the ranges of the method's paper: name -> Optuna distribution."""
+        """Return the hyper-parameters to tune, in the ranges of the method's paper: name -> Optuna distribution."""
 
     def wide_space(self, task: Task) -> dict[str, BaseDistribution]:
         """Return the search space in ranges wide enough for a fair comparison on any data set."""

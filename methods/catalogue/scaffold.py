@@ -11,15 +11,26 @@ from methods.catalogue import registry
 TEMPLATES = ("pyproject.toml", "my_method.py", "test_my_method.py")
 
 
-class Refused(ValueError):
-    """A name or a folder that a new method cannot have; the message says why."""
+class CannotCreate(ValueError):
+    """A new method cannot have this name or folder; the message says why."""
 
 
 def write(name: str, folder: Path) -> list[Path]:
-    """Write the package of a method called `name` to `folder`, which must not exist or be empty; returns its files."""
+    """Write the package of a new method.
+
+    Args:
+        name: name of the method, as in `my-method`.
+        folder: destination, which must be empty or not exist.
+
+    Returns:
+        The paths of the files.
+
+    Raises:
+        CannotCreate: if the method cannot have this name or folder.
+    """
     module = _module_of(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Refused(f"{folder} exists and is not an empty folder; name another with --into")
+        raise CannotCreate(f"{folder} exists and is not an empty folder; choose another with --into")
     words = {
         "my-method": name,
         "my_method": module,
@@ -37,15 +48,15 @@ def write(name: str, folder: Path) -> list[Path]:
 
 
 def _module_of(name: str) -> str:
-    """The module of a method's name, which nothing else may have."""
+    """Return the name of a method's module, which must be new."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise Refused(f"a method cannot be called {name!r}; use words of lower-case letters and digits: my-method")
+        raise CannotCreate(f"a method cannot be called {name!r}; use words of lower-case letters and digits: my-method")
     if name in (*registry.names(), "headline"):
-        raise Refused(f"there is a method {name!r} already")
+        raise CannotCreate(f"there is a method {name!r} already")
     module = name.replace("-", "_")
     spec = importlib.util.find_spec(module)
     if keyword.iskeyword(module) or (spec and spec.origin):  # a mere folder of that name has no origin
-        raise Refused(f"a method cannot be called {name!r}: Python has a word or a module {module!r} already")
+        raise CannotCreate(f"a method cannot be called {name!r}: Python has a word or a module {module!r} already")
     return module
 
 

@@ -61,7 +61,7 @@ def test_the_written_method_keeps_the_contract(tmp_path):
     ],
 )
 def test_a_name_that_will_not_do_is_refused(name, complaint, tmp_path):
-    with pytest.raises(scaffold.Refused, match=complaint):
+    with pytest.raises(scaffold.CannotCreate, match=complaint):
         scaffold.write(name, tmp_path)
     assert not list(tmp_path.iterdir())
 

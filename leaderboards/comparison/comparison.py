@@ -112,12 +112,12 @@ class Comparison(NamedTuple):
 
     @property
     def anything(self) -> bool:
-        """Whether a number moved, a status changed, or a cell was not reproduced."""
+        """True if a number moved, a status changed, or a cell was not reproduced."""
         return not (self.moved.empty and self.statuses.empty and self.unsteady.empty)
 
     @property
     def comparable(self) -> bool:
-        """Whether there is any number or status to compare."""
+        """True if there is any number or status to compare."""
         return not (self.moves.empty and self.statuses.empty)
 
 

@@ -1,15 +1,16 @@
-"""Which rows a board uses where rows contradict each other, and why.
+"""Choice among rows that contradict each other: the rows that a board uses, and the reason.
 
-A board is one suite, data set, preset and protocol. A row is chosen by what is recorded about how it came to be, never
-by the numbers in it:
+A board is one suite, data set, preset and protocol. Rows are chosen by their recorded provenance, never by their
+numbers:
 
 1. A row that lies in several folders, every value the same, counts once.
-2. A board has one checksum of its data, and one of each split: that which most of its rows have, the latest if several
-   have as many. Rows of others are left out; those of cells that failed before they saw the data stay.
-3. Of a cell (a board's method, split and seed) that was run several times, the row of the code that was used last on
-   the board is taken, and of the same code the row that finished last; `codes` says which rows are of the same code.
+2. A board has one checksum of its data, and one of each split: the most frequent among its rows, and the latest of
+   equally frequent ones. Rows with another checksum are left out. Cells that failed before they read the data have no
+   checksum, and stay.
+3. If a cell (a board's method, split and seed) was run several times, the row of the code that was used last on the
+   board is taken. Among rows of the same code (see `codes`), the one that finished last is taken.
 
-What differs otherwise between rows of a board (code, seeds, devices) stands side by side; `mixtures` says all of it.
+Rows of a board that differ otherwise (in code, seeds, devices) are all used; `wording.mixtures` reports such mixtures.
 """
 
 from typing import NamedTuple
@@ -25,10 +26,10 @@ class Choice(NamedTuple):
     """Rows of one board that were left out.
 
     Attributes:
-        suite, dataset, preset, protocol_hash: of the board.
+        suite, dataset, preset, protocol_hash: identity of the board.
         kind: "data", "split" or "repeat", for rules 2 and 3 above.
         used, left_out: the checksums or code revisions in question.
-        n_used, n_left_out: rows of each.
+        n_used, n_left_out: number of rows used and left out.
     """
 
     suite: str
@@ -100,11 +101,11 @@ def _choice(board: pd.DataFrame, kind: str, used: str, left_out: str, n_used: in
 
 
 def codes(cells: pd.DataFrame) -> pd.Series:
-    """Return the code of each row, as it is printed: equal for rows of a board whose code gives the same numbers.
+    """Return the printed name of each row's code, equal for rows of a board whose code gives the same numbers.
 
-    Rows of one board, whatever their commits, are of the same code if their `code_identity` says so: all share the
-    evaluation, and those of one method share the method's code. Then the code is named after the commit that was used
-    last. Rows without an identity, and those of boards where identities differ, are distinguished by their commits.
+    Rows of one board have the same code, whatever their commits, if their `code_identity` agrees: all rows in the part
+    for the evaluation, and the rows of each method in full. The code is then named after the commit that was used last.
+    Rows without an identity, and those of boards where identities differ, are distinguished by their commits.
     """
     changed = cells["code_dirty"].eq(True).map({True: " with uncommitted changes", False: ""})
     commits = cells["code_revision"].str[:SHORT] + changed

@@ -54,7 +54,7 @@ class Paired(NamedTuple):
 
     @property
     def considered(self) -> pd.Series:
-        """Whether a split is considered, by (dataset, split)."""
+        """Series by (dataset, split), bool: true for the splits considered."""
         not_run = ~self.present.reindex(self.tried.index, level="dataset")
         return (self.tried | not_run).all(axis=1) & self.observed.notna().any(axis=1)
 

@@ -72,7 +72,8 @@ def _wilcoxon(paired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if plain.any():
         p_value[plain] = stats.wilcoxon(paired[plain], axis=1).pvalue
     if tied.any() and paired.shape[1] > MOST_ENUMERATED:
-        asymptotic = stats.wilcoxon(paired[tied], axis=1, method="asymptotic")  # type: ignore[call-overload]  # old stubs
+        # The stubs still call this method "approx", its former name.
+        asymptotic = stats.wilcoxon(paired[tied], axis=1, method="asymptotic")  # type: ignore[call-overload]
         p_value[tied] = asymptotic.pvalue
     elif tied.any():
         nonzero = np.where(sizes > 0, sizes, np.nan)[tied]

@@ -92,7 +92,7 @@ def _judge(values: np.ndarray, tried: np.ndarray, goal: str | float) -> tuple[np
     failed = (tried & ~known)[known.any(axis=1)].any(axis=0)
     if considered.any():
         means = np.where(known[considered].all(axis=0), losses[considered].mean(axis=0), np.inf)
-    else:  # no split that all were run on: each method by its own splits
+    else:  # no split that all were run on: each method by the splits that it finished
         means = np.where(failed, np.inf, np.nanmean(losses, axis=0))
     best = int(np.argmin(means))
     if not means[best] < np.inf:

@@ -79,7 +79,7 @@ class Board(NamedTuple):
 
     @property
     def long(self) -> bool:
-        """Whether there are so many methods that each gets a single line."""
+        """True if there are so many methods that each gets a single line."""
         return sum(not row.published for row in self.rows) > LONG
 
     @property

@@ -81,12 +81,12 @@ class Table(NamedTuple):
 
     @property
     def has_fewer(self) -> bool:
-        """Whether some mean is over fewer than `n_splits` splits."""
+        """True if some mean is over fewer than `n_splits` splits."""
         return any(0 < entry.n < self.n_splits for entry in self.entries.values())
 
     @property
     def has_failures(self) -> bool:
-        """Whether some split that was run has no result."""
+        """True if some split that was run has no result."""
         return any(entry.n_failed for entry in self.entries.values())
 
     def remark(self, entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""What was run, in words."""
+"""Runs in words: methods, protocols, versions, failures."""
 
 import json
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from leaderboards.wording.formats import counted
 
 
 class Run(NamedTuple):
-    """What was run of one suite under one preset."""
+    """The cells of one suite under one preset, in words."""
 
     suite: str
     preset: str

@@ -20,12 +20,12 @@ POINTS = pd.DataFrame(
 )
 
 
-def test_the_front_has_what_nothing_beats_in_both():
+def test_pareto_front_holds_undominated_methods():
     assert pareto_front(POINTS, low_is_good=True) == ["cheap", "middle", "best"]
     assert pareto_front(POINTS, low_is_good=False) == ["cheap"]
 
 
-def test_bars_that_overlap_get_lanes_of_their_own():
+def test_overlapping_bars_get_separate_lanes():
     assert _lanes([(0, 3), (2, 5), (4, 6)]) == [(0, 3, 0), (2, 5, 1), (4, 6, 0)]
 
 
@@ -47,7 +47,7 @@ def drawn() -> dict[str, str]:
     }
 
 
-def test_figures_take_their_colours_from_the_page_and_no_style_of_their_own():
+def test_figures_use_page_colours_without_inline_styles():
     for name, svg in drawn().items():
         assert re.search(r'class="(ahead|mean|level90)"|var\(--ours\)', svg), name
         assert "style=" not in svg, name
@@ -56,11 +56,11 @@ def test_figures_take_their_colours_from_the_page_and_no_style_of_their_own():
         assert "nan" not in svg.lower(), name
 
 
-def test_figures_are_the_same_bytes_again():
+def test_figures_are_deterministic():
     assert drawn() == drawn()
 
 
-def test_the_critical_difference_is_drawn_to_the_scale_of_the_ranks():
+def test_critical_difference_has_the_scale_of_ranks():
     """The scale ends 0.3 beyond the last mean rank of 2.8: from 1 to 3.1, of which the difference of 1.1 is 52.38 %."""
     svg = drawn()["critical"]
     assert 'class="bar published" x1="0.00%" x2="52.38%"' in svg
@@ -68,7 +68,7 @@ def test_the_critical_difference_is_drawn_to_the_scale_of_the_ranks():
     assert svg.count('class="joined"') == 2
 
 
-def test_coverage_is_drawn_off_its_nominal_value():
+def test_coverage_is_drawn_relative_to_nominal():
     """From 40 points too many at 50 % to 5 too few at 95 %, and a margin of 4 % of these 45."""
     svg = drawn()["coverage"]
     where = dict(re.findall('<svg x="([^"]+)" y="9.5" overflow="visible"><path class="level(..)"', svg))

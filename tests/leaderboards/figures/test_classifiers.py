@@ -1,4 +1,4 @@
-"""Figures of classifiers, and what they are made of."""
+"""Figures of classifiers from their stored tables."""
 
 import re
 
@@ -75,14 +75,14 @@ def figure(request):
     return request.param
 
 
-def test_every_method_has_a_panel_in_the_order_given(figure):
+def test_panels_follow_the_given_order_of_methods(figure):
     svg = figure("vifa", "map", "<b>")
     titles = re.findall(r">(vifa|map|&lt;b&gt;)<", svg)
     assert titles == ["vifa", "map", "&lt;b&gt;"]
     assert "nan" not in svg.lower()
 
 
-def test_figures_take_the_pages_colours_and_are_the_same_bytes_again(figure):
+def test_figures_are_deterministic_and_use_page_colours(figure):
     svg = figure("vifa")
     assert svg == figure("vifa")
     assert re.search('class="(line|area) ours', svg)
@@ -90,13 +90,13 @@ def test_figures_take_the_pages_colours_and_are_the_same_bytes_again(figure):
     assert not re.search('style=|#[0-9a-f]{6}|="#', svg)
 
 
-def test_titles_of_many_methods_are_all_there():
+def test_every_method_gets_a_title():
     names = [f"variational-method-{i:02}" for i in range(40)]
     svg = FIGURES["confidence"](*names)
     assert re.findall(r">(variational-method-\d\d)<", svg) == names
 
 
-def test_reliability_tells_the_mean_calibration_error_of_the_splits():
+def test_reliability_prints_mean_ece_over_splits():
     """Gaps of 0.1 and 0.2 at 30 and 70 of 100 points: 0.17; on the other split 0.1 alone."""
     first, second = bins(), bins((None, 0.4, None), (None, 0.5, None), (0, 10, 0))
     both = [one.to_pandas().assign(method="vifa", split=split, seed=0) for split, one in enumerate((first, second))]
@@ -104,14 +104,14 @@ def test_reliability_tells_the_mean_calibration_error_of_the_splits():
     assert ">ECE 0.135<" in classifiers.reliability(pd.concat(both))
 
 
-def test_what_is_too_sure_and_what_is_not_sure_enough_meet_on_the_diagonal():
+def test_over_and_underconfident_areas_meet_on_diagonal():
     """From 0.2 below it at 0.4 to 0.1 above it at 0.7 a line crosses two thirds of the way, at 0.6."""
     x, y = classifiers._with_crossings(np.array([0.4, 0.7, 0.9]), np.array([0.2, 0.8, 0.95]))
     assert x.tolist() == pytest.approx([0.4, 0.6, 0.7, 0.9])
     assert y.tolist() == pytest.approx([0.2, 0.6, 0.8, 0.95])
 
 
-def test_bins_of_several_splits_are_pooled_point_by_point():
+def test_bins_of_splits_are_pooled_by_counts():
     pooled = classifiers.pooled_bins(
         pd.concat([bins().to_pandas(), bins((0.1, 0.5, None), (0, 1, None), (5, 10, 0)).to_pandas()])
     )
@@ -120,12 +120,12 @@ def test_bins_of_several_splits_are_pooled_point_by_point():
     assert pooled["accuracy"].tolist() == pytest.approx([0, (30 * 0.5 + 10) / 40, 0.7])
 
 
-def test_ood_sets_are_named_by_their_group():
+def test_ood_sets_are_named_by_group():
     svg = FIGURES["confidence"]("vifa")
     assert all(f">{text}<" in svg for text in ("test points", "near: letters, clothes", "far: x"))
 
 
-def test_a_curve_is_the_mean_fraction_of_the_splits():
+def test_confidence_curve_is_mean_over_splits():
     """Far points: 5 and 1 of 10 above one half are drawn as 3 of 10 are."""
     parts = {far: confidences(far).to_pandas().assign(method="vifa", seed=0) for far in (5, 3, 1)}
     mixed = pd.concat([parts[5].assign(split=0), parts[1].assign(split=1)])
@@ -133,7 +133,7 @@ def test_a_curve_is_the_mean_fraction_of_the_splits():
     assert classifiers.confidence(mixed) == classifiers.confidence(same)
 
 
-def test_a_method_that_learnt_nothing_does_not_flatten_the_others():
+def test_bad_classifier_does_not_compress_the_others():
     values = np.array([0.97, 0.975, 0.98, 0.985, 0.99, 0.1])
     assert 0.95 < classifiers.floor(values) < 0.97
     assert classifiers.floor(values[:5]) == classifiers.floor(values)
@@ -144,7 +144,7 @@ def test_a_method_that_learnt_nothing_does_not_flatten_the_others():
     assert "at most" not in classifiers.selective(pd.concat(good))
 
 
-def test_shifts_of_other_families_are_not_in_a_figure():
+def test_shift_figure_shows_one_family():
     alone = runs("vifa", of=shifted(*CORRUPTED))
     among = runs("vifa", of=shifted(*CORRUPTED, *TURNED))
     assert classifiers.shifts(among, "corruption") == classifiers.shifts(alone, "corruption")
@@ -164,7 +164,7 @@ def keep(tmp_path):
     return write
 
 
-def test_a_board_shows_what_its_classifiers_have_kept(tmp_path, keep, row, cells):
+def test_board_shows_stored_tables_of_classifiers(tmp_path, keep, row, cells):
     tables = {"reliability": bins(), "confidence": confidences(), "selective": kept()}
     tables["shifts"] = shifted(*CORRUPTED, *TURNED)
     rows = [row(suite="images", dataset="d", method=method, split=split) for method in ("a", "b") for split in (0, 1)]
@@ -185,7 +185,7 @@ def test_a_board_shows_what_its_classifiers_have_kept(tmp_path, keep, row, cells
     assert plots[4].caption.endswith("Mean over splits.")
 
 
-def test_a_method_that_kept_nothing_has_no_panel(tmp_path, keep, row, cells):
+def test_method_without_table_has_no_panel(tmp_path, keep, row, cells):
     rows = [row(suite="images", method=method) for method in ("a", "b")]
     keep("selective", kept(), rows[1])
     (plot,), _ = illustrations(cells(*rows).assign(folder=str(tmp_path)), ["a", "b"], "plot0")

@@ -9,25 +9,25 @@ from leaderboards.figures.dots import DotRow, dot_plot, scale
 GOOD = DotRow("vifa", [2.4, 2.5, 2.6], 2.5, 0.06, [(2.53, 0.02)])
 
 
-def test_a_terrible_method_does_not_stretch_the_axis():
+def test_outlier_does_not_stretch_the_axis():
     terrible = DotRow("slang", [], np.nan, np.nan, [(21300000.0, 20100000.0)])
     _, high = scale([GOOD, GOOD, terrible])
     assert high < 3
     assert "→ 2.13 × 10⁷" in dot_plot([GOOD, GOOD, terrible], "NMLL")
 
 
-def test_the_best_method_is_never_cut_off():
+def test_best_method_is_always_on_scale():
     low, _ = scale([GOOD, GOOD, GOOD, DotRow("best", [-50.0], -50.0, np.nan, [])])
     assert low < -50
 
 
-def test_infinite_values_stand_off_the_scale():
+def test_infinite_values_are_off_the_scale():
     svg = dot_plot([GOOD, DotRow("map", [2.4, np.inf], np.inf, np.nan, [])], "NMLL")
     assert "→ ∞" in svg
     assert "nan" not in svg.lower()
 
 
-def test_one_value_or_none_that_is_finite_still_gives_a_plot():
+def test_plot_with_at_most_one_finite_value():
     assert "<svg" in dot_plot([DotRow("map", [2.0], 2.0, np.nan, [])], "NMLL")
     assert "<svg" in dot_plot([DotRow("map", [np.inf], np.inf, np.nan, [])], "NMLL")
 
@@ -42,12 +42,12 @@ def test_forty_methods_fit_on_a_screen():
     assert heights[0] < heights[1] < 950
 
 
-def test_labels_are_text_not_mathematics_nor_markup():
+def test_labels_are_escaped_text():
     svg = dot_plot([GOOD._replace(label="$x_1$ <b>")], "NMLL")
     assert "$x_1$ &lt;b&gt;" in svg
 
 
-def test_differences_are_shown_on_both_sides_of_a_line_at_zero():
+def test_differences_are_shown_around_zero():
     lines = [GOOD._replace(values=[-0.1, 0.2], mean=0.05, published=[]) for _ in range(4)]
     terrible = GOOD._replace(values=[-50.0], mean=-50.0, published=[])
     low, high = scale([*lines, terrible], zero=True)

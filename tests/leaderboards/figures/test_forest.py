@@ -11,12 +11,12 @@ from leaderboards.figures.forest import Column, Estimate, forest, span
 NONE = Estimate(np.nan, np.nan, np.nan)
 
 
-def test_a_place_is_the_share_of_the_way_and_stays_on_the_axis():
+def test_axis_position_is_linear_and_clipped():
     axis = Axis(2.0, 6.0)
     assert [axis.at(v) for v in (2.0, 3.0, 6.0, 99.0, -np.inf)] == ["0.00%", "25.00%", "100.00%", "100.00%", "0.00%"]
 
 
-def test_a_rule_has_its_number_and_zero_a_rule_of_its_own():
+def test_grid_lines_have_labels_and_zero_line():
     parts = "".join(Axis(-1.0, 1.0).ruled(100, "<b>", most=4, zero=0.0))
     assert re.findall('class="tick" x="([^"]+)"[^>]*>([^<]+)<', parts)[:5] == [
         ("0.00%", "−1.0"),
@@ -29,7 +29,7 @@ def test_a_rule_has_its_number_and_zero_a_rule_of_its_own():
     assert "&lt;b&gt;" in parts
 
 
-def test_a_line_has_a_point_and_an_interval_in_each_column():
+def test_forest_row_has_estimate_in_each_column():
     columns = [Column("", [Estimate(2, 1, 3), NONE]), Column("", [Estimate(0, -1, 1), Estimate(0.5, 0, 1)], 0.0)]
     drawn = forest(["a", "$x$ <b>"], [True, False], columns)
     assert drawn.count("<circle") == 3
@@ -40,7 +40,7 @@ def test_a_line_has_a_point_and_an_interval_in_each_column():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_terrible_method_is_an_arrow_at_its_end_of_the_axis(sign):
+def test_outlier_is_an_arrow_at_the_end(sign):
     good = [Estimate(value, value - 0.1, value + 0.1) for value in (1.0, 1.1, 1.2, 1.3)]
     terrible = Estimate(sign * 50.0, sign * 40.0, sign * 60.0)
     low, high = span(Column("", [*good, terrible]))

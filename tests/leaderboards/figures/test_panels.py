@@ -1,4 +1,4 @@
-"""Panels: where their marks are, and what they say."""
+"""Panels: positions of marks, and texts."""
 
 import re
 
@@ -9,7 +9,7 @@ from leaderboards.figures.panels import HEIGHT, SIDE, Scale, note, panels
 SCALE = Scale((100.0, 50.0), (0.0, 2.0))
 
 
-def test_ends_of_the_scale_are_the_corners_of_the_field():
+def test_ends_of_scale_are_corners_of_field():
     assert SCALE.points(np.array([100.0, 50.0, 75.0]), np.array([0.0, 2.0, 1.0])) == [
         f"0.0 {HEIGHT:.1f}",
         f"{SIDE:.1f} 0.0",
@@ -17,18 +17,18 @@ def test_ends_of_the_scale_are_the_corners_of_the_field():
     ]
 
 
-def test_a_band_goes_along_one_edge_and_back_along_the_other():
+def test_band_is_the_area_between_lines():
     (path,) = re.findall('d="M([^"]+)z"', Scale((0, 1), (0, 1)).band([0, 1], [0, 0.5], [1, 0.75], "ours"))
     places = [tuple(map(float, point.split())) for point in path.split("L")]
     assert places == [(0, HEIGHT), (SIDE, HEIGHT / 2), (SIDE, HEIGHT / 4), (0, 0)]
 
 
-def test_what_is_no_number_or_far_away_does_no_harm():
+def test_nan_is_omitted_and_infinity_clipped():
     assert len(SCALE.points(np.array([60.0, np.nan]), np.array([1e300, 1.0]))) == 1
     assert "inf" not in SCALE.line([60.0, 70.0], [np.inf, 1.0], "ours")
 
 
-def test_names_notes_and_legend_are_text_and_axes_are_told():
+def test_texts_are_escaped_and_axes_named():
     words, legend = ("% kept", "<u>"), [("line", "<s>")]
     drawn = panels(["<b>"], lambda _: [note("<i>", 0.1)], SCALE, ((100, 50), (0, 2)), words, legend)
     assert all(f"&lt;{tag}&gt;" in drawn for tag in "bius")

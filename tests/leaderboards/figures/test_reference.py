@@ -1,4 +1,4 @@
-"""Figures of the suites that know the truth, and what they are made of."""
+"""Figures of suites with a reference posterior: contours, principal axes, bands and curves."""
 
 import re
 
@@ -42,7 +42,7 @@ def curve() -> pd.DataFrame:
     )
 
 
-def test_every_method_has_a_panel_of_contours():
+def test_every_method_has_a_contour_panel():
     svg = contours({"vifa": posterior(), "map": posterior(covariance=(0, 0, 0, 0)), "<b>": posterior((9.0, 9.0))})
     assert all(f">{name}<" in svg for name in ("vifa", "map", "&lt;b&gt;"))
     assert "nan" not in svg.lower()
@@ -58,26 +58,26 @@ def of_three_weights(mean, covariance) -> pd.DataFrame:
     return pa.Table.from_pylist(rows, schema=POSTERIORS).to_pandas()
 
 
-def test_along_the_true_posteriors_axes_widest_first_a_method_is_in_true_standard_deviations():
+def test_principal_axes_are_in_reference_standard_deviations():
     mean, sd = along_principal_axes(of_three_weights([0.1, 6.0, 2.0], np.diag([0.04, 4.0, 0.25])))
     np.testing.assert_allclose(np.abs(mean), [3, 2, 1])
     np.testing.assert_allclose(sd, [1, 0.5, 2])
 
 
-def test_every_method_has_a_panel_of_principal_axes():
+def test_every_method_has_a_principal_axes_panel():
     tables = {name: of_three_weights(np.ones(3), one) for name, one in (("vifa", np.eye(3)), ("map", 0 * np.eye(3)))}
     svg = principal_axes(tables)
     assert all(f">{text}<" in svg for text in ("vifa", "map", "upwards: reference sd; to the right: principal axis"))
     assert "nan" not in svg.lower()
 
 
-def test_bands_show_methods_the_reference_and_the_points():
+def test_bands_show_method_reference_and_points():
     with_points = bands({"vifa": band(), "map": band(0.0)}, (np.array([-1.0, 1.0]), np.array([0.0, 1.0])))
     assert all(f">{name}<" in with_points for name in ("vifa", "map"))
     assert len(with_points) > len(bands({"vifa": band(), "map": band(0.0)}, None))
 
 
-def test_curves_have_a_line_per_method_and_plain_numbers():
+def test_curves_have_one_line_per_method():
     runs = pd.concat([curve().assign(method=name) for name in ("online-em-fa", "batch-svd") for _ in range(3)])
     svg = curves(runs, "rel_cov", "Covariance", "k0")
     assert all(f">{text}<" in svg for text in ("online-em-fa", "batch-svd", "1,000", "0.2"))
@@ -94,14 +94,14 @@ def test_curves_have_a_line_per_method_and_plain_numbers():
     ],
     ids=["contours", "principal axes", "bands", "curves"],
 )
-def test_figures_take_the_pages_colours_and_are_the_same_bytes_again(draw):
+def test_figures_are_deterministic_and_use_page_colours(draw):
     svg = draw()
     assert svg == draw()
     assert re.search(r'class="line ours|var\(--ours\)', svg)
     assert not re.search(r"#0\d0\d0\d", svg)
 
 
-def test_the_densest_regions_of_a_gaussian_are_its_ellipses():
+def test_densest_regions_of_gaussian_are_ellipses():
     """At 1 and 2 standard deviations; a kernel estimate of 5000 draws is wider by a few percent."""
     draws = np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 3.0]
     outlines = densest(draws, Scale((-4.0, 4.0), (-12.0, 12.0)))
@@ -122,7 +122,7 @@ def kept(tmp_path):
     return keep
 
 
-def test_a_board_shows_what_its_cells_have_kept(tmp_path, kept, row, cells):
+def test_board_shows_stored_tables_of_cells(tmp_path, kept, row, cells):
     kinds = {"posteriors": posterior(), "bands": band(), "curves": curve()}
     rows = [
         row(suite="posterior", dataset="d", method=method, split=split) for method in ("a", "b") for split in (0, 1)
@@ -136,14 +136,14 @@ def test_a_board_shows_what_its_cells_have_kept(tmp_path, kept, row, cells):
     assert all(plot.caption for plot in plots)
 
 
-def test_a_board_whose_cells_kept_nothing_or_failed_shows_nothing(tmp_path, kept, row, cells):
+def test_board_without_stored_tables_shows_nothing(tmp_path, kept, row, cells):
     assert illustrations(cells(row()).assign(folder=str(tmp_path)), ["vifa"], "plot0") == ([], [])
     failed = row(suite="toy", status="failed")
     kept("bands", band(), failed)
     assert illustrations(cells(failed).assign(folder=str(tmp_path)), ["vifa"], "plot0") == ([], [])
 
 
-def test_a_spoilt_file_costs_its_panel_only(tmp_path, kept, row, cells):
+def test_unreadable_file_removes_only_its_panel(tmp_path, kept, row, cells):
     rows = [row(suite="toy", method=method) for method in ("a", "b")]
     for one in rows:
         kept("bands", band(), one)

@@ -1,4 +1,4 @@
-"""Sentences about a method, each from numbers that a reader can add up."""
+"""Sentences on the strengths and weaknesses of a method."""
 
 import pandas as pd
 import pytest
@@ -38,7 +38,7 @@ def rows_of(n_splits: int = 8, **levels: tuple[float, float]) -> list[dict]:
     ]  # fmt: skip
 
 
-def test_better_and_worse_than_the_reference_are_told_apart_with_their_amounts(say):
+def test_changes_relative_to_reference_are_listed_by_sign(say):
     found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 1.7), swa=(3.0, 3.0)))
     better = next(sentence for sentence in found.strengths if sentence.startswith("Better than map"))
     worse = next(sentence for sentence in found.weaknesses if sentence.startswith("Worse than map"))
@@ -47,7 +47,7 @@ def test_better_and_worse_than_the_reference_are_told_apart_with_their_amounts(s
     assert "Best by NMLL, or not significantly different from the best, on 1 of 2 data sets: energy." in found.strengths
 
 
-def test_what_lies_within_the_noise_is_neither(say):
+def test_insignificant_change_is_neither_strength_nor_weakness(say):
     rows = rows_of(map=(1.0, 1.0), vifa=(1.0, 1.0))
     for row in rows:
         if row["method"] == "vifa":
@@ -56,13 +56,13 @@ def test_what_lies_within_the_noise_is_neither(say):
     assert not [one for one in found.strengths + found.weaknesses if "than map" in one]
 
 
-def test_the_cost_is_in_units_of_the_reference(say):
+def test_runtime_is_relative_to_the_reference(say):
     found = say("vifa", *rows_of(map=(1.0, 1.0), vifa=(0.5, 0.5)))
     assert any("The final fit takes 3.00 times as long as map's (3.00 to 3.00)" in one for one in found.others)
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.7, "too narrow"), (0.9, "about right"), (0.99, "too wide")])
-def test_coverage_is_judged_by_its_nominal_value(say, share, said):
+def test_coverage_is_compared_with_its_nominal_value(say, share, said):
     found = say("map", *rows_of(map=(1.0, 1.0)), covered={"energy": share}.items())
     where = found.strengths if said == "about right" else found.weaknesses
     assert any(f"{100 * share:.0f} % of test points, mean over 1 data set: {said}." in one for one in where)
@@ -73,6 +73,6 @@ def test_failures_are_weaknesses_by_kind(say):
     assert "3 of 4 cells did not finish: 1 diverged, 2 failed." in found.weaknesses
 
 
-def test_two_splits_say_nothing_against_the_reference(say):
+def test_two_splits_give_no_comparison_with_reference(say):
     found = say("vifa", *rows_of(n_splits=2, map=(1.0, 1.0), vifa=(0.5, 0.5)))
     assert "With 2 splits, it cannot be compared with map." in found.others

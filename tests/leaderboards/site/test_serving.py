@@ -48,7 +48,7 @@ def get(serving, path):
     return reply.status, dict(reply.getheaders()), reply.read()
 
 
-def test_a_page_comes_with_the_policy_it_states(site):
+def test_page_is_served_with_its_policy(site):
     with running(site) as serving:
         for path in ("/", "/index.html", "/index.html?sort=nmll"):
             status, headers, body = get(serving, path)
@@ -62,7 +62,7 @@ def test_a_page_comes_with_the_policy_it_states(site):
 
 
 @pytest.mark.parametrize("path", ["/results/", "/results/cells/", "/../secret.txt", "/%2e%2e/secret.txt", "/none.html"])
-def test_folders_are_not_listed_and_nothing_outside_is_served(site, path):
+def test_only_files_of_the_site_are_served(site, path):
     with running(site) as serving:
         status, _, body = get(serving, path)
     assert status == 404
@@ -70,7 +70,7 @@ def test_folders_are_not_listed_and_nothing_outside_is_served(site, path):
     assert b"uci" not in body
 
 
-def test_only_this_machine_reaches_it(site):
+def test_server_listens_on_loopback_only(site):
     with running(site) as serving:
         assert serving.server_address[0] == "127.0.0.1"
 
@@ -88,7 +88,7 @@ def serve(*words):
             process.kill()  # a failed assertion must not wait for a server that runs for ever
 
 
-def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
+def test_results_are_served_until_interrupted(tmp_path):
     (tmp_path / "results" / "cells").mkdir(parents=True)
     with serve(tmp_path / "results", "--port", "0") as process:
         address = process.stdout.readline().split()[0]
@@ -99,7 +99,7 @@ def test_results_are_shown_as_a_site_until_ctrl_c_which_ends_it_well(tmp_path):
         assert process.stderr.read() == ""
 
 
-def test_a_port_in_use_is_refused_in_a_sentence(site):
+def test_port_in_use_is_reported_in_words(site):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with serve(site, "--port", port) as process:

@@ -1,4 +1,4 @@
-"""The picture of the first page: what it is of, and where there is none."""
+"""Overall ranking of the index: the suite and preset shown, and when none is."""
 
 import re
 
@@ -34,14 +34,14 @@ def without(method: str, rows: list[dict]) -> list[dict]:
     return [row for row in rows if row["method"] != method]
 
 
-def test_it_is_of_the_suite_and_preset_with_the_most_values(made):
+def test_overview_shows_preset_with_most_values(made):
     wider = [{**row, "method": f"{row['method']}-2"} for row in run(6, 2)]
     tuned = [row | {"preset": "tuned", "protocol_hash": "bbbbbbbb"} for row in [*wider, *run(6, 2)]]
     found = made([*run(), *tuned, *run(2, 40, suite="toy")])
     assert (found.suite, found.preset, found.evidence) == ("uci", "tuned", "6 data sets, 2 splits each")
 
 
-def test_of_presets_with_about_as_many_values_the_fair_one_is_shown(made):
+def test_overview_prefers_equal_budget_among_similar_presets(made):
     tuned = run(6, 10, preset="tuned", protocol_hash="bbbbbbbb")
     found = made([*run(6, 10), *tuned[:-1]])
     assert (found.preset, found.why) == ("tuned", "Same tuning budget for all methods")
@@ -49,14 +49,14 @@ def test_of_presets_with_about_as_many_values_the_fair_one_is_shown(made):
     assert (found.preset, found.why) == ("paper", "The suite and preset with most results")
 
 
-def test_the_preset_for_a_first_look_gives_way_to_any_other(made):
+def test_quick_preset_is_the_last_choice(made):
     quick = run(8, 9, preset="quick", protocol_hash="bbbbbbbb")
     assert made([*run(), *quick]).preset == "paper"
     assert made([*run(3), *quick]).preset == "quick"
 
 
 @pytest.mark.parametrize(("n_datasets", "n_splits"), [(3, 9), (9, 1)])
-def test_too_few_data_sets_or_splits_give_none(made, n_datasets, n_splits):
+def test_few_data_sets_or_splits_give_none(made, n_datasets, n_splits):
     assert made(run(n_datasets, n_splits)) is None
 
 
@@ -64,7 +64,7 @@ def test_two_methods_give_none(made):
     assert made(without("bad", run())) is None
 
 
-def test_words_say_what_the_picture_shows(made):
+def test_description_states_values_of_the_figure(made):
     found = made(run())
     assert found.plot.description.startswith("Mean ranks by NMLL over 6 data sets, 3 splits each, the best first: ")
     assert found.plot.description.endswith("Not significantly different from the best: map, vifa.")
@@ -72,13 +72,13 @@ def test_words_say_what_the_picture_shows(made):
     assert re.findall('<circle class="(ahead|behind)"', found.plot.svg) == ["ahead", "ahead", "behind"] * 2
 
 
-def test_without_a_reference_there_are_ranks_alone(made):
+def test_without_reference_there_are_only_ranks(made):
     rows = [row | {"method": row["method"].replace("map", "swag")} for row in run()]
     found = made(rows)
     assert found.plot.svg.count('class="field"') == 1
     assert "relative to" not in found.plot.caption
 
 
-def test_splits_that_differ_between_data_sets_are_told(made):
+def test_differing_numbers_of_splits_are_stated(made):
     rows = [row for row in run(6, 4) if row["dataset"] != "set-0" or row["split"] < 2]
     assert made(rows).evidence == "6 data sets, 2 to 4 splits each"

@@ -1,4 +1,4 @@
-"""The pages, as a browser gets them."""
+"""HTML of the pages: content, links, escaping, security policy."""
 
 import base64
 import hashlib
@@ -96,14 +96,14 @@ def classification_site(shared_folder, classification_run, tmp_path_factory):
     return Built(leaderboards.build(out, tmp_path_factory.mktemp("classification")))
 
 
-def test_there_is_a_page_for_each_suite_data_set_and_method(small_site):
+def test_each_suite_dataset_and_method_has_a_page(small_site):
     assert set(small_site) == {
         *("index.html", "suite-uci.html", "dataset-energy.html", "dataset-wine.html"),
         *("method-vifa.html", "method-mfvi.html", "method-map.html"),
     }
 
 
-def test_a_small_run(small_site):
+def test_pages_state_facts_of_a_small_run(small_site):
     for page, said in (
         ("index.html", "30 trials, drawn by random search, 5-fold cross-validation"),
         ("index.html", "0123456789ab"),
@@ -130,11 +130,11 @@ def test_a_small_run(small_site):
         ("retinopathy", "Networks start from weights trained on ImageNet"),
     ],
 )
-def test_a_suite_is_explained_on_its_own_page(built, suite, said):
+def test_suite_is_explained_on_its_page(built, suite, said):
     assert said in built({"suite": suite, "dataset": "aptos2019", "nmll": 0.2})[f"suite-{suite}.html"].words
 
 
-def test_links_lead_somewhere_and_ids_are_unique(small_site):
+def test_links_resolve_and_ids_are_unique(small_site):
     for name, page in small_site.items():
         assert len(page.ids) == len(set(page.ids))
         for link in page.links:
@@ -151,8 +151,8 @@ def test_every_page_is_reached_from_the_index(small_site):
     assert reached == set(small_site)
 
 
-def test_nothing_is_loaded_from_anywhere_and_nothing_else_may_run(small_site):
-    """What a page brings of style and script is what its policy names by hash, and no element has any of its own."""
+def test_pages_load_nothing_and_forbid_other_scripts(small_site):
+    """Style and script are inline, and the policy names them by hash. No element has a style or handler attribute."""
     for name, html in small_site.html.items():
         page = small_site[name]
         assert "http" not in html.replace("http-equiv", "")
@@ -168,7 +168,7 @@ def test_nothing_is_loaded_from_anywhere_and_nothing_else_may_run(small_site):
             assert f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'" in policy
 
 
-def test_headers_have_a_scope_and_figures_have_words(small_site):
+def test_headers_have_scopes_and_figures_descriptions(small_site):
     for page in small_site.values():
         assert all("scope" in attrs for tag, attrs in page.tags if tag == "th")
         assert all(attrs["aria-label"] for _, attrs in page.tags if attrs.get("role") == "img")
@@ -183,7 +183,7 @@ HOSTILE = "</bdi><script>alert('1')</script>\"x\" \u202eevil $x_1$"
 @pytest.mark.parametrize(
     "column", ["method", "dataset", "suite", "preset", "error", "log", "host", "device", "protocol", "versions"]
 )
-def test_hostile_text_stays_text(built, column):
+def test_hostile_text_is_escaped(built, column):
     ending = {"status": "failed"} if column in ("error", "log") else {"nmll": 1.0}
     site = built(ending | {column: HOSTILE})
     assert len(site) == 4
@@ -195,7 +195,7 @@ def test_hostile_text_stays_text(built, column):
     assert "\\u202e" in words
 
 
-def test_hostile_hyper_parameters_and_diagnostics_stay_text(built):
+def test_hostile_hyper_parameters_and_diagnostics_are_escaped(built):
     odd = json.dumps({HOSTILE: 1.5})
     space = json.dumps({HOSTILE: {"name": HOSTILE, "attributes": {"choices": [HOSTILE]}}})
     site = built({"nmll": 1.0, "hparams": odd, "diagnostics": odd, "search_space": space})
@@ -203,7 +203,7 @@ def test_hostile_hyper_parameters_and_diagnostics_stay_text(built):
     assert "alert('1')" in site["method-vifa.html"].words
 
 
-def test_hostile_reasons_and_file_names_stay_text(folder, tmp_path):
+def test_hostile_reasons_and_file_names_are_escaped(folder, tmp_path):
     out = folder({"nmll": 1.0})
     (out / "cells" / "<script>.parquet").write_text("x")
     entry = {"dataset": HOSTILE, "reason": HOSTILE, "remedy": "run `python -m datasets fetch wine`"}
@@ -215,25 +215,25 @@ def test_hostile_reasons_and_file_names_stay_text(folder, tmp_path):
     assert "cells/<script>.parquet" in Page(html).words
 
 
-def test_files_that_were_left_out_are_named(folder, tmp_path):
+def test_skipped_files_are_named(folder, tmp_path):
     out = folder({"nmll": 1.0})
     pq.write_table(pa.table({"x": [1]}), out / "cells" / "strange.parquet")
     page = Page(leaderboards.build(out, tmp_path / "page").read_text(encoding="utf-8"))
     assert "cells/strange.parquet : it is not a result" in page.words
 
 
-def test_nothing_finished_yet(tmp_path):
+def test_empty_results_give_a_page(tmp_path):
     page = Page(leaderboards.build(tmp_path / "nowhere", tmp_path / "page").read_text(encoding="utf-8"))
     assert "No cell has finished yet." in page.words
 
 
-def test_everything_failed(built):
+def test_failed_cells_give_a_page(built):
     site = built({"status": "failed", "error": "RuntimeError: no"}, {"split": 1, "status": "diverged"})
     assert "0 splits, 2 failed" in site["dataset-energy.html"].words
     assert all("RuntimeError: no" in site[name].words for name in ("index.html", "method-vifa.html"))
 
 
-def test_the_same_results_give_the_same_bytes(folder, small_run, tmp_path):
+def test_same_results_give_same_bytes(folder, small_run, tmp_path):
     out = folder(*small_run)
     first, second = (leaderboards.build(out, tmp_path / name).parent for name in ("a", "b"))
     names = sorted(path.name for path in first.iterdir())
@@ -241,7 +241,7 @@ def test_the_same_results_give_the_same_bytes(folder, small_run, tmp_path):
     assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
 
 
-def test_a_page_that_is_no_longer_of_the_site_is_removed_and_nothing_else(folder, tmp_path):
+def test_only_stale_pages_are_removed(folder, tmp_path):
     out = folder({"nmll": 1.0}, {"nmll": 1.0, "method": "map"})
     site = leaderboards.build(out, tmp_path / "site").parent
     (site / "method-mine.html").write_text("my own notes")
@@ -251,7 +251,7 @@ def test_a_page_that_is_no_longer_of_the_site_is_removed_and_nothing_else(folder
     assert (site / "method-mine.html").read_text() == "my own notes"
 
 
-def test_published_and_measured_stand_beside_each_other(built):
+def test_published_and_measured_numbers_share_a_table(built):
     nmll = [2.56, 2.60, 2.64]  # mean 2.60, standard error 0.04 / sqrt(3)
     page = built(*({"split": split, "nmll": value} for split, value in enumerate(nmll)))["dataset-energy.html"]
     assert "2.53 ± 0.02" in page.words
@@ -259,20 +259,20 @@ def test_published_and_measured_stand_beside_each_other(built):
     assert "2.13 × 10⁷ ± 2.01 × 10⁷" in page.words
 
 
-def test_a_joint_likelihood_gets_no_difference(built):
+def test_joint_likelihood_gets_no_difference(built):
     rows = ({"method": "slang", "split": split, "nmll": 1.1 + split / 10} for split in range(3))
     page = built(*rows)["dataset-energy.html"]
     assert "joint predictive / N, not per point" in page.words
     assert page.words.count("Δ") == 1  # the number of the VIFA paper
 
 
-def test_mixed_protocols_get_tables_of_their_own(built):
+def test_mixed_protocols_get_separate_tables(built):
     page = built({"nmll": 1.0}, {"split": 1, "nmll": 2.0, "protocol_hash": "bbbbbbbb"})["dataset-energy.html"]
     assert "paper@aaaaaaaa" in page.words
     assert "paper@bbbbbbbb" in page.words
 
 
-def test_what_was_changed_in_a_preset_is_said_wherever_it_is_named(built):
+def test_modified_presets_state_their_changes(built):
     plain = {"protocol": '{"epochs": 120, "folds": 5}', "nmll": 1.0}
     changed = {"preset": "paper-modified", "protocol_hash": "b" * 8, "protocol": '{"epochs": 9, "folds": 5}'}
     site = built(plain, plain | changed)
@@ -281,7 +281,7 @@ def test_what_was_changed_in_a_preset_is_said_wherever_it_is_named(built):
         assert site[page].words.count("The preset with epochs 9 .") == 1
 
 
-def test_a_first_look_comes_after_what_is_more(built):
+def test_quick_preset_comes_last(built):
     presets = {"quick": "b" * 8, "tuned": "a" * 8}
     site = built(*({"preset": preset, "protocol_hash": hash, "nmll": 1.0} for preset, hash in presets.items()))
     for page in ("suite-uci.html", "dataset-energy.html", "method-vifa.html"):
@@ -289,7 +289,7 @@ def test_a_first_look_comes_after_what_is_more(built):
         assert 0 < words.index("preset tuned") < words.index("preset quick")
 
 
-def test_two_splits_are_too_few(built):
+def test_two_splits_are_too_few_for_tests(built):
     of = [(dataset, method) for dataset in ("energy", "yacht") for method in ("map", "vifa")]
     rows = [{"dataset": d, "method": method, "split": split, "nmll": 1.0} for d, method in of for split in range(2)]
     site = built(*rows)
@@ -301,32 +301,32 @@ def test_two_splits_are_too_few(built):
     assert "With 2 splits, it cannot be compared with map" in site["method-vifa.html"].words
 
 
-def test_a_method_that_is_behind_is_shown_to_be(built):
+def test_significantly_worse_method_is_marked(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
 
 
-def test_a_board_has_the_main_metrics_of_its_task_and_the_rest_behind_a_switch(classification_site):
+def test_further_metrics_are_behind_a_switch(classification_site):
     assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
     assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables
     assert ["Method", "NMLL", "RMSE", "Final fit, s"] in classification_site["dataset-energy.html"].tables
     assert ["Method", "Coverage 90 %"] in classification_site["dataset-energy.html"].tables
 
 
-def test_the_calibration_error_comes_with_its_interval(classification_site):
+def test_calibration_error_has_its_interval(classification_site):
     page = classification_site["dataset-wdbc.html"]
     hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and "bootstrap" in attrs.get("title", "")]
     assert len(hints) == 2
     assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
 
 
-def test_the_size_of_a_classification_set_counts_classes_and_ood_rows(classification_site):
+def test_size_counts_classes_and_ood_rows(classification_site):
     words = classification_site.index.words
     assert "64 features, 5 classes, 896 out-of-distribution rows" in words
     assert "30 features, 2 classes" in words
 
 
-def test_a_suite_has_a_row_for_each_method_sorted_by_its_mean_rank(classification_site):
+def test_suite_rows_are_sorted_by_mean_rank(classification_site):
     page = classification_site["suite-classification.html"]
     columns = ["Method", "Mean rank", "Best or tied", "Win rate", "Relative to map", "digits-ood", "wdbc"]
     assert page.tables[0] == columns
@@ -336,7 +336,7 @@ def test_a_suite_has_a_row_for_each_method_sorted_by_its_mean_rank(classificatio
     assert page.words.index("vifa 1.0") < page.words.index("map 2.0")
 
 
-def test_a_number_leads_to_its_splits_values_fingerprint_and_command(built, row):
+def test_number_links_to_its_cell_details(built, row):
     changes = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
     page = built(*({"split": split, "nmll": 2.0 + split, **changes} for split in range(3)))["dataset-energy.html"]
     target = f"#{places.fragment('uci', 'paper', 'vifa')}"
@@ -368,13 +368,13 @@ def test_many_methods_take_one_line_each(built):
     assert "median 1.0" not in words
 
 
-def test_what_a_figure_wants_and_the_folder_has_not_is_said(built):
+def test_missing_figures_are_explained(built):
     words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
     assert "There are no PIT histograms: they need predictions of single test points" in words
 
 
 @pytest.mark.slow
-def test_a_site_of_ten_thousand_rows_has_pages_below_two_megabytes(row, tmp_path):
+def test_pages_of_large_sites_stay_small(row, tmp_path):
     """33 methods, 16 data sets, 20 splits, in one file as `publish` writes them."""
     rng = np.random.default_rng(0)
     rows = [

@@ -1,6 +1,6 @@
-"""Steps that evaluations share: load the data, tune, fit, score.
+"""Base classes of evaluations: load the data, tune, fit and score.
 
-The cells of a job differ in their split alone. They are tuned, fitted and scored side by side.
+The cells of a job differ only in their split. They are tuned, fitted and scored side by side.
 """
 
 import json
@@ -43,12 +43,12 @@ class Evaluation(ABC):
     Cells are called by their number in the job.
 
     Args:
-        job: The cells, and where their data and studies are.
+        job: The cells, and the paths of their data and studies.
         device: The torch device that fits are trained on.
         on_progress: Is called now and then with the progress of the job.
 
     Attributes:
-        protocol: That of all cells.
+        protocol: The protocol of all cells.
         source: The entry of the data set in the registry.
         dataset: The data set.
         splits: The split of each cell.
@@ -65,15 +65,15 @@ class Evaluation(ABC):
 
     @abstractmethod
     def run(self) -> Iterator[list[Outcome]]:
-        """Yield the outcome of each cell as far as it is known after each step.
+        """Yield the outcomes of all cells after each step, as far as they are known.
 
-        The status of every outcome in the last list is set. The earlier lists are for callers that have to say what was
-        known before an exception.
+        Every outcome in the last list has a status. Earlier lists serve callers that record what was known before an
+        exception.
         """
 
     @abstractmethod
     def prepare(self) -> None:
-        """Compute what all fits share, so that no clock counts it."""
+        """Compute what all fits share, before any time is measured."""
 
     def data_facts(self, number: int) -> DataFacts:
         """Return the sizes and fingerprints of a cell's data."""
@@ -88,14 +88,14 @@ class Evaluation(ABC):
         )
 
     def now(self) -> float:
-        """Return a clock's seconds, when all that was asked of the device is done."""
+        """Return the seconds of a clock, after the device has finished all work."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
 
 
 class TunedEvaluation(Evaluation):
-    """Evaluation of methods that are tuned and trained on a data set; subclasses say on what and how fits are scored.
+    """Evaluation of methods that are tuned and trained on a data set; subclasses define the data and the scores.
 
     Attributes:
         objective: Field of `bench.results.record.TuningFacts` for the score of the chosen trial.
@@ -116,11 +116,11 @@ class TunedEvaluation(Evaluation):
 
     @abstractmethod
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, Any]]:
-        """Return the `fits_per_trial` fits that score a trial of cell `number`, each with what it is scored on."""
+        """Return the `fits_per_trial` fits of a trial of cell `number`, each with its argument for `trial_scores`."""
 
     @abstractmethod
     def trial_scores(self, stack: TrainedFits, scored_on: Sequence[Any]) -> list[float]:
-        """Return the score, to be minimised, of each fit of a stack on what belongs to it."""
+        """Return the score, to be minimised, of each fit of a stack on its element of `scored_on`."""
 
     @abstractmethod
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
@@ -153,12 +153,12 @@ class TunedEvaluation(Evaluation):
 
     @property
     def space(self) -> dict[str, BaseDistribution]:
-        """The part of `method_space` that is searched: by default all of it."""
+        """The part of `method_space` that is searched; by default all of it."""
         return self.method_space
 
     @property
     def limit(self) -> int:
-        """How many fits train at a time, at most."""
+        """The most fits that train at a time."""
         return max(1, self.job.stack_rows // self.method.members) if self.method.stackable else 1
 
     @property
@@ -168,14 +168,14 @@ class TunedEvaluation(Evaluation):
 
     @property
     def fits_per_trial(self) -> int:
-        """Fits that score one trial: by default one per fold of the cross-validation."""
+        """Number of fits that score one trial; by default one per fold of the cross-validation."""
         return self.protocol.folds
 
     @cached_property
     def search(self) -> Protocol:
         """The protocol, with one trial where the space is a single point."""
-        nothing = all(distribution.single() for distribution in self.space.values())
-        return self.protocol.changed(trials=1) if nothing else self.protocol
+        is_point = all(distribution.single() for distribution in self.space.values())
+        return self.protocol.changed(trials=1) if is_point else self.protocol
 
     def run(self) -> Iterator[list[Outcome]]:
         """Tune, fit and score each cell."""
@@ -210,7 +210,7 @@ class TunedEvaluation(Evaluation):
         self.data  # noqa: B018
 
     def points(self, number: int) -> int:
-        """Return how many inputs the final fit of cell `number` predicts at."""
+        """Return the number of inputs at which the final fit of cell `number` predicts."""
         return len(self.splits[number].test) + len(self.dataset.ood)
 
     def final_seed(self, number: int) -> int:
@@ -255,8 +255,8 @@ class TunedEvaluation(Evaluation):
             for measured in stack.diagnostics()
         ]
 
-    def _tune(self) -> list[Search] | list[Centred]:
-        """Return the finished study of each cell, or what stands for it where nothing is tuned."""
+    def _tune(self) -> Sequence[Search | Centred]:
+        """Return the finished study of each cell, or its replacement where nothing is tuned."""
         if self.search.sampler == "centre":
             return [Centred(self.space)] * len(self.cells)
         searches = [
@@ -279,7 +279,7 @@ class TunedEvaluation(Evaluation):
         return searches
 
     def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any]) -> np.ndarray:
-        """Return the score of each fit on what belongs to it."""
+        """Return the score of each fit on its element of `scored_on`."""
         scores: list[float] = []
         largest = max(len(fit.rows) for fit in fits)
         proxy = self.method.proxy()
@@ -318,7 +318,7 @@ class TunedEvaluation(Evaluation):
 
 
 def diverged(known: Outcome, error: str, tables: Mapping[str, pa.Table] | None = None) -> Outcome:
-    """Return the outcome of a cell whose fits left the numbers that mean anything.
+    """Return the outcome of a cell whose fits have numbers that are not finite, or absurd.
 
     Args:
         known: The outcome so far.

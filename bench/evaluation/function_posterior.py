@@ -16,18 +16,18 @@ from torch.func import vmap
 from bench.engine.replica import Fit
 from bench.evaluation.prediction import PredictionEvaluation
 from bench.metrics.agreement import compare, sd_ratio
-from bench.reference.problem import network_part
+from bench.reference.problem import model_of, network_part
 from bench.reference.sampled import sampled
 from bench.results.record import Outcome
 from bench.schema import BANDS
 from datasets import Standardisation
 from methods.maths.predictive import Normals, Predictive
 
-REFERENCE_SEED = 0  # not the run's: a reference posterior is sampled once
+REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is sampled once
 
 
 class FunctionPosteriorEvaluation(PredictionEvaluation):
-    """Tunes and predicts as `PredictionEvaluation` does, and compares with NUTS on the same training rows.
+    """Evaluation by predictions, and by their distance from those of NUTS on the same training rows.
 
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """
@@ -35,8 +35,9 @@ class FunctionPosteriorEvaluation(PredictionEvaluation):
     @property
     def fixed(self) -> dict[str, float]:
         """Hyper-parameters that the model fixes."""
-        model = self.source.model
-        return {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
+        model = model_of(self.source)
+        precisions = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
+        return {name: value for name, value in precisions.items() if value is not None}
 
     @property
     def space(self) -> dict[str, BaseDistribution]:
@@ -54,7 +55,7 @@ class FunctionPosteriorEvaluation(PredictionEvaluation):
             return outcome
         at_test, at_ood, facts = self._reference(number)
         metrics, tables = {**outcome.metrics, **compare(predictive, at_test)}, dict(outcome.tables)
-        if ood is not None and self.source.n_features == 1:
+        if isinstance(ood, Normals) and self.source.n_features == 1:
             x, train = self.dataset.ood[:, 0], self.dataset.x[self.splits[number].train, 0]
             for name, where in zip(("sd_ratio_between", "sd_ratio_far"), regions(x, train), strict=True):
                 metrics[name] = sd_ratio(ood.mean[:, where], at_ood.mean[:, where])

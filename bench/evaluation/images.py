@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +27,15 @@ from datasets import Split
 from methods.base import Method
 from methods.maths.predictive import Classes
 from methods.networks.mixed_precision import DTYPES, Mixed
+from methods.networks.mlp import Network
 from methods.networks.resnets import body_from_torchvision
 
 FAMILIES = {1: ("rotation", "translation"), 3: ("corruption",)}  # of shifts, by the images' channels
-SHIFT_SEED = 0  # not the run's: all methods and runs see the same images
+SHIFT_SEED = 0  # independent of the run's seed: all methods and runs see the same images
 
 
 class ImageEvaluation(TunedEvaluation):
-    """Trains one network at a time, and scores trials by the NMLL on the split's validation images.
+    """Evaluation of one network at a time, whose trials are scored by the NMLL on the split's validation images.
 
     The final fit is trained on the validation images too. Where the protocol asks for fewer images than there are,
     every method gets equal ones.
@@ -47,6 +49,12 @@ class ImageEvaluation(TunedEvaluation):
     def data(self) -> Data:
         """All images of the data set."""
         return Data.of(self.dataset.x, self.dataset.y, self.device)
+
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """Channels, height and width of the images."""
+        assert self.source.image is not None
+        return self.source.image
 
     @cached_property
     def parts(self) -> list[Split]:
@@ -80,19 +88,25 @@ class ImageEvaluation(TunedEvaluation):
         return [self._outcome(stack, *pair) for pair in zip(numbers, known, strict=True)]
 
     def points(self, number: int) -> int:
-        """Return the count of test images, of as many per OOD set, and of shifted ones at every severity."""
-        test, shifts = len(self.parts[number].test), SHIFTS.values() if self.protocol.max_shifted else ()
+        """Return the number of test images, plus as many per OOD set, plus the shifted ones at every severity."""
+        test = len(self.parts[number].test)
         n_ood_sets = sum(map(len, self.source.ood_groups.values()))
-        severities = sum(len(shift.severities) for shift in shifts if shift.family in FAMILIES[self.source.image[0]])
+        severities = sum(len(shift.severities) for shift in self._shifts)
         return test * (1 + n_ood_sets) + min(test, self.protocol.max_shifted) * severities
+
+    @property
+    def _shifts(self) -> list[Shift]:
+        """The shifts that suit the images."""
+        return [shift for shift in SHIFTS.values() if shift.family in FAMILIES[self.image[0]]]
 
     def _outcome(self, stack: TrainedFits, number: int, known: Outcome) -> Outcome:
         test = self.parts[number].test
         started = self.now()
         predictive = self._predictive(stack, test)
         seconds = (self.now() - started) / len(test) * 1000
-        ratio = self._sgd_ratio(stack, known.fit.fit_seconds)
-        known = replace(known, fit=replace(known.fit, predict_seconds_per_1000=seconds, sgd_ratio=ratio))
+        fit = known.trained_fit
+        ratio = self._sgd_ratio(stack, fit.fit_seconds)
+        known = replace(known, fit=replace(fit, predict_seconds_per_1000=seconds, sgd_ratio=ratio))
         if not predictive.log_probs.isfinite().all():
             return diverged(known, "the final fit predicts numbers that are not finite")
         y = torch.tensor(self.dataset.y[test])
@@ -107,13 +121,14 @@ class ImageEvaluation(TunedEvaluation):
         return replace(
             known,
             status="ok",
-            data=replace(known.data, n_ood=n_ood),
+            data=replace(self.data_facts(number), n_ood=n_ood),
             metrics=metrics.evaluate(predictive, y, 1.0) | metrics.summaries(tables) | self._on_partner(stack),
             tables=tables | {"predictions": predictions_table(predictive, test, y)},
         )
 
     def _predictive(self, stack: TrainedFits, rows: np.ndarray, pixels: torch.Tensor | None = None) -> Classes:
         (predictive,) = stack.predict([rows], self.protocol.samples, pixels)
+        assert isinstance(predictive, Classes)
         return Classes(predictive.log_probs.cpu())
 
     def _predictive_at(self, stack: TrainedFits, pixels: np.ndarray) -> Classes:
@@ -130,7 +145,7 @@ class ImageEvaluation(TunedEvaluation):
 
     def _pixels_of(self, name: str) -> np.ndarray:
         """Return test images of another set, as many as of this one."""
-        pixels = datasets.ood_images(name, self.source.image, self.data_dir)
+        pixels = datasets.ood_images(name, self.image, self.data_dir)
         order = np.random.default_rng(seed_of("images", name)).permutation(len(pixels))
         return pixels[order[: self.protocol.max_test]]
 
@@ -144,32 +159,33 @@ class ImageEvaluation(TunedEvaluation):
         return shifted.elsewhere(self._predictive_at(stack, pixels[order]), torch.tensor(labels[order]))
 
     def _is_here(self, name: str) -> bool:
-        """Return True if a set is downloaded; a run says at its beginning which are not."""
+        """Return True if a set is downloaded."""
         return datasets.availability(name, self.data_dir).state == "ready"
 
     def _shifted(self, stack: TrainedFits, rows: np.ndarray, predictive: Classes) -> pa.Table:
         """Return the scores on test images at every severity of every shift, as `bench.schema.SHIFTS`."""
-        images = self.dataset.x[rows].reshape(-1, *self.source.image)
+        images = self.dataset.x[rows].reshape(-1, *self.image)
 
         def shifted_predictives() -> Iterator[tuple[Shift, int, Classes]]:
-            for shift in SHIFTS.values():
-                if shift.family in FAMILIES[self.source.image[0]]:
-                    for severity in shift.severities:
-                        changed = shift.apply(images, severity, SHIFT_SEED, rows)
-                        yield shift, severity, self._predictive_at(stack, changed.reshape(len(rows), -1))
+            for shift in self._shifts:
+                for severity in shift.severities:
+                    changed = shift.apply(images, severity, SHIFT_SEED, rows)
+                    yield shift, severity, self._predictive_at(stack, changed.reshape(len(rows), -1))
 
         y = torch.tensor(self.dataset.y[rows])
         return shifted.table(Classes(predictive.log_probs[:, : len(rows)]), shifted_predictives(), y)
 
     def _sgd_ratio(self, stack: TrainedFits, fit_seconds: float) -> float:
         minibatches = stack.schedule.plan.n_updates * self.method.batches_per_update
-        network, likelihood, short = self.task.network, self.task.likelihood, DTYPES[self.protocol.precision]
-        network = Mixed(network, short) if short else network
-        plain = seconds_per_minibatch(network, likelihood, self.data, stack.schedule.minibatch)
+        short = DTYPES[self.protocol.precision]
+        network = self.task.network
+        if short:
+            network = cast("Network", Mixed(network, short))  # which has the network's other attributes too
+        plain = seconds_per_minibatch(network, self.task.likelihood, self.data, stack.schedule.minibatch)
         return fit_seconds / minibatches / plain
 
     def _chosen(self, split: Split, number: int) -> Split:
-        """Return as many of a split's images as the protocol asks for, chosen at random but equally for all methods."""
+        """Return as many of a split's images as the protocol asks for: a random choice, equal for all methods."""
         generator = np.random.default_rng(seed_of("images", self.source.name, number))
         train, validation, test = (generator.permutation(rows) for rows in (split.train, split.validation, split.test))
         if self.protocol.max_train is not None:
@@ -179,7 +195,7 @@ class ImageEvaluation(TunedEvaluation):
 
     @cached_property
     def _start(self) -> torch.Tensor | None:
-        """Trained weights of all layers but the last, where the protocol starts from such."""
+        """Trained weights of all layers but the last, if the protocol starts from them; None for a random start."""
         if self.protocol.weights is None:
             return None
         state = datasets.load_weights(self.protocol.weights, self.data_dir)
@@ -188,7 +204,7 @@ class ImageEvaluation(TunedEvaluation):
     def _augmentation(self) -> Augment | None:
         if not self.source.mirrored:
             return None
-        return lambda pixels, noise: crops_and_flips(pixels, self.source.image, noise)
+        return lambda pixels, noise: crops_and_flips(pixels, self.image, noise)
 
     def _train(self, method: Method, fits: Sequence[Fit], largest: int, n_recorded: int = 0) -> TrainedFits:
         protocol = self.protocol
@@ -202,7 +218,7 @@ class ImageEvaluation(TunedEvaluation):
             self.data,
             fits,
             schedule,
-            channels=self.source.image[0],
+            channels=self.image[0],
             augment=self._augmentation(),
             annealed=protocol.schedule == "cosine",
             start=self._start,

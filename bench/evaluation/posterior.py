@@ -6,12 +6,13 @@ import datasets
 from bench.evaluation.evaluation import Evaluation
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress
+from bench.reference.problem import model_of
 
 
 def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Evaluation:
-    """Return the evaluation of a job whose data set's model is linear, or a network."""
+    """Return the evaluation of a job: of weights if the data set's model is linear, of functions if it is a network."""
     from bench.evaluation.function_posterior import FunctionPosteriorEvaluation
     from bench.evaluation.weight_posterior import WeightPosteriorEvaluation
 
-    hidden = datasets.entry(job.cells[0].dataset).model.hidden
+    hidden = model_of(datasets.entry(job.cells[0].dataset)).hidden
     return (FunctionPosteriorEvaluation if hidden else WeightPosteriorEvaluation)(job, device, on_progress)

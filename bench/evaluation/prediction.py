@@ -20,13 +20,13 @@ from methods.maths.predictive import Predictive
 
 
 class PredictionEvaluation(TunedEvaluation):
-    """Tunes by the mean validation NMLL over the folds, and scores the final fit's predictions at the test part."""
+    """Tuning by the mean validation NMLL over the folds, and scores of the final fit's predictions at the test part."""
 
     objective = "validation_nmll"
 
     @cached_property
     def data(self) -> Data:
-        """The rows of the data set, then its OOD points, whose targets are zeros that nothing reads."""
+        """The rows of the data set, then its OOD points, whose targets are unused zeros."""
         x = np.concatenate([self.dataset.x, self.dataset.ood])
         y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])
         return Data.of(x, y, self.device)
@@ -56,7 +56,7 @@ class PredictionEvaluation(TunedEvaluation):
         started = self.now()
         predictives = list(self._predictives(stack, tests))
         seconds = (self.now() - started) / sum(map(len, tests)) * 1000
-        timed = [replace(each, fit=replace(each.fit, predict_seconds_per_1000=seconds)) for each in known]
+        timed = [replace(each, fit=replace(each.trained_fit, predict_seconds_per_1000=seconds)) for each in known]
         ood_rows = len(self.dataset.x) + np.arange(len(self.dataset.ood))
         oods = list(self._predictives(stack, [ood_rows] * len(numbers))) if len(ood_rows) else [None] * len(numbers)
         return [self.score(*each) for each in zip(numbers, timed, predictives, oods, strict=True)]
@@ -65,10 +65,10 @@ class PredictionEvaluation(TunedEvaluation):
         """Return the outcome of a cell from its final fit's predictives, which are on the CPU.
 
         Args:
-            number: The cell.
-            known: Its outcome so far.
-            predictive: At the test points.
-            ood: At the OOD points; None if there are none.
+            number: Number of the cell in the job.
+            known: The cell's outcome so far.
+            predictive: Predictive at the test points.
+            ood: Predictive at the OOD points; None if there are none.
         """
         if not all(part.isfinite().all() for part in (*predictive, *(ood or ()))):
             return diverged(known, "the final fit predicts numbers that are not finite")
@@ -83,7 +83,7 @@ class PredictionEvaluation(TunedEvaluation):
         )
 
     def _predictives(self, stack: TrainedFits, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
-        """Yield each fit's predictive at the rows that belong to it, on the CPU."""
+        """Yield each fit's predictive at its element of `rows`, on the CPU."""
         for predictive in stack.predict(rows, self.protocol.samples):
             yield type(predictive)(*(part.cpu() for part in predictive))
 

@@ -17,15 +17,18 @@ from bench.results.record import FitFacts, Outcome
 from bench.schema import CURVES
 from bench.streams.fitting import Fitting, Gaussian
 from bench.streams.sources import Stream, stream_of
+from datasets.synthetic.streams import StreamSource
 
 MEASURES = tuple(CURVES.names[1:])
 
 
 class StreamEvaluation(Evaluation):
-    """Fits an estimator to the stream of each cell, all side by side.
+    """Fits of an estimator to the streams of all cells, side by side.
 
     Every estimator sees equal streams of a split, because their seeds do not depend on the method.
     """
+
+    source: StreamSource  # the only kind of data set in suites of streams
 
     @cached_property
     def stream(self) -> Stream:
@@ -35,7 +38,7 @@ class StreamEvaluation(Evaluation):
 
     @property
     def length(self) -> int:
-        """Vectors of each stream."""
+        """Number of vectors in each stream."""
         return min(self.protocol.stream_length, self.source.max_length or self.protocol.stream_length)
 
     @cached_property
@@ -72,7 +75,7 @@ class StreamEvaluation(Evaluation):
                 for curve, target, estimate in zip(curves, self.stream.targets, estimates, strict=True):
                     curve.append({"n_samples": count} | distances(target, estimate))
         fit = FitFacts(
-            fit_seconds=(absorbing + estimating) / len(self.cells),  # as if measured at the end alone
+            fit_seconds=(absorbing + estimating) / len(self.cells),  # as if only the last estimate were computed
             n_weights=self.source.n_features,
             n_parameters=self.fitting.n_parameters,
         )

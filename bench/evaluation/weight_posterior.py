@@ -18,17 +18,17 @@ from bench.evaluation.evaluation import TunedEvaluation, diverged
 from bench.metrics.agreement import compare
 from bench.reference.distances import Target
 from bench.reference.posterior import ReferencePosterior, exact, grid
-from bench.reference.problem import Part, linear_part
+from bench.reference.problem import Part, linear_part, model_of
 from bench.reference.sampled import sampled
 from bench.results.record import Outcome
 from bench.schema import POSTERIORS
 from datasets import Standardisation
 from methods.maths.predictive import Classes, Predictive
 
-SAMPLES = 10_000  # of the weights, where a method's moments are not known in closed form
+SAMPLES = 10_000  # of the weights, for methods without moments in closed form
 COMPARED = 100  # inputs at which predictions are compared
-DRAWS_KEPT = 1000  # of two weights, to be drawn
-REFERENCE_SEED = 0  # not the run's: a reference posterior is computed once
+DRAWS_KEPT = 1000  # of two weights, for a figure
+REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is computed once
 
 
 class Rows(NamedTuple):
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 class WeightPosteriorEvaluation(TunedEvaluation):
-    """Tunes against the reference posterior of the test part, and scores against that of the train part.
+    """Tuning by the distance to the reference posterior of the test part, and scores against that of the train part.
 
     Trials are scored by the scaled 2-Wasserstein distance, as in the VIFA paper (section 4.2.1). The precisions of the
     model are not tuned, because the reference posterior depends on them.
@@ -61,7 +61,7 @@ class WeightPosteriorEvaluation(TunedEvaluation):
 
     @property
     def effort(self) -> float:
-        return self.source.model.effort
+        return model_of(self.source).effort
 
     @property
     def space(self) -> dict[str, BaseDistribution]:
@@ -138,21 +138,22 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         ends = np.cumsum([len(y) for _, y in blocks])
         rows = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, blocks, strict=True)]
         count = len(self.splits)
-        data = Data.of(*(np.concatenate(column) for column in zip(*blocks, strict=True)), self.device)
+        x, y = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        data = Data.of(x, y, self.device)
         return data, Rows(rows[:count], rows[count : 2 * count], rows[2 * count : 3 * count], rows[-1])
 
     def _test_inputs(self, number: int) -> np.ndarray:
         """Return inputs (n, P) of the test part, in the units of the train part's model."""
         split = self.splits[number]
         x = self.dataset.x[split.test[:COMPARED]]
-        if not self.source.model.standardise:
+        if not model_of(self.source).standardise:
             return x
         scaling = Standardisation.of(self.dataset.x, split.train)
         return (x - scaling.mean) / scaling.scale
 
     @cached_property
     def _references(self) -> dict[tuple[int, str], tuple[ReferencePosterior, Target]]:
-        """Reference posteriors that are computed already, by cell and part."""
+        """Reference posteriors computed so far, by cell and part."""
         return {}
 
     def _reference(self, number: int, which: str) -> tuple[ReferencePosterior, Target]:
@@ -165,7 +166,7 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         return self._references[number, which]
 
     def _moments(self, stack: TrainedFits) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return mean (D,) and covariance (D, D) of each fit's weights: in closed form where the method has one."""
+        """Return mean (D,) and covariance (D, D) of each fit's weights, in closed form where the method has one."""
         if (known := stack.moments()) is not None:
             return [(mean.cpu().numpy(), covariance.cpu().numpy()) for mean, covariance in known]
         predictives = stack.predict([self._rows.unit_vectors] * len(stack.fits), SAMPLES)
@@ -178,11 +179,11 @@ class WeightPosteriorEvaluation(TunedEvaluation):
 
 
 def reference_posterior(part: Part, name: str, on_progress: Callable[[float], None]) -> ReferencePosterior:
-    """Return the posterior of a linear part by the most exact way there is: closed form, grid or NUTS.
+    """Return the posterior of a linear part by the most exact method available: closed form, grid or NUTS.
 
     Args:
         part: Training rows and model.
-        name: Name of the file that keeps a sampled posterior.
+        name: Name of the file that stores a sampled posterior.
         on_progress: Is called with the fraction that is sampled.
     """
     if part.likelihood.kind == "gaussian":
@@ -193,7 +194,7 @@ def reference_posterior(part: Part, name: str, on_progress: Callable[[float], No
 
 
 def _outputs(predictive: Predictive) -> np.ndarray:
-    """Return the linear model's outputs (S, n) that a predictive was made of."""
+    """Return the linear model's outputs (S, n), recovered from its predictive."""
     if isinstance(predictive, Classes):
         return (predictive.log_probs[..., 1] - predictive.log_probs[..., 0]).cpu().numpy()
     return predictive.mean.cpu().numpy()
@@ -204,7 +205,7 @@ def _finite(*arrays: np.ndarray) -> bool:
 
 
 def _table(moments: tuple[np.ndarray, np.ndarray], reference: ReferencePosterior) -> pa.Table:
-    """Return both distributions' moments as `bench.schema.POSTERIORS`, and of two weights the reference's draws."""
+    """Return both distributions' moments as `bench.schema.POSTERIORS`, with draws from a reference of two weights."""
     draws = None
     if len(reference.mean) == 2:
         generator = np.random.default_rng(REFERENCE_SEED)

@@ -60,7 +60,7 @@ def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
         dataset: The data set.
         rows: (N,) row numbers.
     """
-    model = _model_of(source)
+    model = model_of(source)
     x, y = dataset.x[rows], dataset.y[rows]
     if model.standardise:
         x = (x - (x_scaling := Standardisation.of(dataset.x, rows)).mean) / x_scaling.scale
@@ -84,7 +84,7 @@ def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
     Raises:
         ValueError: The model's precisions are not both given.
     """
-    model = _model_of(source)
+    model = model_of(source)
     alpha, beta = model.prior_precision, model.noise_precision
     if alpha is None or beta is None:
         raise ValueError(f"the network of data set {source.name!r} needs a prior_precision and a noise_precision")
@@ -100,7 +100,12 @@ def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
     )
 
 
-def _model_of(source: Source) -> Model:
+def model_of(source: Source) -> Model:
+    """Return the Bayesian model of a data set.
+
+    Raises:
+        ValueError: The data set has none.
+    """
     if source.model is None:
         raise ValueError(f"data set {source.name!r} has no `model`; a reference posterior needs one")
     return source.model

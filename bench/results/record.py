@@ -151,6 +151,12 @@ class Outcome(Record):
         if self.metrics and self.status != "ok":
             raise ValueError(f"an outcome of status {self.status!r} has metrics; only one of status 'ok' may")
 
+    @property
+    def trained_fit(self) -> FitFacts:
+        """The facts of the final fit, which must be trained."""
+        assert self.fit is not None
+        return self.fit
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance(Record):

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import max_pool2d
 
 from methods.networks.layers import Conv2d, Dense, Layer
-from methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, in_order
+from methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, Network, in_order
 from methods.networks.normalisation import KINDS, Scale, Threshold, by_batch, by_filter_response, by_group
 
 STEMS = ("cifar", "imagenet")
@@ -178,7 +178,7 @@ def from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
     return torch.cat([body_from_torchvision(network, state), *last])
 
 
-def body_from_torchvision(network: ResNet, state: Mapping[str, Tensor]) -> Tensor:
+def body_from_torchvision(network: Network, state: Mapping[str, Tensor]) -> Tensor:
     """Return torchvision's weights of all layers but the last, for any number of outputs.
 
     Args:

@@ -121,7 +121,7 @@ def publish(
     A folder is replaced as a whole if an earlier publish made it, and left alone otherwise. A branch gets a new commit
     if anything has changed; the working tree and the index stay as they are. The same results give the same bytes.
     """
-    from leaderboards.publishing import Refused, publish_to_branch, publish_to_folder
+    from leaderboards.publishing import PublishingRefused, publish_to_branch, publish_to_folder
 
     read = _read(results)
     try:
@@ -129,7 +129,7 @@ def publish(
             contents, commit = publish_to_branch(read, to.removeprefix("branch:"))
         else:
             contents, commit = publish_to_folder(read, Path(to)), None
-    except Refused as refusal:
+    except PublishingRefused as refusal:
         _leave(str(refusal))
     except OSError as error:
         _leave(f"the site cannot be written to '{to}': {error.strerror or error}; choose another place with --to")

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+from bench.costs.batching import MIB
 from bench.costs.calibration import Calibrations
 from bench.costs.estimates import BASES
-from bench.costs.packing import MIB
 from bench.costs.workload import Measure, PlannedJob, Workload
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from bench.costs.packing import Need, rows_of
+from bench.costs.batching import Need, rows_of
 from bench.experiment.cells import Cell
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple, cast
 import pandas as pd
 
 import datasets
+from bench.costs.batching import ASSUMED, MIB, Need, rows_of
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
-from bench.costs.packing import ASSUMED, MIB, Need, rows_of
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 

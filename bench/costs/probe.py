@@ -17,8 +17,8 @@ import psutil
 import torch
 
 import datasets
+from bench.costs.batching import rows_of
 from bench.costs.cost import Cost
-from bench.costs.packing import rows_of
 from bench.engine.trained import TrainedFits
 from bench.environment.memory import peak_during
 from bench.evaluation.evaluation import TunedEvaluation

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from bench.costs.batching import ROOM, batches, rows_of, stack_rows, workers_per_device
 from bench.costs.calibration import Calibrations
 from bench.costs.estimates import GUESSED, SECONDS_PER_WORK, Estimate, Estimates
-from bench.costs.packing import ROOM, batches, rows_of, stack_rows, workers_per_device
 from bench.environment.machine import this_machine
 from bench.environment.provenance import host
 from bench.execution.workers import Worker, workers_on

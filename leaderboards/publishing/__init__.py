@@ -12,16 +12,16 @@ from leaderboards.data.results import Results
 from leaderboards.publishing.branch import Commit, commit_folder, publishable
 from leaderboards.publishing.contents import Contents, write_contents
 from leaderboards.publishing.folder import replace_folder
-from leaderboards.publishing.refusal import Refused
+from leaderboards.publishing.refusal import PublishingRefused
 
-__all__ = ["Commit", "Contents", "Refused", "publish_to_branch", "publish_to_folder"]
+__all__ = ["Commit", "Contents", "PublishingRefused", "publish_to_branch", "publish_to_folder"]
 
 
 def publish_to_folder(results: Results, folder: Path) -> Contents:
     """Publish `results` to `folder`, which is new, empty, or was published before.
 
     Raises:
-        Refused: No cell is finished, or `folder` holds files that publishing did not make.
+        PublishingRefused: No cell is finished, or `folder` holds files that publishing did not make.
         OSError: A file cannot be written; `folder` stays unchanged.
     """
     return replace_folder(folder, lambda fresh: write_contents(results, fresh))
@@ -31,7 +31,7 @@ def publish_to_branch(results: Results, branch: str) -> tuple[Contents, Commit]:
     """Publish `results` to a branch of the current git repository, without pushing it.
 
     Raises:
-        Refused: No cell is finished, or `publishable` refuses the branch.
+        PublishingRefused: No cell is finished, or `publishable` refuses the branch.
     """
     publishable(branch)  # before the work
     with tempfile.TemporaryDirectory() as fresh:

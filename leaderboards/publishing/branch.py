@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
-from leaderboards.publishing.refusal import Refused
+from leaderboards.publishing.refusal import PublishingRefused
 
 
 class Commit(NamedTuple):
@@ -22,16 +22,19 @@ def publishable(branch: str) -> str | None:
     """Return the parent of the next commit on a branch: the branch's own, else the only remote's, else None.
 
     Raises:
-        Refused: There is no repository, or `branch` is not a valid name, is checked out, or was not made by publish.
+        PublishingRefused: There is no repository, or `branch` is not a valid name, is checked out, or was not made by
+            publish.
     """
     _git("rev-parse", "--git-dir")
     if not branch or branch.startswith("-") or _git("check-ref-format", "--branch", branch, fails=True) != branch:
-        raise Refused(f"'{branch}' is not a valid name of a branch; use, for example, --to branch:gh-pages")
+        raise PublishingRefused(f"'{branch}' is not a valid name of a branch; use, for example, --to branch:gh-pages")
     if f"branch refs/heads/{branch}" in _git("worktree", "list", "--porcelain").splitlines():
-        raise Refused(f"branch '{branch}' is checked out, and its working tree would no longer match; name another one")
+        raise PublishingRefused(
+            f"branch '{branch}' is checked out, and its working tree would no longer match; name another one"
+        )
     parent = _parent(branch)
     if parent and MARKER not in _names(parent):
-        raise Refused(f"branch '{branch}' holds files, and publish did not make it; name another one")
+        raise PublishingRefused(f"branch '{branch}' holds files, and publish did not make it; name another one")
     return parent
 
 
@@ -41,7 +44,7 @@ def commit_folder(folder: Path, branch: str, message: str) -> Commit:
     Files on the branch that publish did not put there (a CNAME, for example) stay.
 
     Raises:
-        Refused: `publishable` refuses the branch.
+        PublishingRefused: `publishable` refuses the branch.
     """
     parent = publishable(branch)
     ours = files(folder)
@@ -103,8 +106,8 @@ def _git(*words: str, stdin: str = "", env: dict[str, str] | None = None, fails:
             errors="surrogateescape",  # file names on a branch are bytes, which need not be UTF-8
         )
     except FileNotFoundError:
-        raise Refused("git was not found; publish to a folder instead: --to DIR") from None
+        raise PublishingRefused("git was not found; publish to a folder instead: --to DIR") from None
     if done.returncode and not fails:
         reason = done.stderr.strip() or f"exit status {done.returncode}"
-        raise Refused(f"`git {words[0]}` failed: {reason.splitlines()[-1]}")
+        raise PublishingRefused(f"`git {words[0]}` failed: {reason.splitlines()[-1]}")
     return "" if done.returncode else done.stdout.rstrip("\n")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from leaderboards.data.results import Results
 from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
-from leaderboards.publishing.refusal import Refused
+from leaderboards.publishing.refusal import PublishingRefused
 from leaderboards.site.pages import write_site
 from leaderboards.wording.ran import cells_in_words, provenance
 
@@ -51,10 +51,12 @@ def write_contents(results: Results, folder: Path) -> Contents:
     """Write the site, its results, a README and checksums into an empty folder.
 
     Raises:
-        Refused: There is no finished cell.
+        PublishingRefused: There is no finished cell.
     """
     if results.cells.empty:
-        raise Refused("there are no finished cells yet, so there is nothing to publish; run `python run_all.py` first")
+        raise PublishingRefused(
+            "there are no finished cells yet, so there is nothing to publish; run `python run_all.py` first"
+        )
     # The reasons name folders of the machine that the data set was not available on.
     unavailable = [
         dataset._replace(reason="it was not available where these results were made") for dataset in results.unavailable

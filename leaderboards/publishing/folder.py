@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
-from leaderboards.publishing.refusal import Refused
+from leaderboards.publishing.refusal import PublishingRefused
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ def replace_folder(folder: Path, fill: Callable[[Path], T]) -> T:
     """Let `fill` write into a new folder beside `folder`, move it into place, and return the result of `fill`.
 
     Raises:
-        Refused: The folder holds files that publishing did not make; it stays unchanged.
+        PublishingRefused: The folder holds files that publishing did not make; it stays unchanged.
         OSError: A file cannot be written; the folder stays unchanged.
     """
     folder = folder.resolve()
@@ -44,16 +44,18 @@ def _require_replaceable(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise Refused(f"'{folder}' is a file; name a folder that does not exist yet")
+        raise PublishingRefused(f"'{folder}' is a file; name a folder that does not exist yet")
     present = files(folder)
     if not present and not any(folder.iterdir()):
         return
     if MARKER not in present:
-        raise Refused(f"'{folder}' is not empty, and publish did not make it; name another folder, or empty this one")
+        raise PublishingRefused(
+            f"'{folder}' is not empty, and publish did not make it; name another folder, or empty this one"
+        )
     sums = folder / SUMS
     others = foreign(present, sums.read_text(encoding="utf-8") if sums.exists() else "")
     if others:
-        raise Refused(
+        raise PublishingRefused(
             f"'{folder}' would be replaced, but it also holds {len(others)} files that publish did not put there, "
             f"such as '{others[0]}'; move them elsewhere, or name another folder"
         )

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from bench.console.forecast import START_SECONDS, duration, makespan, show
+from bench.costs.batching import MIB
 from bench.costs.estimates import EARLIER, GUESSED, Estimate
-from bench.costs.packing import MIB
 from bench.costs.workload import PlannedJob, Workload
 from bench.execution.workers import workers_on
 from bench.experiment.cells import Cell

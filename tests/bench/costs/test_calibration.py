@@ -6,9 +6,9 @@ import pytest
 
 import methods
 from bench.costs import calibration
+from bench.costs.batching import Need
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
-from bench.costs.packing import Need
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import SETTINGS, Protocol

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from bench.costs.batching import ASSUMED, MIB
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
 from bench.costs.estimates import (
@@ -19,7 +20,6 @@ from bench.costs.estimates import (
     Estimates,
     seconds_of,
 )
-from bench.costs.packing import ASSUMED, MIB
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from bench.costs import workload as module
+from bench.costs.batching import MIB
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
 from bench.costs.estimates import GUESSED, PROBED, RELATED
-from bench.costs.packing import MIB
 from bench.costs.workload import Surroundings, surroundings, workload, workload_elsewhere
 from bench.environment.machine import Machine
 from bench.execution.run import run

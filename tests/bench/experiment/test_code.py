@@ -67,7 +67,7 @@ def changed_by(file, parts, *cell: str) -> tuple[bool, ...]:
         ("bench/evaluation/images.py", False, False),
         ("bench/console/display.py", False, False),
         ("bench/execution/scheduler.py", False, False),
-        ("bench/costs/packing.py", False, False),
+        ("bench/costs/batching.py", False, False),
         ("bench/results/reader.py", False, False),
     ],
 )

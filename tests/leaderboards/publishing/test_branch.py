@@ -6,7 +6,7 @@ import pytest
 
 from leaderboards.publishing.branch import commit_folder
 from leaderboards.publishing.manifest import seal
-from leaderboards.publishing.refusal import Refused
+from leaderboards.publishing.refusal import PublishingRefused
 
 
 def git(*words):
@@ -140,7 +140,7 @@ def test_a_branch_that_is_not_for_publishing_is_left_alone(repository, site, tmp
     git("branch", "other")
     git("worktree", "add", "-b", "elsewhere", str(tmp_path / "elsewhere"))
     before = git("for-each-ref")
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(PublishingRefused, match=said):
         commit_folder(site("a"), branch, "first")
     assert git("for-each-ref") == before
 
@@ -149,5 +149,5 @@ def test_outside_a_repository_git_says_so(site, tmp_path, monkeypatch):
     (tmp_path / "plain").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     monkeypatch.chdir(tmp_path / "plain")
-    with pytest.raises(Refused, match="not a git repository"):
+    with pytest.raises(PublishingRefused, match="not a git repository"):
         commit_folder(site("a"), "gh-pages", "first")

@@ -4,7 +4,7 @@ import pytest
 
 from leaderboards.publishing.folder import replace_folder
 from leaderboards.publishing.manifest import seal
-from leaderboards.publishing.refusal import Refused
+from leaderboards.publishing.refusal import PublishingRefused
 
 
 def site(text):
@@ -60,7 +60,7 @@ def a_file(folder):
 def test_what_publish_did_not_make_is_left_alone(tmp_path, make):
     make(tmp_path / "site")
     before = everything(tmp_path)
-    with pytest.raises(Refused, match=r"name another|name a folder"):
+    with pytest.raises(PublishingRefused, match=r"name another|name a folder"):
         replace_folder(tmp_path / "site", site("new"))
     assert everything(tmp_path) == before
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.costs.packing import ASSUMED, MIB, ROOM, Need, batches, rows_of, stack_rows, workers_per_device
+from bench.costs.batching import ASSUMED, MIB, ROOM, Need, batches, rows_of, stack_rows, workers_per_device
 from bench.experiment.cells import Cell, cells_of
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES

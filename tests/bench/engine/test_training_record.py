@@ -39,14 +39,7 @@ class Reporting(Silent):
         diagnostics = {"norm": state.weights.norm()}
         if others[-1].phase:
             diagnostics["late"] = state.weights.sum() * 0 + 1
-        return super().update(problem, state, *others)[0], diagnostics
-
-
-class Silent(MAP):
-    """MAP that reports nothing."""
-
-    def update(self, problem, state, *others):
-        return super().update(problem, state, *others)[0]
+        return super().update(problem, state, *others), diagnostics
 
 
 class ReportingEnsemble(Reporting):
@@ -146,7 +139,7 @@ def test_networks_trained_one_by_one_are_recorded():
 
 class Vector(Silent):
     def update(self, problem, state, *others):
-        return super().update(problem, state, *others)[0], {"weights": state.weights}
+        return super().update(problem, state, *others), {"weights": state.weights}
 
 
 def test_diagnostics_that_are_not_scalars_are_refused(data):

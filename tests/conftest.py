@@ -22,6 +22,7 @@ INTEGRATION = (
     "bench/conformance",
     "bench/console",
     "bench/costs",
+    "bench/engine/test_graph_capture.py",
     "bench/engine/test_stacked_training.py",
     "bench/evaluation",
     "bench/execution",

@@ -145,13 +145,14 @@ class _Update:
         self._execution = execution
         self._fixed, self._fixed_structure = tree_flatten((stack.replicas, stack.data.x, stack.data.y))
         self._step: Callable[..., list[Tensor]] | None = None
-        self._diagnose: Callable[..., list[Tensor]] | None = None
+        self._recorded_step: Callable[..., list[Tensor]] | None = None
 
     def __call__(self, inputs: Sequence[Tensor], recorded: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Return the leaves of the next state, and diagnostics (R,) if the update is `recorded`.
 
-        Diagnostics have a separate graph. The graph of the state is the same for every update, so its numbers do not
-        depend on which updates are recorded.
+        Recorded updates have a graph that computes diagnostics besides the state. A compiled state still comes from
+        the graph of all other updates, because fusing other operations may round differently: the numbers of the state
+        do not depend on which updates are recorded.
 
         Args:
             inputs: row indices, noise, the number of the update, and the leaves of the state.
@@ -160,16 +161,26 @@ class _Update:
         arguments, n_fixed = [*self._fixed, *inputs], len(self._fixed)
         if self._execution == "eager":
             return self._eager(*arguments)
+        if recorded and self._names:
+            if self._recorded_step is None:
+                self._recorded_step = capture(self._state_and_diagnostics, arguments, n_fixed).forward
+            outputs = self._recorded_step(*arguments)
+            diagnostics = dict(zip(self._names, outputs[-len(self._names) :], strict=True))
+            if self._execution == "captured":
+                return outputs[: -len(self._names)], diagnostics
+            return self._plain_step(arguments), diagnostics
+        return self._plain_step(arguments), {}
+
+    def _plain_step(self, arguments: list[Tensor]) -> list[Tensor]:
         if self._step is None:
-            self._step = capture(lambda *leaves: self._eager(*leaves)[0], arguments, n_fixed).forward
+            self._step = capture(lambda *leaves: self._eager(*leaves)[0], arguments, len(self._fixed)).forward
             if self._execution == "compiled":
                 self._step = torch.compile(self._step, fullgraph=True, dynamic=False)
-        if not (recorded and self._names):
-            return self._step(*arguments), {}
-        if self._diagnose is None:
-            self._diagnose = capture(lambda *leaves: list(self._eager(*leaves)[1].values()), arguments, n_fixed).forward
-        diagnostics = dict(zip(self._names, self._diagnose(*arguments), strict=True))
-        return self._step(*arguments), diagnostics
+        return self._step(*arguments)
+
+    def _state_and_diagnostics(self, *leaves: Tensor) -> list[Tensor]:
+        state, diagnostics = self._eager(*leaves)
+        return [*state, *diagnostics.values()]
 
     def _eager(self, *leaves: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
         replicas, x, y = tree_unflatten(leaves[: len(self._fixed)], self._fixed_structure)

@@ -46,7 +46,7 @@ class Network(Protocol):
 
     @property
     def couples_rows(self) -> bool:
-        """Whether the outputs for one input depend on the other inputs, as under batch normalisation."""
+        """True if the outputs for one input depend on the other inputs, as under batch normalisation."""
 
     @property
     def dim(self) -> int:
@@ -92,7 +92,7 @@ class Chain(ABC):
 
     @property
     def couples_rows(self) -> bool:
-        """Whether the outputs for one input depend on the other inputs."""
+        """True if the outputs for one input depend on the other inputs."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""What the project declares about itself is true: the packages it imports, the versions it was locked to."""
+"""Declarations of the project are true: the packages it imports, and the versions in the lock file."""
 
 import ast
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""The same code for all replicas at once or for one at a time gives the same numbers."""
+"""Code vectorised over replicas gives the numbers of a loop over them."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def test_vectorised_function_equals_einsum_over_replicas(vectorise, n_replicas):
 
 
 def test_one_by_one_may_branch_on_values():
-    """What a wrapper of another library may do, and a transform cannot."""
+    """Branch on a value, as a wrapper of another library may and a function under `vmap` may not."""
 
     def function(x):
         return x * 2 if x.item() > 0 else x * 0

@@ -40,7 +40,7 @@ def parts(sources, monkeypatch):
 
 
 def changed_by(file, parts, *cell: str) -> tuple[bool, ...]:
-    """Whether a statement more in a file changes the shared part, and whether it changes the method's."""
+    """Return whether one more statement in a file changes the shared hash, and whether it changes the method's."""
     before, source = parts(*cell), file.read_text()
     file.write_text(f"{source}\nADDED = 1\n")
     try:

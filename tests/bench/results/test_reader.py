@@ -99,7 +99,7 @@ def truncated(path: Path) -> None:
 
 
 def zeroed(path: Path) -> None:
-    """As a failure of power may leave it: its length right, a part of it zeros."""
+    """Overwrite part of a file with zeros, as a power failure may, and keep its length."""
     content = path.read_bytes()
     path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
 

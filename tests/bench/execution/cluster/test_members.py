@@ -1,4 +1,4 @@
-"""What a worker's workers are, and what they share with others."""
+"""Workers that a Dask worker offers, and the resources that they share."""
 
 from bench.execution.cluster.members import DaskWorker
 

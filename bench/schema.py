@@ -151,7 +151,7 @@ METRICS = {
 
 COSTS = {
     "tune_seconds": "wall-clock seconds of hyper-parameter search",
-    "fit_seconds": "wall-clock seconds of the final fit",
+    "fit_seconds": "wall-clock seconds of the final fit, without those that recording diagnostics took",
     "predict_seconds_per_1000": "wall-clock seconds to predict 1000 test points",
     "sgd_ratio": "seconds per minibatch of the final fit over those of plain SGD, measured in the same process",
     "n_weights": "weights of the network",

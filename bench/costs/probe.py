@@ -3,7 +3,6 @@
 Method, network, data, and batch size are the cell's own; every hyper-parameter is the middle of its range.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -20,6 +19,7 @@ import datasets
 from bench.costs.batching import rows_of
 from bench.costs.cost import Cost
 from bench.engine.trained import TrainedFits
+from bench.environment.clock import now
 from bench.environment.memory import peak_during
 from bench.evaluation.evaluation import TunedEvaluation
 from bench.experiment.cells import Cell
@@ -47,11 +47,11 @@ class Clock(ProgressReporter):
 
     def __init__(self, device: torch.device):
         super().__init__(1, lambda progress: None)
-        self._device, self.times = device, [_now(device)]
+        self._device, self.times = device, [now(device)]
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
         """Return the callback for the updates of a stack."""
-        return lambda update: self.times.append(_now(self._device))
+        return lambda update: self.times.append(now(self._device))
 
     @property
     def update_seconds(self) -> float:
@@ -93,9 +93,9 @@ def _cost_of_fits(evaluation: TunedEvaluation) -> Cost:
 
     def predict_seconds(stack: TrainedFits) -> float:
         """Return the seconds of a prediction, per fit, point and sample."""
-        started, rows = _now(device), [fit.rows[:POINTS] for fit in stack.fits]
+        started, rows = now(device), [fit.rows[:POINTS] for fit in stack.fits]
         list(stack.predict(rows, SAMPLES))
-        return (_now(device) - started) / (sum(map(len, rows)) * SAMPLES)
+        return (now(device) - started) / (sum(map(len, rows)) * SAMPLES)
 
     def warmed_up() -> None:
         stack, _ = trained(sizes[-1], WARM_UPDATES)
@@ -105,10 +105,10 @@ def _cost_of_fits(evaluation: TunedEvaluation) -> Cost:
     _, bytes_held = peak_during(warmed_up, device)
     evaluation.execution, steps = "captured", []
     for n_fits in sizes:
-        started = _now(device)
+        started = now(device)
         stack, clock = trained(n_fits, UPDATES)
         steps.append(clock.update_seconds)
-        setup = max(0.0, _now(device) - started - steps[-1] * (len(clock.times) - 1))
+        setup = max(0.0, now(device) - started - steps[-1] * (len(clock.times) - 1))
     update, update_of_fit = _line(sizes, steps)
 
     n_train = len(evaluation.splits[0].train)
@@ -143,9 +143,9 @@ def _cost_on_stream(job: Job, source: StreamSource, device: torch.device) -> Cos
 
     def fitted(length: int) -> float:
         shortened = replace(job, cells=(replace(cell, protocol=cell.protocol.changed(stream_length=length)),))
-        started = _now(device)
+        started = now(device)
         list(SUITES[cell.suite].kind.evaluation(shortened, device, lambda progress: None).run())
-        return _now(device) - started
+        return now(device) - started
 
     _, bytes_held = peak_during(partial(fitted, VECTORS[0]), device)
     setup, vector = _line(VECTORS, [fitted(length) for length in VECTORS])
@@ -165,11 +165,3 @@ def _line(places: Sequence[int], values: Sequence[float]) -> tuple[float, float]
 def _process_bytes(device: torch.device) -> int:
     """Return the bytes held after the first probe, with all imports: of GPU memory, or of the process."""
     return torch.cuda.memory_allocated(device) if device.type == "cuda" else psutil.Process().memory_info().rss
-
-
-def _now(device: torch.device) -> float:
-    """Return seconds of a clock: on a CPU of this process's own work, so that other processes do not count."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-        return time.perf_counter()
-    return time.process_time()

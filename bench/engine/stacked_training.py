@@ -99,7 +99,7 @@ class _Training:
         inputs = zip(phases, counts, stack.minibatches(self._schedule), strict=True)
         for number, (phase, count, index) in enumerate(inputs, start=1):
             if phase not in updates:
-                updates[phase] = _Update(stack, phase, structure, needs[phase][1], self._execution)
+                updates[phase] = _Update(stack, phase, structure, needs[phase][1], self._execution, self._record)
             recorded = self._record.wants(number)
             leaves, diagnostics = updates[phase]([index, next(noise), count, *leaves], recorded)
             if recorded:
@@ -114,8 +114,8 @@ class _Training:
         init = stack.vectorise(lambda replica, numbers: stack.model.init(replica, Noise(numbers)))
         return init(stack.replicas, next(stack.noise("init", length)))
 
-    def _needs(self, phase: Any, state: Any, index: Tensor, count: Tensor) -> tuple[int, tuple[str, ...]]:
-        """Return how many random numbers one replica's update draws in a phase, and which diagnostics it has."""
+    def _needs(self, phase: Any, state: Any, index: Tensor, count: Tensor) -> tuple[int, bool]:
+        """Return how many random numbers one replica's update draws in a phase, and whether it has diagnostics."""
         model, data = self._stack.model, self._stack.data
         # A copy, because a model of another library may change in place.
         replica, index, state = deepcopy(tree_map(replica_of, (self._stack.replicas, index, state)))
@@ -126,7 +126,7 @@ class _Training:
 
         length = self._stack.noise_length(update)
         require_scalars(model.method.name, reported)
-        return length, tuple(reported)
+        return length, bool(reported)
 
 
 class _Update:
@@ -136,51 +136,47 @@ class _Update:
         stack: R replicas.
         phase: what `Method.phase` returned.
         structure: of the state.
-        names: of the diagnostics that the method reports in this phase.
+        has_diagnostics: whether the method reports any in this phase.
         execution: see `train_stacked`.
+        record: takes the time of computing diagnostics.
     """
 
-    def __init__(self, stack: Stack, phase: Any, structure: TreeSpec, names: tuple[str, ...], execution: Execution):
-        self._stack, self._phase, self._structure, self._names = stack, phase, structure, names
-        self._execution = execution
+    def __init__(
+        self,
+        stack: Stack,
+        phase: Any,
+        structure: TreeSpec,
+        has_diagnostics: bool,
+        execution: Execution,
+        record: TrainingRecord,
+    ):
+        self._stack, self._phase, self._structure, self._has_diagnostics = stack, phase, structure, has_diagnostics
+        self._execution, self._record = execution, record
         self._fixed, self._fixed_structure = tree_flatten((stack.replicas, stack.data.x, stack.data.y))
         self._step: Callable[..., list[Tensor]] | None = None
-        self._recorded_step: Callable[..., list[Tensor]] | None = None
 
     def __call__(self, inputs: Sequence[Tensor], recorded: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
         """Return the leaves of the next state, and diagnostics (R,) if the update is `recorded`.
 
-        Recorded updates have a graph that computes diagnostics besides the state. A compiled state still comes from
-        the graph of all other updates, because fusing other operations may round differently: the numbers of the state
-        do not depend on which updates are recorded.
+        The state always comes from one graph, so its numbers do not depend on which updates are recorded. Diagnostics
+        come from an eager update: to capture a second graph takes longer than a few dozen of those.
 
         Args:
             inputs: row indices, noise, the number of the update, and the leaves of the state.
             recorded: whether diagnostics are wanted.
         """
-        arguments, n_fixed = [*self._fixed, *inputs], len(self._fixed)
+        arguments = [*self._fixed, *inputs]
         if self._execution == "eager":
             return self._eager(*arguments)
-        if recorded and self._names:
-            if self._recorded_step is None:
-                self._recorded_step = capture(self._state_and_diagnostics, arguments, n_fixed).forward
-            outputs = self._recorded_step(*arguments)
-            diagnostics = dict(zip(self._names, outputs[-len(self._names) :], strict=True))
-            if self._execution == "captured":
-                return outputs[: -len(self._names)], diagnostics
-            return self._plain_step(arguments), diagnostics
-        return self._plain_step(arguments), {}
-
-    def _plain_step(self, arguments: list[Tensor]) -> list[Tensor]:
         if self._step is None:
             self._step = capture(lambda *leaves: self._eager(*leaves)[0], arguments, len(self._fixed)).forward
             if self._execution == "compiled":
                 self._step = torch.compile(self._step, fullgraph=True, dynamic=False)
-        return self._step(*arguments)
-
-    def _state_and_diagnostics(self, *leaves: Tensor) -> list[Tensor]:
-        state, diagnostics = self._eager(*leaves)
-        return [*state, *diagnostics.values()]
+        diagnostics = {}
+        if recorded and self._has_diagnostics:
+            with self._record.timed(self._stack.data.x.device):
+                diagnostics = self._eager(*arguments)[1]
+        return self._step(*arguments), diagnostics
 
     def _eager(self, *leaves: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
         replicas, x, y = tree_unflatten(leaves[: len(self._fixed)], self._fixed_structure)

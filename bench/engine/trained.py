@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Fit
-from bench.engine.training_record import Trace
+from bench.engine.training_record import Trace, TrainingRecord
 from methods.base import Method
 from methods.maths.predictive import Predictive
 
@@ -27,6 +27,10 @@ class TrainedFits(Protocol):
     @property
     def schedule(self) -> Schedule:
         """Number of updates and minibatches of each fit."""
+
+    @property
+    def record(self) -> TrainingRecord:
+        """Diagnostics along training, and the time that computing them took."""
 
     @property
     def n_parameters(self) -> int:

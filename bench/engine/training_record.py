@@ -1,11 +1,14 @@
 """Diagnostics along training: which updates are recorded, and the values that the method reported there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from bench.environment.clock import now
 
 
 class Trace(NamedTuple):
@@ -21,16 +24,27 @@ class TrainingRecord:
     Args:
         n_updates: updates of each fit.
         n_recorded: at how many of them diagnostics are recorded, at most; 0 for none. The last update is among them.
+
+    Attributes:
+        seconds: time that the computation of diagnostics has added to the training.
     """
 
     def __init__(self, n_updates: int, n_recorded: int):
         count = min(n_recorded, n_updates)
         self._recorded = frozenset(np.linspace(n_updates, 1, count).round().astype(int).tolist())
         self._values: dict[str, dict[int, list[Tensor]]] = {}
+        self.seconds = 0.0
 
     def wants(self, update: int) -> bool:
         """Return whether diagnostics are recorded at an update, 1 for the first."""
         return update in self._recorded
+
+    @contextmanager
+    def timed(self, device: torch.device) -> Iterator[None]:
+        """Add the time of the block to `seconds`."""
+        started = now(device)
+        yield
+        self.seconds += now(device) - started
 
     def add(self, update: int, diagnostics: Mapping[str, Tensor]) -> None:
         """Record diagnostics of several networks (R,), or of the next network ()."""

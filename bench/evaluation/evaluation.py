@@ -4,7 +4,6 @@ The cells of a job differ only in their split. They are tuned, fitted and scored
 """
 
 import json
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import Execution, train_stacked
 from bench.engine.trained import TrainedFits
 from bench.engine.training_record import Trace
+from bench.environment.clock import now
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.protocol import Protocol
@@ -34,7 +34,7 @@ from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_ov
 from methods.base import Method
 from methods.problem import Task
 
-RECORDED_UPDATES = 100  # of a final fit, at which diagnostics along training are recorded, at most
+RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are recorded, at most
 
 
 class Evaluation(ABC):
@@ -89,9 +89,7 @@ class Evaluation(ABC):
 
     def now(self) -> float:
         """Return the seconds of a clock, after the device has finished all work."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        return time.perf_counter()
+        return now(self.device)
 
 
 class TunedEvaluation(Evaluation):
@@ -224,7 +222,7 @@ class TunedEvaluation(Evaluation):
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
         stack = self._train(self.method, fits, len(fits[0].rows), n_recorded=RECORDED_UPDATES)
-        facts = self._fit_facts(stack, (self.now() - started) / len(fits))
+        facts = self._fit_facts(stack, (self.now() - started - stack.record.seconds) / len(fits))
         fitted = [replace(known[number], fit=fit) for number, fit in zip(numbers, facts, strict=True)]
         yield _updated(known, dict(zip(numbers, fitted, strict=True)))
         traces = stack.training_diagnostics()

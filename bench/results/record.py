@@ -92,7 +92,7 @@ class FitFacts(Record):
     """Size and costs of a cell's final fit.
 
     Attributes:
-        fit_seconds: Duration of the training.
+        fit_seconds: Duration of the training, without the time that recording diagnostics took.
         n_weights: Weights of the network.
         n_parameters: Numbers that the posterior stores.
         diagnostics: Measurements that the method reports of the fit, as a JSON object.

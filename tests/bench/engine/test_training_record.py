@@ -93,14 +93,18 @@ def test_recording_does_not_change_the_states(data):
         assert torch.equal(*leaves)
 
 
-def test_graphs_of_diagnostics_are_captured_when_recorded(data, monkeypatch):
+def test_recording_captures_no_further_graph(data, monkeypatch):
     captures, capture = [], stacked_training.capture
     monkeypatch.setattr(stacked_training, "capture", lambda *given: captures.append(given) or capture(*given))
-    train(data, Reporting(), fits(), n_recorded=0)
-    train(data, Silent(), fits(), n_recorded=10)
-    assert len(captures) == 2 + 1  # two phases, and one of a method that reports nothing
-    train(data, Reporting(), fits(), n_recorded=10)
-    assert len(captures) == 3 + 2 * 2
+    for n_recorded in (0, 10):
+        train(data, Reporting(), fits(), n_recorded=n_recorded)
+    assert len(captures) == 2 * 2  # one for each of two phases
+
+
+def test_seconds_of_recording_are_kept_apart(data):
+    assert train(data, Reporting(), fits(), n_recorded=0).record.seconds == 0
+    assert train(data, Silent(), fits(), n_recorded=10).record.seconds == 0
+    assert train(data, Reporting(), fits(), n_recorded=10).record.seconds > 0
 
 
 def test_alone_and_stacked_traces_agree(data):

@@ -17,11 +17,11 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from bench.engine.seeds import seed_of
 from bench.experiment.protocol import TPE_STARTUP, Protocol
+from bench.tuning.journal import Journal
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
@@ -70,7 +70,7 @@ class Search:
 
     def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
         self._space, self._protocol, self._seed = space, protocol, seed
-        self._study = _opened(journal, protocol)
+        self._study, self._journal = _opened(journal, protocol)
 
     @property
     def n_asked(self) -> int:
@@ -86,14 +86,14 @@ class Search:
         return asked
 
     def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
-        """Record the scores of a round's trials, and their duration."""
-        # Seconds are stored before the scores, because the scores make a round complete.
+        """Store a round: its trials, their scores, and their duration."""
         self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
         for trial, score in zip(asked, scores, strict=True):
             if math.isfinite(score) and score < ABSURD_NMLL:
                 self._study.tell(trial, score)
             else:
                 self._study.tell(trial, state=TrialState.FAIL)
+        self._journal.store()
 
     def best(self) -> Tuned:
         """Return the best trial of the finished study.
@@ -162,46 +162,49 @@ def _sampler(name: str, seed: int) -> BaseSampler:
     return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)
 
 
-def _opened(journal: Path, protocol: Protocol) -> optuna.Study:
-    """Return the study in `journal`, cut back to its complete rounds; a new one if it cannot be read."""
+def _opened(path: Path, protocol: Protocol) -> tuple[optuna.Study, Journal]:
+    """Return the study in a journal, cut back to its complete rounds; a new one if it cannot be read."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    _tidy(journal)
-    study = _readable(journal)
-    trials = study.trials if study else []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _tidy(path)
+    stored = _readable(path)
+    trials = stored[0].trials if stored else []
     finished = sum(trial.state.is_finished() for trial in trials)
     complete = max((end for _, end in protocol.rounds() if end <= finished), default=0)
-    if study and complete == len(trials):
-        return study
-    if journal.exists():
+    if stored and complete == len(trials):
+        return stored
+    if path.exists():
         # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
-        fresh = journal.with_suffix(".new")
+        fresh = path.with_suffix(".new")
         fresh.unlink(missing_ok=True)
-        copy = _study(fresh)
-        copy.add_trials(trials[:complete])
-        for name, value in (study.user_attrs if study else {}).items():
-            copy.set_user_attr(name, value)
-        os.replace(fresh, journal)
-    return _study(journal)
+        study, journal = _study(fresh)
+        study.add_trials(trials[:complete])
+        for name, value in (stored[0].user_attrs if stored else {}).items():
+            study.set_user_attr(name, value)
+        journal.store()
+        os.replace(fresh, path)
+    return _study(path)
 
 
-def _tidy(journal: Path) -> None:
-    """Remove what a killed process left: its lock, and half a line, to which Optuna would append."""
-    Path(f"{journal}.lock").unlink(missing_ok=True)
-    if journal.exists():
-        written = journal.read_bytes()
+def _tidy(path: Path) -> None:
+    """Remove what a killed process left: its lock, and half a line, to which the next round would be appended."""
+    Path(f"{path}.lock").unlink(missing_ok=True)
+    if path.exists():
+        written = path.read_bytes()
         whole = written.rfind(b"\n") + 1
         if whole < len(written):
-            os.truncate(journal, whole)
+            os.truncate(path, whole)
 
 
-def _readable(journal: Path) -> optuna.Study | None:
+def _readable(path: Path) -> tuple[optuna.Study, Journal] | None:
     try:
-        return _study(journal) if journal.exists() else None
+        return _study(path) if path.exists() else None
     except (ValueError, KeyError, AssertionError):  # not a journal, or one with a hole
         return None
 
 
-def _study(journal: Path) -> optuna.Study:
-    storage = JournalStorage(JournalFileBackend(str(journal)))
-    return optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)
+def _study(path: Path) -> tuple[optuna.Study, Journal]:
+    journal = Journal(path)
+    storage = JournalStorage(journal)
+    study = optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)
+    return study, journal

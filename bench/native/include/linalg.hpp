@@ -1,6 +1,6 @@
 // Linear algebra of small dense matrices, one matrix in each lane.
 //
-// A matrix is row-major with one value of type T (F or D) per entry: entry (i, j) of all W matrices is a[i * columns + j].
+// A matrix is row-major with one value of type T (F or D) per entry: a[i * columns + j] has entry (i, j) of W matrices.
 // Sizes are known when the program is compiled. Nothing branches on the numbers in a lane; what differs between lanes,
 // such as the choice of a pivot, is a select. A singular, indefinite or non-finite matrix gives non-finite numbers in
 // its own lane, after the same number of operations. Results must not overlap arguments.
@@ -67,17 +67,16 @@ struct Panels {
 
 constexpr int ceil_div(int total, int size) { return (total + size - 1) / size; }
 
-// Return the division of an M x N result with the fewest half cycles per step of the inner dimension.
+// Return the division of an M x N result that takes the least time, by measured shares of products, loads and loops.
 constexpr Panels divide(int m, int n, bool square) {
     Panels best = {m, n};
     int least = 1 << 30;
     for (int rows = 1; rows <= m && rows < REGISTERS; rows++)
         for (int columns = square ? rows : 1; columns <= (square ? rows : n) && columns < REGISTERS; columns++) {
             if (rows * columns + (rows < columns ? rows : columns) + 1 > REGISTERS) continue;
-            int across = ceil_div(m, rows), down = ceil_div(n, columns), tiles = across * down;
-            int multiply = ceil_div(m, across) * ceil_div(n, down), load = ceil_div(m, across) + ceil_div(n, down);
-            int busy = multiply > load ? multiply : load;
-            int cost = tiles * ((busy > 8 ? busy : 8) + 2);  // a sum needs its last step after 8 half cycles
+            const int across = ceil_div(m, rows), down = ceil_div(n, columns), tiles = across * down;
+            const int products = m * n > 8 * tiles ? m * n : 8 * tiles;  // 8 can be under way at once
+            const int cost = 4 * products + across * n + down * m + 8 * tiles;
             if (cost < least) {
                 least = cost;
                 best = {across, down};
@@ -120,7 +119,7 @@ static void tiles(V* c, const V* a, const V* b, bool accumulate) {
     constexpr int ROWS = M / panels.rows, COLUMNS = N / panels.columns;  // of the smaller panels
     constexpr int TALL = M % panels.rows, WIDE = N % panels.columns;     // the number of panels with one more
     constexpr bool REUSED = panels.rows > 1 && panels.columns > 1;
-    constexpr int BLOCKS = REUSED ? ceil_div(K, 48) : 1, DEPTH = ceil_div(K, BLOCKS);  // keeps panels in the L1 cache
+    constexpr int BLOCKS = REUSED ? ceil_div(K, 32) : 1, DEPTH = ceil_div(K, BLOCKS);  // keeps panels in the L1 cache
     for (int k = 0; k < K; k += DEPTH) {
         const int depth = K - k < DEPTH ? K - k : DEPTH;
         const bool add = accumulate || k > 0;
@@ -341,12 +340,17 @@ template <class T> INLINE void store_double(T* values, int index, int part, E va
 }
 
 // Turn the packed lower triangle of a symmetric matrix into a tridiagonal one. Row m then holds the vector v of a
-// reflection I - scale[m] v v^T of the first m coordinates, for m = N - 1 down to 2.
+// reflection I - scale[m] v v^T of the first m coordinates, for m = N - 1 down to 2. A reflection subtracts
+// v u^T + u v^T from the matrix. This is done in the pass that multiplies by the next reflection's vector.
 template <int N> static __attribute__((noinline)) void tridiagonalise(E* a, E* diagonal, E* beside, E* scale) {
-    E product[N], update[N];
-    for (int m = N - 1; m > 0; m--) {
+    constexpr int ROWS = 4;
+    E product[N], u[N] = {};
+    const E* before = u;  // the last reflection's v
+    for (int m = N - 1; m >= 0; m--) {
         E* v = a + triangle(m);
+        for (int j = 0; j <= m; j++) v[j] -= before[m] * u[j] + u[m] * before[j];
         diagonal[m] = v[m];
+        if (m == 0) break;
         const E last = v[m - 1];
         E square{};
         for (int j = 0; j < m - 1; j++) square += v[j] * v[j];
@@ -355,29 +359,45 @@ template <int N> static __attribute__((noinline)) void tridiagonalise(E* a, E* d
         beside[m - 1] = needed ? reflected : last;
         const E factor = needed ? 1 / (reflected * (reflected - last)) : E{};
         scale[m] = factor;
-        if (m == 1) break;
         v[m - 1] = last - reflected;
-        for (int i = 0; i < m; i++) {
-            const E* row = a + triangle(i);
-            const E vi = v[i];
-            E sum = row[i] * vi;
-            for (int j = 0; j < i; j++) {
-                sum += row[j] * v[j];
-                product[j] += row[j] * vi;
+        for (int i = 0, rows = m % ROWS; i < m; i += rows, rows = ROWS) {  // several rows share a pass over the columns
+            E sum[ROWS] = {};
+            if (i > 0) {
+                E b[ROWS], c[ROWS], d[ROWS];  // GCC would load them again after each store
+#pragma GCC unroll 4
+                for (int r = 0; r < ROWS; r++) b[r] = before[i + r], c[r] = u[i + r], d[r] = v[i + r];
+#pragma GCC unroll 1
+                for (int j = 0; j < i; j++) {
+                    const E bj = before[j], uj = u[j], vj = v[j];
+                    E total = product[j];
+#pragma GCC unroll 4
+                    for (int r = 0; r < ROWS; r++) {
+                        E* entry = a + triangle(i + r) + j;
+                        const E value = *entry - b[r] * uj - c[r] * bj;
+                        *entry = value;
+                        sum[r] += value * vj;
+                        total += value * d[r];
+                    }
+                    product[j] = total;
+                }
             }
-            product[i] = sum;
+            for (int r = 0; r < rows; r++) {
+                E* row = a + triangle(i + r);
+                for (int j = i; j < i + r; j++) {
+                    row[j] -= before[i + r] * u[j] + u[i + r] * before[j];
+                    sum[r] += row[j] * v[j];
+                    product[j] += row[j] * v[i + r];
+                }
+                row[i + r] -= 2 * before[i + r] * u[i + r];
+                product[i + r] = sum[r] + row[i + r] * v[i + r];
+            }
         }
         E inner{};
         for (int i = 0; i < m; i++) inner += product[i] * v[i];
         inner *= factor * 0.5;
-        for (int i = 0; i < m; i++) update[i] = factor * (product[i] - inner * v[i]);
-        for (int i = 0; i < m; i++) {
-            E* row = a + triangle(i);
-            const E vi = v[i], ui = update[i];
-            for (int j = 0; j <= i; j++) row[j] -= vi * update[j] + ui * v[j];
-        }
+        for (int i = 0; i < m; i++) u[i] = factor * (product[i] - inner * v[i]);
+        before = v;
     }
-    diagonal[0] = a[0];
 }
 
 // Return how many eigenvalues of a tridiagonal matrix are less than x: the sign changes of its Sturm sequence.
@@ -389,7 +409,7 @@ template <int N> static inline LongPart count_below(const E* diagonal, const E* 
         changes += (integer(next) ^ integer(now)) < 0;
         before = now;
         now = next;
-        if (i % 4 == 0) {  // neither overflow nor underflow: the next power of two of the larger one becomes 1
+        if (i % 8 == 0) {  // neither overflow nor underflow: the next power of two of the larger one becomes 1
             const E size = larger(magnitude(before), magnitude(now));
             const E unit = bits<E>(0x7fe0000000000000 - (integer(size) & 0x7ff0000000000000));
             before *= unit;
@@ -514,8 +534,8 @@ template <int N, int K, class T>
 constexpr int top_eigenpairs_workspace =
     linalg::ceil_div((linalg::triangle(N) + K * N) * linalg::REGISTER_BYTES, sizeof(T));
 
-// The K largest eigenvalues in ascending order, K, and their eigenvectors, N x K, of a symmetric matrix, N x N, of which
-// the lower triangle is read. Householder reflections make it tridiagonal; bisection by Sturm sequences finds the
+// The K largest eigenvalues in ascending order, K, and their eigenvectors, N x K, of a symmetric matrix, N x N, whose
+// lower triangle is read. Householder reflections make it tridiagonal; bisection by Sturm sequences finds the
 // eigenvalues, and inverse iteration the eigenvectors.
 template <int N, int K, class T> static void top_eigenpairs(T* values, T* vectors, const T* matrix, T* work) {
     static_assert(1 <= K && K <= N, "a matrix has as many eigenpairs as rows");

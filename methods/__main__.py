@@ -64,34 +64,46 @@ def check(
         list[str] | None, typer.Argument(help="Names of the methods to check.", show_default=False)
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Check every method.")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Methods to check at once; as many as cores by default.", min=1, show_default=False),
+    ] = None,
 ) -> None:
     """Check methods against the method contract; exit with code 1 if a check fails."""
-    from rich.console import Console
-    from rich.markup import escape
-
     if bool(names) == all_:
         raise typer.BadParameter("give either the names of the methods to check, or --all")
     try:
-        chosen = [methods.get(name) for name in names or methods.names()]
+        failures = _print_findings(list(dict.fromkeys(names or methods.names())), jobs)
     except (methods.UnknownMethod, methods.BrokenMethod) as error:
         raise typer.BadParameter(str(error)) from None
+    if failures:
+        raise typer.Exit(1)
+
+
+def _print_findings(names: list[str], jobs: int | None) -> int:
+    """Check methods, print each finding under its method, and return the number of failed checks."""
+    import torch
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     # The checks train with the engine. This is the only import of `bench` in `methods`.
-    import torch
-
-    from bench.conformance import check as conformance
+    from bench.conformance.parallel import check_each
 
     torch.set_num_threads(1)
     console = Console(highlight=False)
-    failures = 0
-    for method in chosen:
-        console.print(f"[bold]{escape(method.name)}[/]")
-        for finding in conformance(method):
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    failures, printed = 0, None
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("methods checked", total=len(names))
+        for name, finding in check_each(names, jobs, on_method=lambda name: progress.advance(bar)):
+            if name != printed:
+                console.print(f"[bold]{escape(name)}[/]")
+                printed = name
             mark = "[green]ok[/]  " if finding.passed else "[red]FAIL[/]"
             console.print(f"  {mark} {finding.check}: {escape(finding.detail)}", soft_wrap=True)
             failures += not finding.passed
-    if failures:
-        raise typer.Exit(1)
+    return failures
 
 
 @app.command()

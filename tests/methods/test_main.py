@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import bench.conformance
 import methods
-from bench.conformance import Finding
+from bench.conformance import Finding, parallel
 from methods.__main__ import _applicability, app
 from methods.maths.likelihoods import KINDS
 
@@ -64,6 +64,13 @@ def test_check_prints_findings_and_fails_on_failures(monkeypatch, passed, code):
     result = invoke("check", "map")
     assert result.exit_code == code
     assert "second: [odd] detail" in result.stdout
+
+
+def test_check_passes_the_number_of_jobs(monkeypatch):
+    given = []
+    monkeypatch.setattr(parallel, "check_each", lambda names, jobs, on_method: given.append((names, jobs)) or iter(()))
+    assert invoke("check", "map", "swa", "map", "--jobs", "3").exit_code == 0
+    assert given == [(["map", "swa"], 3)]
 
 
 def test_check_refuses_unknown_or_missing_names():

@@ -1,0 +1,54 @@
+"""The checks of several methods, in parallel processes."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import joblib
+
+import methods
+from bench import conformance
+from bench.environment.machine import this_machine
+from bench.environment.process import settle
+
+
+def check_each(
+    names: Sequence[str], n_jobs: int | None = None, on_method: Callable[[str], None] = lambda name: None
+) -> Iterator[tuple[str, conformance.Finding]]:
+    """Yield each method's name with each of its findings, in the order of the names.
+
+    Methods that cannot be stacked start first, because they take longest.
+
+    Args:
+        names: of methods.
+        n_jobs: processes at once, each with one thread; by default as many as the machine has cores. With one process,
+            or one method, the checks run in this process, and a finding is yielded when it is known. Otherwise a
+            method's findings are yielded when it and all methods before it are done.
+        on_method: called with the name of each method that is done, in no fixed order.
+
+    Raises:
+        UnknownMethod: see `methods.get`.
+        BrokenMethod: see `methods.get`.
+    """
+    chosen = {name: methods.get(name) for name in names}
+    n_jobs = min(n_jobs or this_machine().cores, len(chosen))
+    if n_jobs == 1:
+        for name, method in chosen.items():
+            for finding in conformance.check(method):
+                yield name, finding
+            on_method(name)
+        return
+    longest_first = sorted(chosen, key=lambda name: chosen[name].stackable)
+    parallel = joblib.Parallel(n_jobs, batch_size=1, pre_dispatch=n_jobs, return_as="generator_unordered")
+    findings: dict[str, list[conformance.Finding]] = {}
+    waiting = list(chosen)
+    for name, of_method in parallel(joblib.delayed(_findings)(name) for name in longest_first):
+        findings[name] = of_method
+        on_method(name)
+        while waiting and waiting[0] in findings:
+            first = waiting.pop(0)
+            for finding in findings.pop(first):
+                yield first, finding
+
+
+def _findings(name: str) -> tuple[str, list[conformance.Finding]]:
+    settle()
+    return name, list(conformance.check(methods.get(name)))

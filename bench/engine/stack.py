@@ -23,7 +23,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.vectorise import one_by_one
 from methods.maths.noise import Noise, NoiseGauge
 
-UPDATES_AT_ONCE = 64  # updates whose minibatches are drawn together
+ROWS_AT_ONCE = 1 << 18  # row indices that are drawn together, 2 MiB
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,18 @@ class Stack:
         n_updates = schedule.plan.n_updates
         streams = [RowStream(fit.rows, seed) for (fit, _), seed in zip(self.members, self._seeds("rows"), strict=True)]
         shape = self.model.method.batches_per_update, schedule.minibatch
-        for first in range(0, n_updates, UPDATES_AT_ONCE):
-            count = min(UPDATES_AT_ONCE, n_updates - first)
-            indices = [stream.take(count * shape[0] * shape[1]).reshape(count, *shape) for stream in streams]
+        at_once = max(1, ROWS_AT_ONCE // (len(streams) * shape[0] * shape[1]))
+        for first in range(0, n_updates, at_once):
+            count = min(at_once, n_updates - first)
             # The replica axis goes second, so that every update's indices are contiguous: a compiled step requires it.
-            yield from self.index(np.stack(indices, axis=1))
+            indices = np.empty((count, len(streams), *shape), dtype=np.int64)
+            for number, stream in enumerate(streams):
+                indices[:, number] = stream.take(count * shape[0] * shape[1]).reshape(count, *shape)
+            yield from self.index(indices)
 
     def index(self, numbers: np.ndarray) -> Tensor:
         """Return row indices as a tensor on the data's device."""
-        return torch.tensor(numbers, device=self.data.x.device)
+        return torch.from_numpy(numbers).to(self.data.x.device)
 
     def _seeds(self, purpose: str) -> list[int]:
         return [seed_of(fit.seed, member, purpose) for fit, member in self.members]

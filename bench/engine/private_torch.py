@@ -4,16 +4,27 @@ A new release of torch may change any of these without notice. Known to work wit
 
 - `tree_flatten`, `tree_leaves`, `tree_map`, `tree_unflatten`, `TreeSpec` of `torch.utils._pytree`: states and
   posteriors of methods are nested tuples, dictionaries and named tuples of tensors. torch has no public name for these.
-- `make_fx` of `torch.fx.experimental.proxy_tensor`: captures the operations of an update after the transforms `vmap`
-  and `grad`. `torch.fx.symbolic_trace`, the public function, does not see through transforms.
+- `TorchDispatchMode` of `torch.utils._python_dispatch`: shows `make_fx` the operations of an update after the
+  transforms `vmap` and `grad`. `torch.fx.symbolic_trace`, the public function, does not see through transforms.
+- `torch._dynamo`, whose import takes 0.8 seconds: see `DynamoOnDemand`.
 - `aten`, that is `torch.ops.aten` with the overloads of its operators: the operators that a captured graph is made of.
 - `OpOverload` of `torch._ops`: the type of an operator, with its `tags` and `_schema`.
 """
 
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from operator import getitem
+from types import SimpleNamespace
+from typing import Any
+
 import torch
+from torch import Tensor
 from torch._ops import OpOverload
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from torch.fx import Graph, GraphModule, Node
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_map_only, tree_unflatten
 
 __all__ = [
     "OpOverload",
@@ -39,3 +50,94 @@ def draws_random_numbers(target: object) -> bool:
 def is_in_place(target: object) -> bool:
     """Return whether the target of a graph's node changes one of its arguments."""
     return isinstance(target, OpOverload) and bool(target._schema.is_mutable)
+
+
+def make_fx(function: Callable[..., Any]) -> Callable[..., GraphModule]:
+    """Return a function that computes `function` once and returns the graph of its operations.
+
+    The graph is that of `torch.fx.experimental.proxy_tensor.make_fx`, in a sixth of the time and without torch's
+    compiler, which that imports.
+
+    Args:
+        function: of tensors, to a pytree of tensors. It must not read the value of a tensor.
+    """
+
+    def traced(*arguments: Tensor) -> GraphModule:
+        recorder = _Recorder()
+        for number, argument in enumerate(arguments):
+            recorder.note(argument, recorder.graph.placeholder(f"argument_{number}"))
+        with recorder:
+            result = function(*arguments)
+        recorder.graph.output(recorder.nodes_of(result))
+        return GraphModule(recorder.constants, recorder.graph)
+
+    return traced
+
+
+class _Recorder(TorchDispatchMode):
+    """Records operations in `graph` while they are computed; `constants` are the tensors that come from outside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graph, self.constants = Graph(), dict[str, Tensor]()
+        self._nodes: dict[int, Node] = {}
+        self._noted: list[Tensor] = []  # an id belongs to one tensor as long as that lives
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # to skip torch's compiler is to import it
+
+    def note(self, tensor: Tensor, node: Node) -> None:
+        """Note which node a tensor comes from."""
+        self._nodes[id(tensor)] = node
+        self._noted.append(tensor)
+
+    def nodes_of(self, tree: Any) -> Any:
+        """Return a pytree with nodes in place of its tensors."""
+        return tree_map_only(Tensor, self._node_of, tree)
+
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+            with self:
+                parts = func.decompose(*args, **kwargs)
+            if parts is not NotImplemented:
+                return parts
+        if torch.Tag.data_dependent_output in func.tags:
+            raise RuntimeError(f"{func} reads the value of a tensor, which differs from update to update")
+        if func is aten.lift_fresh.default:  # of a new tensor, which the graph keeps as a constant
+            func = aten.lift_fresh_copy.default
+        result = func(*args, **kwargs)
+        node = self.graph.call_function(func, *self.nodes_of((tuple(args), kwargs)))
+        if isinstance(result, Tensor):
+            self.note(result, node)
+        elif isinstance(result, tuple | list):
+            for number, part in enumerate(result):
+                if isinstance(part, Tensor):
+                    self.note(part, self.graph.call_function(getitem, (node, number)))
+        return result
+
+    def _node_of(self, tensor: Tensor) -> Node:
+        if id(tensor) not in self._nodes:
+            name = f"constant_{len(self.constants)}"
+            self.constants[name] = tensor
+            self.note(tensor, self.graph.get_attr(name))
+        return self._nodes[id(tensor)]
+
+
+class DynamoOnDemand:
+    """Takes the place of `torch._dynamo`, torch's compiler, until something needs more of it than this.
+
+    `torch.func.grad` asks it to disable compiled gradients, which cannot be enabled before the compiler is imported.
+    """
+
+    compiled_autograd = SimpleNamespace(_disable=nullcontext)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("torch._dynamo"), name)
+
+
+if "torch._dynamo" not in sys.modules:
+    torch._dynamo = DynamoOnDemand()  # the import of the module replaces it

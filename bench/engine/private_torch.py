@@ -74,11 +74,11 @@ def make_fx(function: Callable[..., Any]) -> Callable[..., GraphModule]:
     return traced
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own hook
     """Records operations in `graph` while they are computed; `constants` are the tensors that come from outside."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.graph, self.constants = Graph(), dict[str, Tensor]()
         self._nodes: dict[int, Node] = {}
         self._noted: list[Tensor] = []  # an id belongs to one tensor as long as that lives
@@ -100,7 +100,8 @@ class _Recorder(TorchDispatchMode):
         self, func: OpOverload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        name = func.name()  # type: ignore[no-untyped-call]
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"):
             with self:
                 parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
@@ -140,4 +141,4 @@ class DynamoOnDemand:
 
 
 if "torch._dynamo" not in sys.modules:
-    torch._dynamo = DynamoOnDemand()  # the import of the module replaces it
+    vars(torch)["_dynamo"] = DynamoOnDemand()  # the import of the module replaces it

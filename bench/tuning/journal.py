@@ -23,13 +23,17 @@ class Journal(BaseJournalBackend):
 
     def __init__(self, path: Path):
         self._path = path
-        self._logs: list[dict[str, Any]] = list(map(json.loads, path.read_bytes().splitlines())) if path.exists() else []
+        self._logs: list[dict[str, Any]] = (
+            list(map(json.loads, path.read_bytes().splitlines())) if path.exists() else []
+        )
         self._n_stored = len(self._logs)
 
     def read_logs(self, log_number_from: int) -> Sequence[dict[str, Any]]:
+        """Return the log from an entry on."""
         return self._logs[log_number_from:]
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Append entries to the log in memory."""
         self._logs += logs
 
     def store(self) -> None:

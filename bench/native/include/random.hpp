@@ -1,0 +1,67 @@
+// Random numbers in lanes: NumPy's SFC64 bit generator, one state per lane, and normal numbers made from its words.
+//
+// Each lane yields exactly the words of `numpy.random.SFC64` with the same state. Two normal numbers are made of a word
+// by the Box-Muller transform, as `bench.engine.random_streams` defines.
+
+#pragma once
+
+#include "elementary.hpp"
+
+struct Sfc64 {
+    UL a, b, c, counter;
+
+    // The state of replica `lane` as NumPy keeps it: (a, b, c, counter).
+    inline __attribute__((always_inline)) void load(int lane, const uint64_t *state) {
+        a[lane] = state[0];
+        b[lane] = state[1];
+        c[lane] = state[2];
+        counter[lane] = state[3];
+    }
+    inline __attribute__((always_inline)) void store(int lane, uint64_t *state) const {
+        state[0] = a[lane];
+        state[1] = b[lane];
+        state[2] = c[lane];
+        state[3] = counter[lane];
+    }
+    inline __attribute__((always_inline)) UL next() {
+        UL word = a + b + counter;
+        counter += 1;
+        a = b ^ (b >> 11);
+        b = c + (c << 3);
+        c = ((c << 24) | (c >> 40)) + word;
+        return word;
+    }
+};
+
+// Two independent standard normal numbers per lane. The upper half of the word gives the radius, the lower the angle.
+INLINE void normal_pair(UL word, F &z0, F &z1) {
+    F high = convert<F>(convert<U>(word >> 32));
+    F turns = convert<F>(bits<I>(convert<U>(word))) * 0x1p-32f;
+    F radius = sqrt_(-2.0f * lanes::log_of_normal((high + 0.5f) * 0x1p-32f));
+    F sine, cosine;
+    sincos_turns(turns, sine, cosine);
+    z0 = radius * cosine;
+    z1 = radius * sine;
+}
+
+INLINE void normal_pair(UL word, D &z0, D &z1) {
+    D uniform = (convert<D>(convert<U>(word >> 32)) + 0.5) * 0x1p-32;
+    D turns = convert<D>(bits<I>(convert<U>(word))) * 0x1p-32;
+    D radius = sqrt_(-2.0 * log_(uniform));
+    D sine, cosine;
+    sincos_turns(turns, sine, cosine);
+    z0 = radius * cosine;
+    z1 = radius * sine;
+}
+
+// Fills `out` with `count` normal numbers per lane. Takes ceil(count / 2) words; an odd last number is dropped.
+template <class Value> INLINE void fill_normal(Sfc64 &generator, Value *out, int count) {
+    Sfc64 state = generator;  // a copy that the compiler keeps in registers
+    int i = 0;
+    for (; i + 1 < count; i += 2) normal_pair(state.next(), out[i], out[i + 1]);
+    if (i < count) {
+        Value dropped;
+        normal_pair(state.next(), out[i], dropped);
+    }
+    generator = state;
+}

@@ -1,0 +1,103 @@
+"""Compiles the probes of the C++ headers, once per session."""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+INCLUDE = Path(__file__).parents[3] / "bench/native/include"
+FLAGS = "-O3 -march=native -std=c++17 -fno-math-errno -fno-trapping-math -ffp-contract=fast -shared -fPIC -Wno-psabi"
+
+PROBES = """
+#include "random.hpp"
+
+template <class V, class T, class Function> void each(const T *x, T *y, long count, Function function) {
+    for (long i = 0; i < count; i += W) {
+        V v;
+        memcpy(&v, x + i, sizeof v);
+        v = function(v);
+        memcpy(y + i, &v, sizeof v);
+    }
+}
+template <class V, class T, class Function> void pairs(const T *a, const T *b, T *y, long count, Function function) {
+    for (long i = 0; i < count; i += W) {
+        V v, w;
+        memcpy(&v, a + i, sizeof v);
+        memcpy(&w, b + i, sizeof w);
+        v = function(v, w);
+        memcpy(y + i, &v, sizeof v);
+    }
+}
+#define UNARY(name)                                                                                                  \\
+    void float_##name(const float *x, float *y, long n) { each<F>(x, y, n, [](F v) { return name##_(v); }); }        \\
+    void double_##name(const double *x, double *y, long n) { each<D>(x, y, n, [](D v) { return name##_(v); }); }
+#define BINARY(name)                                                                                                 \\
+    void float_##name(const float *a, const float *b, float *y, long n) {                                            \\
+        pairs<F>(a, b, y, n, [](F v, F w) { return name##_(v, w); });                                                \\
+    }                                                                                                                \\
+    void double_##name(const double *a, const double *b, double *y, long n) {                                        \\
+        pairs<D>(a, b, y, n, [](D v, D w) { return name##_(v, w); });                                                \\
+    }
+extern "C" {
+UNARY(exp) UNARY(expm1) UNARY(log) UNARY(log1p) UNARY(sqrt) UNARY(tanh) UNARY(sigmoid) UNARY(log_sigmoid)
+UNARY(softplus) UNARY(sin) UNARY(cos) UNARY(erf) UNARY(ndtr) UNARY(ndtri) UNARY(abs) UNARY(sign) UNARY(floor)
+UNARY(round)
+BINARY(pow) BINARY(remainder) BINARY(min) BINARY(max)
+void float_power(const float *x, float *y, long n, float exponent) {
+    each<F>(x, y, n, [=](F v) { return pow_(v, exponent); });
+}
+void float_clamp(const float *x, float *y, long n) {
+    each<F>(x, y, n, [](F v) { return clamp_(v, splat(-1.0f), splat(2.0f)); });
+}
+void float_nan_to_num(const float *x, float *y, long n) {
+    each<F>(x, y, n, [](F v) { return nan_to_num_(v, 5.0f, 6.0f, 7.0f); });
+}
+void float_is_nan(const float *x, float *y, long n) {
+    each<F>(x, y, n, [](F v) { return convert<F>(is_nan(v)); });
+}
+void sine_of_turns(const float *x, float *y, long n) {
+    each<F>(x, y, n, [](F v) { F s, c; sincos_turns(v, s, c); return s; });
+}
+void cosine_of_turns(const float *x, float *y, long n) {
+    each<F>(x, y, n, [](F v) { F s, c; sincos_turns(v, s, c); return c; });
+}
+}
+template <class V, class T> void normals(uint64_t *states, T *out, int count, int calls) {
+    Sfc64 generator;
+    for (int lane = 0; lane < W; lane++) generator.load(lane, states + 4 * lane);
+    for (int call = 0; call < calls; call++) {
+        V numbers[64];
+        fill_normal(generator, numbers, count);
+        memcpy(out + long(call) * count * W, numbers, count * sizeof(V));
+    }
+    for (int lane = 0; lane < W; lane++) generator.store(lane, states + 4 * lane);
+}
+extern "C" {
+void words(uint64_t *states, uint64_t *out, int count) {
+    Sfc64 generator;
+    for (int lane = 0; lane < W; lane++) generator.load(lane, states + 4 * lane);
+    for (int i = 0; i < count; i++) {
+        UL word = generator.next();
+        memcpy(out + i * W, &word, sizeof word);
+    }
+    for (int lane = 0; lane < W; lane++) generator.store(lane, states + 4 * lane);
+}
+void float_normals(uint64_t *states, float *out, int count, int calls) { normals<F>(states, out, count, calls); }
+void double_normals(uint64_t *states, double *out, int count, int calls) { normals<D>(states, out, count, calls); }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def probes(tmp_path_factory):
+    """Shared library with the functions of `PROBES`."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler: neither g++ nor clang++ is on the path")
+    folder = tmp_path_factory.mktemp("probes")
+    (folder / "probes.cpp").write_text(PROBES)
+    command = [compiler, *FLAGS.split(), f"-I{INCLUDE}", "probes.cpp", "-o", "probes.so"]
+    subprocess.run(command, cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "probes.so"))

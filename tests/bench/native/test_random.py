@@ -1,0 +1,49 @@
+"""The generators in lanes yield NumPy's words, and the normal numbers that the words define."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+
+def generators():
+    return [np.random.SFC64(seed) for seed in range(16)]
+
+
+def states(bit_generators):
+    return np.array([generator.state["state"]["state"] for generator in bit_generators], dtype=np.uint64)
+
+
+def pointer(array):
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def normals_of(words, dtype):
+    """Return the normal numbers (..., 2 n) of words (..., n), in double precision from uniform numbers of `dtype`."""
+    uniform = (((words >> np.uint64(32)).astype(dtype) + dtype(0.5)) * dtype(2.0**-32)).astype(np.float64)
+    turns = (words.astype(np.uint32).view(np.int32).astype(dtype) * dtype(2.0**-32)).astype(np.float64)
+    radius = np.sqrt(-2 * np.log(uniform))
+    pairs = np.stack([radius * np.cos(2 * np.pi * turns), radius * np.sin(2 * np.pi * turns)], axis=-1)
+    return pairs.reshape(*words.shape[:-1], -1)
+
+
+def test_words_and_state_equal_numpy(probes):
+    bit_generators = generators()
+    state, words = states(bit_generators), np.empty((1000, 16), dtype=np.uint64)
+    probes.words(pointer(state), pointer(words), 1000)
+    np.testing.assert_array_equal(words.T, [generator.random_raw(1000) for generator in bit_generators])
+    np.testing.assert_array_equal(state, states(bit_generators))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-6), (np.float64, 1e-14)])
+@pytest.mark.parametrize("count", [1, 2, 7, 64])
+def test_normals_follow_their_definition(probes, dtype, tolerance, count):
+    calls, bit_generators = 200, generators()
+    state, numbers = states(bit_generators), np.empty((calls, count, 16), dtype=dtype)
+    draw = probes.float_normals if dtype is np.float32 else probes.double_normals
+    draw(pointer(state), pointer(numbers), count, calls)
+    words_a_call = (count + 1) // 2
+    words = np.stack([g.random_raw(calls * words_a_call) for g in bit_generators]).reshape(16, calls, words_a_call)
+    expected = normals_of(words, dtype)[..., :count]
+    np.testing.assert_allclose(numbers.transpose(2, 0, 1), expected, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(state, states(bit_generators))

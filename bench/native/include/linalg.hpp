@@ -320,7 +320,7 @@ namespace linalg {
 typedef DoublePart E;  // eigenpairs are computed in double precision
 
 constexpr double TINY_SQUARE = 1e-280, SMALL = 1e-20, EPSILON = 2.220446049250313e-16;
-constexpr int BISECTIONS = 56, INVERSE_ITERATIONS = 3;
+constexpr int BISECTIONS = 56, INVERSE_ITERATIONS = 5;
 
 constexpr int triangle(int n) { return n * (n + 1) / 2; }  // also where row n of a packed lower triangle starts
 
@@ -362,7 +362,7 @@ template <int N> static __attribute__((noinline)) void tridiagonalise(E* a, E* d
         v[m - 1] = last - reflected;
         for (int i = 0, rows = m % ROWS; i < m; i += rows, rows = ROWS) {  // several rows share a pass over the columns
             E sum[ROWS] = {};
-            if (i > 0) {
+            if (N > ROWS && i > 0) {
                 E b[ROWS], c[ROWS], d[ROWS];  // GCC would load them again after each store
 #pragma GCC unroll 4
                 for (int r = 0; r < ROWS; r++) b[r] = before[i + r], c[r] = u[i + r], d[r] = v[i + r];
@@ -453,9 +453,10 @@ static __attribute__((noinline)) void iterate(E* y, const E* diagonal, const E* 
         for (int i = N - 3; i >= 0; i--) y[i] = (y[i] - first[i] * y[i + 1] - second[i] * y[i + 2]) * pivot[i];
         E largest{}, square{};
         for (int i = 0; i < N; i++) largest = larger(magnitude(y[i]), largest);
-        for (int i = 0; i < N; i++) y[i] /= largest;
-        for (int other = 0; other < n_others; other++) {
-            const E* z = others + other * N;
+        const E shrink = 1 / largest;
+        for (int i = 0; i < N; i++) y[i] *= shrink;
+        for (int other = 0; other < 2 * n_others; other++) {  // twice, because the first time may leave little of y
+            const E* z = others + other % n_others * N;
             E inner{};
             for (int i = 0; i < N; i++) inner += y[i] * z[i];
             for (int i = 0; i < N; i++) y[i] -= inner * z[i];
@@ -492,9 +493,9 @@ static __attribute__((noinline)) void eigenpairs_of_part(T* values, T* vectors, 
             square[i] = beside[i] * beside[i];
         }
     }
-    const E width = high - low + SMALL;
+    const E width = high - low + SMALL, apart = 4 * EPSILON * larger(magnitude(low), magnitude(high));
     high += width * 1e-10;
-    E previous = high + 1;
+    E previous = high + constant<E>(1);
     for (int k = 0; k < K; k++) {
         E below = low - width * 1e-10, above = high;
         for (int step = 0; step < BISECTIONS; step++) {
@@ -505,7 +506,7 @@ static __attribute__((noinline)) void eigenpairs_of_part(T* values, T* vectors, 
         }
         const E value = 0.5 * (below + above);
         high = above;
-        const E separate = previous - 10 * EPSILON, x = smaller(value, separate);
+        const E x = smaller(value, previous - apart);  // equal ones would give nearly the same vector
         previous = x;
         E* vector = y + k * N;
         for (int i = 0; i < N; i++)  // any vector that is not orthogonal to the eigenvector

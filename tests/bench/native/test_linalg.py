@@ -304,6 +304,7 @@ SPECIAL = {
     "tridiagonal": np.diag(np.abs(np.arange(41) - 20.0)) + np.eye(41, k=1) + np.eye(41, k=-1),
     "blocks": np.kron(np.eye(41)[:21, :21], np.array([[2.0, 1], [1, 2]]))[:41, :41],
     "ones": np.ones((41, 41)),
+    "blocks of ones": np.kron(np.eye(4), np.ones((11, 11)))[:41, :41],
     "graded": np.diag(2.0 ** -np.arange(41)) + np.diag(2.0 ** -np.arange(40), 1) + np.diag(2.0 ** -np.arange(40), -1),
 }
 

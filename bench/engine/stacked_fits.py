@@ -20,7 +20,7 @@ from methods.base import Method
 from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
 
-PREDICTIVE_NUMBERS = 1 << 17  # samples x points x replicas evaluated at once, to stay in the caches
+PREDICTIVE_NUMBERS = 1 << 15  # samples x points x replicas evaluated at once, to stay in the caches
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,19 @@ class StackedFits:
             return stack.model.predict(replica, posterior, inputs[index], noise, per_member)
 
         replica, posterior = tree_map(replica_of, (stack.replicas, self.posterior))
-        length = stack.noise_length(lambda noise: predict_one(replica, posterior, stack.index(rows[0][:1]), noise))
-        noise = next(stack.noise("predict", length))
+        drawn: list[int] = []  # samples of a replica, which may be fewer than asked for
+
+        def predict_a_point(noise: Noise) -> None:
+            drawn.append(len(predict_one(replica, posterior, stack.index(rows[0][:1]), noise)[0]))
+
+        noise = next(stack.noise("predict", stack.noise_length(predict_a_point)))
         predict = stack.vectorise(
             lambda replica, posterior, index, numbers: predict_one(replica, posterior, index, Noise(numbers))
         )
         longest = max(len(index) for index in rows)
-        points = min(longest, max(1, PREDICTIVE_NUMBERS // per_member))
-        group = max(1, PREDICTIVE_NUMBERS // (per_member * points * members))
+        points = min(longest, max(1, PREDICTIVE_NUMBERS // (2 * drawn[0])))
+        # Two replicas at least, because a parallel stack of one is padded to two.
+        group = max(1 if members > 1 else 2, PREDICTIVE_NUMBERS // (drawn[0] * points * members))
         for first in range(0, len(rows), group):
             group_rows = rows[first : first + group]
             index = stack.index(side_by_side(group_rows, longest)).repeat_interleave(members, dim=0)

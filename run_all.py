@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -321,9 +322,11 @@ def _run(
     timeout: float | None,
 ) -> bool:
     """Run jobs; return True if Ctrl-C ended the run."""
+    import leaderboards
     from bench.console.runner import run
     from bench.execution.pool import NoProcess
 
+    Thread(target=leaderboards.prepare, daemon=True).start()
     try:
         return run(store, load.jobs(journal, data_dir), where, timeout, load.weights)
     except NoProcess as problem:

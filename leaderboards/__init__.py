@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Folders = Path | str | Sequence[Path | str]
 
-__all__ = ["build", "export"]
+__all__ = ["build", "export", "prepare"]
 
 
 def build(results: Folders, html: Path | str) -> Path:
@@ -38,6 +38,16 @@ def build(results: Folders, html: Path | str) -> Path:
     # Pages ask for text one value at a time, which is faster from Python's own strings than from Arrow's.
     with pd.option_context("mode.string_storage", "python"):
         return write_site(read_results(*_paths(results)), Path(html))
+
+
+def prepare() -> None:
+    """Import what `build` needs, a second of work that fits into the time in which results are awaited."""
+    import scipy.stats  # noqa: F401
+
+    import leaderboards.site.pages
+    import leaderboards.site.studies
+
+    leaderboards.site.studies.prepare()
 
 
 def export(results: Folders) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
-from scipy.ndimage import convolve, gaussian_filter, zoom
+import scipy
 
 STEEPEST = 45  # largest angle of a motion from the horizontal, degrees
 
@@ -16,8 +16,8 @@ def defocus_blur(
     radius, sd = level
     y, x = np.mgrid[-2:3, -2:3]
     soft = np.exp(-(np.array([1, 0, 1]) ** 2) / (2 * sd**2))
-    kernel = convolve((x**2 + y**2 <= radius**2).astype(float), np.outer(soft, soft), mode="constant")
-    return convolve(images, kernel[None, None] / kernel.sum(), mode="mirror")
+    kernel = scipy.ndimage.convolve((x**2 + y**2 <= radius**2).astype(float), np.outer(soft, soft), mode="constant")
+    return scipy.ndimage.convolve(images, kernel[None, None] / kernel.sum(), mode="mirror")
 
 
 def glass_blur(images: np.ndarray, level: tuple[float, int], generators: Sequence[np.random.Generator]) -> np.ndarray:
@@ -86,13 +86,13 @@ def _zoom_matrix(size: int, factor: float, dtype: np.dtype) -> np.ndarray:
     """Return the matrix (size, size) that magnifies a line of pixels."""
     kept = ceil(size / factor)
     first = (size - kept) // 2
-    grown = zoom(np.eye(size)[first : first + kept], (factor, 1), order=1)
+    grown = scipy.ndimage.zoom(np.eye(size)[first : first + kept], (factor, 1), order=1)
     trimmed = (len(grown) - size) // 2
     return grown[trimmed : trimmed + size].astype(dtype)
 
 
 def _gaussian(images: np.ndarray, sd: float) -> np.ndarray:
-    return gaussian_filter(images, (0, 0, sd, sd), mode="nearest")
+    return scipy.ndimage.gaussian_filter(images, (0, 0, sd, sd), mode="nearest")
 
 
 def _picked(images: np.ndarray, places: np.ndarray) -> np.ndarray:

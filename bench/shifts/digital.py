@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, map_coordinates
+import scipy
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -27,14 +27,15 @@ def elastic_transform(
     `level` has three lengths in units of the image's side: the size of the displacement, the sd of the Gaussian that
     smooths it, and the largest move of each of the three points that define the affine map.
     """
+    smooth, warp = scipy.ndimage.gaussian_filter, scipy.ndimage.map_coordinates
     stretch, smoothness, reach = (min(images.shape[2:]) * part for part in level)
     changed = np.empty_like(images)
     for image, generator, warped in zip(images, generators, changed, strict=True):
         places = _affine_places(image.shape[1:], reach * generator.uniform(-1, 1, (3, 2)))
         field = generator.uniform(-1, 1, (2, *image.shape[1:]))
-        moved = np.indices(field.shape[1:]) + stretch * gaussian_filter(field, (0, smoothness, smoothness), truncate=3)
+        moved = np.indices(field.shape[1:]) + stretch * smooth(field, (0, smoothness, smoothness), truncate=3)
         for plane, out in zip(image, warped, strict=True):
-            map_coordinates(map_coordinates(plane, places, order=1, mode="mirror"), moved, out, 1, mode="reflect")
+            warp(warp(plane, places, order=1, mode="mirror"), moved, out, 1, mode="reflect")
     return changed
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import rotate
+import scipy
 
 
 def rotation(images: np.ndarray, degrees: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Rotate images anticlockwise about their centre by linear interpolation; pixels from outside are black."""
-    return rotate(images, degrees, axes=(3, 2), reshape=False, order=1)
+    return scipy.ndimage.rotate(images, degrees, axes=(3, 2), reshape=False, order=1)
 
 
 def translation(images: np.ndarray, pixels: int, generators: Sequence[np.random.Generator]) -> np.ndarray:

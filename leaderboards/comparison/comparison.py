@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from bench.schema import METRICS
 from leaderboards.data.fingerprints import CELL
@@ -206,7 +206,7 @@ def _welch(before: np.ndarray, after: np.ndarray) -> float:
         return np.nan
     if np.ptp(before) == 0 and np.ptp(after) == 0:  # no spread, for which t is 0/0 or infinite
         return float(before[0] == after[0])
-    return float(stats.ttest_ind(before, after, equal_var=False).pvalue)
+    return float(scipy.stats.ttest_ind(before, after, equal_var=False).pvalue)
 
 
 def _verdict(same: bool, p_value: float, old: float, new: float, goal: str | float | None) -> str:

@@ -1,6 +1,7 @@
 """Tuning and training of a cell, from the Optuna journals and diagnostics that are stored beside its row."""
 
 import warnings
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,6 +56,12 @@ def training(row: Row) -> dict[str, list[tuple[int, float]]]:
         if isfinite(value):
             diagnostics.setdefault(name, []).append((update, value))
     return diagnostics
+
+
+def prepare() -> None:
+    """Import Optuna's measures of importance, which import scikit-learn."""
+    with suppress(ImportError):
+        import optuna.importance  # noqa: F401
 
 
 def _path(row: Row, table: str, suffix: str) -> Path:

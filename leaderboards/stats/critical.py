@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from leaderboards.metrics import badness
 from leaderboards.stats.paired import Paired, blocks
@@ -50,14 +50,12 @@ def critical_difference(table: Paired) -> CriticalDifference:
 
     With fewer than 2 methods or 3 data sets nothing is tested, and `not_tested` says so.
     """
-    import scikit_posthocs  # imports statsmodels, which is slow
-
     by_dataset = blocks(table)
     complete = ~(by_dataset.failed | by_dataset.not_run).any(axis=1)
     arrays = [by_dataset.arrays[dataset] for dataset in complete.index[complete]]
     losses = np.array([badness(array.mean(axis=0), table.goal) for array in arrays]).reshape(-1, len(table.methods))
     n, k = losses.shape
-    mean_rank = stats.rankdata(losses, axis=1).mean(axis=0) if n else np.full(k, nan)
+    mean_rank = scipy.stats.rankdata(losses, axis=1).mean(axis=0) if n else np.full(k, nan)
     order = np.lexsort((np.array(table.methods), mean_rank))
     names = [table.methods[place] for place in order]
     mean_ranks = pd.Series(mean_rank[order], names)
@@ -68,9 +66,11 @@ def critical_difference(table: Paired) -> CriticalDifference:
         )
         return CriticalDifference(mean_ranks, n, nan, nan, pd.DataFrame(nan, names, names), (), reason)
 
+    import scikit_posthocs  # imports statsmodels, which is slow
+
     frame = pd.DataFrame(losses[:, order], columns=names)
     p_values = scikit_posthocs.posthoc_nemenyi_friedman(frame).set_axis(names).set_axis(names, axis=1)
-    difference = stats.studentized_range.ppf(1 - ALPHA, k, np.inf) / sqrt(2) * sqrt(k * (k + 1) / (6 * n))
+    difference = scipy.stats.studentized_range.ppf(1 - ALPHA, k, np.inf) / sqrt(2) * sqrt(k * (k + 1) / (6 * n))
     friedman = _friedman(frame, p_values)
     groups = joined_runs(p_values) if friedman <= ALPHA else (tuple(names),)
     return CriticalDifference(mean_ranks, n, friedman, float(difference), p_values, groups, "")
@@ -81,7 +81,7 @@ def _friedman(frame: pd.DataFrame, p_values: pd.DataFrame) -> float:
         return float(p_values.to_numpy()[0, 1])
     if frame.eq(frame.iloc[:, 0], axis=0).all(axis=None):  # the statistic is 0 / 0
         return 1.0
-    return float(stats.friedmanchisquare(*frame.to_numpy().T).pvalue)
+    return float(scipy.stats.friedmanchisquare(*frame.to_numpy().T).pvalue)
 
 
 def joined_runs(p_values: pd.DataFrame) -> tuple[tuple[str, ...], ...]:

@@ -7,7 +7,7 @@ loss; equal losses share the mean of their ranks. Methods that failed or were no
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from leaderboards.metrics import badness
 from leaderboards.stats.bootstrap import enough, interval, resampled_losses, resampled_over_datasets
@@ -82,5 +82,5 @@ def ranks_of(losses: np.ndarray, complete: np.ndarray) -> np.ndarray:
     """
     n_complete, n_methods = complete.sum(), len(complete)
     ranked = np.full(losses.shape, (n_complete + 1 + n_methods) / 2)
-    ranked[..., complete] = stats.rankdata(losses[..., complete], axis=-1)
+    ranked[..., complete] = scipy.stats.rankdata(losses[..., complete], axis=-1)
     return ranked

@@ -11,7 +11,7 @@ A test of n paired differences is
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 ALPHA = 0.05
 FEWEST_PAIRS = 3
@@ -64,21 +64,21 @@ def _wilcoxon(paired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     its permutations of signed ranks take seconds per row because they rank every permutation anew.
     """
     sizes = np.abs(paired)
-    sign = np.sign((stats.rankdata(sizes, axis=1) * np.sign(paired)).sum(axis=1))
+    sign = np.sign((scipy.stats.rankdata(sizes, axis=1) * np.sign(paired)).sum(axis=1))
     p_value = np.ones(len(paired))
     ordered = np.sort(sizes, axis=1)
     plain = (ordered[:, 0] > 0) & (ordered[:, 1:] > ordered[:, :-1]).all(axis=1)
     tied = ~plain & (sizes > 0).any(axis=1)
     if plain.any():
-        p_value[plain] = stats.wilcoxon(paired[plain], axis=1).pvalue
+        p_value[plain] = scipy.stats.wilcoxon(paired[plain], axis=1).pvalue
     if tied.any() and paired.shape[1] > MOST_ENUMERATED:
         # The stubs still call this method "approx", its former name.
-        asymptotic = stats.wilcoxon(paired[tied], axis=1, method="asymptotic")  # type: ignore[call-overload]
+        asymptotic = scipy.stats.wilcoxon(paired[tied], axis=1, method="asymptotic")  # type: ignore[call-overload]
         p_value[tied] = asymptotic.pvalue
     elif tied.any():
         nonzero = np.where(sizes > 0, sizes, np.nan)[tied]
-        signed_ranks = np.nan_to_num(stats.rankdata(nonzero, axis=1, nan_policy="omit")) * np.sign(paired[tied])
-        p_value[tied] = stats.permutation_test(
+        signed_ranks = np.nan_to_num(scipy.stats.rankdata(nonzero, axis=1, nan_policy="omit")) * np.sign(paired[tied])
+        p_value[tied] = scipy.stats.permutation_test(
             (signed_ranks,), np.sum, permutation_type="samples", vectorized=True, axis=1
         ).pvalue
     return p_value, sign
@@ -90,7 +90,7 @@ def _t(paired: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     constant = np.ptp(paired, axis=1) == 0  # no spread, for which t is 0/0 or infinite
     p_value = np.where(sign == 0, 1.0, 0.0)
     if not constant.all():
-        p_value[~constant] = stats.ttest_1samp(paired[~constant], 0.0, axis=1).pvalue
+        p_value[~constant] = scipy.stats.ttest_1samp(paired[~constant], 0.0, axis=1).pvalue
     return p_value, sign
 
 

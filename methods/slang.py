@@ -105,10 +105,12 @@ class SLANG(Method):
         weights = self._sampled(before).sample(noise, self.mc_samples)
         gradients = example_gradients(problem, weights, batch).flatten(0, 1)  # (S M, D)
 
+        # A = scale R^T R. A factor scale in each row of R would cost one more pass over the gradients.
         scale = lr * problem.n_train / gradients.shape[0]
-        root = torch.cat([(1 - lr).sqrt() * before.factors, scale.sqrt() * gradients])
+        root = torch.cat([((1 - lr) / scale).sqrt() * before.factors, gradients])
         factors, lost = top_factors(root, self.latent_dim)
-        diagonal = (1 - lr) * before.diagonal + lr * alpha + lost
+        factors = scale.sqrt() * factors
+        diagonal = (1 - lr) * before.diagonal + lr * alpha + scale * lost
 
         momentum = torch.lerp(state.momentum, problem.n_train * gradients.mean(0), 1 - MOMENTUM)
         gradient = momentum / -torch.expm1(step.count * math.log(MOMENTUM)) + alpha * before.mean

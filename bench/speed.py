@@ -2,7 +2,11 @@
 
 The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows. A
 model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
-runs the same method code without vmap, one network at a time.
+runs the same method code without vmap, one network at a time. With one thread on the CPU, times are computing times of
+the process, which other processes change less than time on the wall.
+
+With `--against jax`, the command times JAX's loops of the same updates instead (`bench.costs.jax_loops`), in turns with
+the stacks: ours, JAX's, JAX's, ours.
 
 With `--network`, the command times a large network instead and compares it with plain SGD
 (`bench.costs.large_networks`). Large networks are never stacked.
@@ -13,7 +17,8 @@ import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 from rich.console import Console
@@ -27,12 +32,14 @@ if TYPE_CHECKING:  # `--help` imports no torch
     from bench.engine.stacked_training import Execution
     from methods.base import Method
 
-# Method, stack, and microseconds per model-step alone and in the stack.
+# Method, stack, and microseconds per model-step: alone and in the stack, or in the stack and in JAX.
 Measured = tuple[str, int, float, float]
 
 REPEATS = 3
+ROUNDS = 2  # of comparisons, of two measurements each way
 STACKS = "5,30,150,600"
 LARGE_BATCH = 128
+IN_JAX = ("map", "mfvi", "vifa", "swag")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -44,7 +51,12 @@ def speed(
     ] = "",
     stacks: Annotated[str, typer.Option("--stack", help="Replicas in lockstep, comma-separated.")] = STACKS,
     output: Annotated[Literal["table", "csv"], typer.Option("--format", help="How to print.")] = "table",
-    compiled: Annotated[bool, typer.Option("--compile", help="Fuse the stacked step with torch.compile.")] = False,
+    execution: Annotated[
+        str, typer.Option(help="How stacks are trained: native, captured or eager; as in a run by default.")
+    ] = "",
+    against: Annotated[
+        str, typer.Option(help="Compare stacks with the loops of another library, interleaved: jax.")
+    ] = "",
     threads: Annotated[int, typer.Option(help="CPU threads; a worker of the benchmark has one.", min=1)] = 1,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
     network: Annotated[
@@ -55,9 +67,11 @@ def speed(
     ] = None,
 ) -> None:
     """Measure microseconds per model-step, alone and stacked; with --network, the cost relative to plain SGD."""
-    _check(network, batch_size, stacks, compiled)
-    defaults = methods.headline() if network else _stackable()
+    _check(network, batch_size, stacks, execution, against, device, threads)
+    defaults = methods.headline() if network else list(IN_JAX) if against else _stackable()
     wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
+    if against and not set(wanted) <= set(IN_JAX):
+        raise typer.BadParameter(f"--against jax has loops of {', '.join(IN_JAX)}; leave out other methods")
     try:
         sizes = [int(size) for size in stacks.split(",")]
         chosen = [methods.get(name) for name in wanted]
@@ -67,31 +81,55 @@ def speed(
         raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # silences the profiler; read when torch is imported
 
-    from bench.environment.process import settle
+    from bench.environment import process
 
-    settle(threads)
+    process.settle(threads)
     if network:
         _relative_to_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
+    elif against:
+        process.pin(threads)
+        _against_jax(chosen, sizes, _execution(execution), output)
     else:
-        _stacked(chosen, sizes, "compiled" if compiled else "captured", device, threads, output)
+        _stacked(chosen, sizes, _execution(execution), device, threads, output)
 
 
-def _check(network: str, batch_size: int | None, stacks: str, compiled: bool) -> None:
+def _check(
+    network: str, batch_size: int | None, stacks: str, execution: str, against: str, device: str, threads: int
+) -> None:
     """Raise BadParameter if options do not go together."""
     if network and network not in NETWORKS:
         raise typer.BadParameter(f"--network {network} is unknown; it must be one of {', '.join(NETWORKS)}")
-    if network and (stacks != STACKS or compiled):
+    if network and (stacks != STACKS or execution or against):
         raise typer.BadParameter(
-            "--network trains one network at a time; leave out --stack and --compile, or --network"
+            "--network trains one network at a time; leave out --stack, --execution and --against, or --network"
         )
     if batch_size and not network:
         raise typer.BadParameter(
             "--batch-size needs --network, as stacks have minibatches of 10; add --network or leave out --batch-size"
         )
+    if against not in ("", "jax"):
+        raise typer.BadParameter(f"--against {against} is unknown; it must be jax")
+    if against and (device != "cpu" or threads != 1):
+        raise typer.BadParameter("--against jax compares one thread of the CPU; leave out --device and --threads")
+
+
+def _execution(name: str) -> "Execution | None":
+    """Return the way to train stacks that an option names; None for the default."""
+    from bench.engine.stacked_training import Execution
+
+    ways: dict[str, Execution] = {way: way for way in get_args(Execution)}
+    if name and name not in ways:
+        raise typer.BadParameter(f"--execution {name} is unknown; it must be one of {', '.join(ways)}")
+    return ways.get(name)
 
 
 def _stacked(
-    chosen: "Sequence[Method]", sizes: Sequence[int], execution: "Execution", device: str, threads: int, output: str
+    chosen: "Sequence[Method]",
+    sizes: Sequence[int],
+    execution: "Execution | None",
+    device: str,
+    threads: int,
+    output: str,
 ) -> None:
     """Time methods alone and in stacks, and print the rows."""
     from bench.engine.timing import microseconds
@@ -99,19 +137,67 @@ def _stacked(
     with _progress() as progress:
         bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
 
-        def measured(method: "Method", n_replicas: int, execution: "Execution", stacked: bool = True) -> float:
+        def measured(method: "Method", n_replicas: int, execution: "Execution | None", stacked: bool = True) -> float:
             time_per_step = microseconds(method, n_replicas, execution, device, stacked)
             progress.advance(bar)
             return time_per_step
 
         rows = [row for method in chosen for row in _measure(method, sizes, execution, measured)]
+    way = execution or "default"
     if output == "csv":
         _print_csv(
-            ["method", "stack", "alone_us", "stacked_us", "ratio"],
-            [(name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}") for name, size, alone, us in rows],
+            ["method", "stack", "alone_us", "stacked_us", "ratio", "execution"],
+            [(name, size, f"{alone:.2f}", f"{us:.2f}", f"{alone / us:.2f}", way) for name, size, alone, us in rows],
         )
     else:
-        _print_table(rows, sizes, execution, threads, device)
+        title = f"Microseconds per model-step ({device}, {threads} thread(s), {way}); in brackets alone / stacked"
+        _print_table(
+            title,
+            ["method", "alone", *(f"stack of {size}" for size in sizes)],
+            {name: [f"{alone:.0f}"] for name, _, alone, _ in rows},
+            [(name, f"{us:.1f} ({alone / us:.0f} x)") for name, _, alone, us in rows],
+        )
+
+
+def _against_jax(chosen: "Sequence[Method]", sizes: Sequence[int], execution: "Execution | None", output: str) -> None:
+    """Time stacks and JAX's loops of the same updates in turns, and print the rows."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen=false {flags}".strip()  # read when JAX is imported
+    try:
+        from bench.costs.jax_loops import timed_loop
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("jax", "jaxlib"):
+            raise
+        raise typer.BadParameter(
+            "--against jax needs JAX, which is not installed; run `pip install 'lockstep-bench[reference]'`, or "
+            "`pip install -e '.[reference]'` in a checkout"
+        ) from missing
+    from bench.engine.timing import microseconds
+
+    rows: list[Measured] = []
+    with _progress() as progress:
+        for method, size in progress.track(list(product(chosen, sizes)), description="measuring"):
+            of_jax = timed_loop(method.name, size)
+            ours: list[float] = []
+            theirs: list[float] = []
+            for _ in range(ROUNDS):
+                ours.append(microseconds(method, size, execution))
+                theirs += [of_jax(), of_jax()]
+                ours.append(microseconds(method, size, execution))
+            rows.append((method.name, size, statistics.median(ours), statistics.median(theirs)))
+    way = execution or "default"
+    if output == "csv":
+        _print_csv(
+            ["method", "stack", "stacked_us", "jax_us", "ratio", "execution"],
+            [(name, size, f"{us:.2f}", f"{jax:.2f}", f"{us / jax:.2f}", way) for name, size, us, jax in rows],
+        )
+    else:
+        _print_table(
+            f"Microseconds per model-step (cpu, 1 thread, {way}): ours, JAX's, and in brackets ours / JAX's",
+            ["method", *(f"stack of {size}" for size in sizes)],
+            {name: [] for name, *_ in rows},
+            [(name, f"{us:.1f}, {jax:.1f} ({us / jax:.2f})") for name, _, us, jax in rows],
+        )
 
 
 def _relative_to_sgd(
@@ -155,7 +241,7 @@ def _relative_to_sgd(
 
 
 def _measure(
-    method: "Method", sizes: Sequence[int], execution: "Execution", measured: Callable[..., float]
+    method: "Method", sizes: Sequence[int], execution: "Execution | None", measured: Callable[..., float]
 ) -> list[Measured]:
     """Return the measured times for each size of a stack: medians of interleaved repeats."""
     alone: list[float] = []
@@ -182,15 +268,25 @@ def _print_csv(headings: list[str], rows: Iterable[Sequence[object]]) -> None:
     writer.writerows(rows)
 
 
-def _print_table(rows: Sequence[Measured], sizes: Sequence[int], execution: str, threads: int, device: str) -> None:
-    title = f"Microseconds per model-step ({device}, {threads} thread(s), {execution}); in brackets alone / stacked"
+def _print_table(
+    title: str, headings: Sequence[str], first: dict[str, list[str]], cells: Iterable[tuple[str, str]]
+) -> None:
+    """Print one row per method.
+
+    Args:
+        title: of the table.
+        headings: of all columns.
+        first: cells after the name, by method.
+        cells: method and cell of the other columns, in their order.
+    """
+    rows = {name: list(texts) for name, texts in first.items()}
+    for name, text in cells:
+        rows[name].append(text)
     table = Table(title=title)
-    for heading in ("method", "alone", *(f"stack of {size}" for size in sizes)):
+    for heading in headings:
         table.add_column(heading, justify="left" if heading == "method" else "right")
-    for name in dict.fromkeys(row[0] for row in rows):
-        method_rows = [row for row in rows if row[0] == name]
-        cells = [f"{us:.1f} ({alone / us:.0f} x)" for _, _, alone, us in method_rows]
-        table.add_row(name, f"{method_rows[0][2]:.0f}", *cells)
+    for name, texts in rows.items():
+        table.add_row(name, *texts)
     Console().print(table)
 
 

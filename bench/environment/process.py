@@ -2,6 +2,7 @@
 
 import ctypes
 import ctypes.util
+import os
 import sys
 
 import torch
@@ -22,3 +23,9 @@ def settle(threads: int = 1) -> None:
         if hasattr(libc, "mallopt"):
             libc.mallopt(M_MMAP_THRESHOLD, KEEP_BYTES)
             libc.mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)
+
+
+def pin(cores: int) -> None:
+    """Limit this process to so many of its cores, where the system can. XLA has a thread for each core that it sees."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])

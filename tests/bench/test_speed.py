@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -13,10 +14,15 @@ from bench.environment import process
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(timing, "MIN_UPDATES", 2)
-    monkeypatch.setattr(timing, "MAX_UPDATES", 2)
+    monkeypatch.setattr(timing, "UPDATES_AT_ONCE", 2)
+    monkeypatch.setattr(timing, "MODEL_STEPS", 0)
+    monkeypatch.setattr(timing, "BLOCKS_ALONE", 1)
     monkeypatch.setattr(speed, "REPEATS", 1)
-    monkeypatch.setattr(process, "settle", lambda threads: None)  # which changes how this process returns memory
+    monkeypatch.setattr(speed, "ROUNDS", 1)
+    # These change how this process returns memory, and its cores.
+    monkeypatch.setattr(process, "settle", lambda threads: None)
+    monkeypatch.setattr(process, "pin", lambda cores: None)
+    monkeypatch.setenv("XLA_FLAGS", "")
 
 
 def test_csv_has_rows_per_method_and_stack():
@@ -33,6 +39,25 @@ def test_csv_has_rows_per_method_and_stack():
         assert float(row["ratio"]) == pytest.approx(float(row["alone_us"]) / float(row["stacked_us"]), rel=0.01)
 
 
+def test_jax_is_compared_for_every_loop():
+    loops = pytest.importorskip("bench.costs.jax_loops", exc_type=ImportError).LOOPS
+    assert tuple(loops) == speed.IN_JAX
+    result = CliRunner().invoke(speed.app, ["--against", "jax", "--stack", "2", "--format", "csv"])
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [(row["method"], row["stack"]) for row in rows] == [(name, "2") for name in loops]
+    for row in rows:
+        assert float(row["ratio"]) == pytest.approx(float(row["stacked_us"]) / float(row["jax_us"]), rel=0.02)
+
+
+def test_missing_jax_is_said(monkeypatch):
+    monkeypatch.delitem(sys.modules, "bench.costs.jax_loops", raising=False)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    result = CliRunner().invoke(speed.app, ["--against", "jax"])
+    assert result.exit_code == 2
+    assert "[reference]" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -40,7 +65,12 @@ def test_csv_has_rows_per_method_and_stack():
         (["--stack", "0"], "at least 1"),
         (["--stack", "x"], "invalid"),
         (["--network", "resnet"], "resnet18"),
-        (["--network", "resnet18", "--compile"], "leave out"),
+        (["--network", "resnet18", "--execution", "eager"], "leave out"),
+        (["--network", "resnet18", "--against", "jax"], "leave out"),
+        (["--execution", "fast"], "must be one of"),
+        (["--against", "numpy"], "must be jax"),
+        (["--against", "jax", "--threads", "2"], "one thread"),
+        (["--against", "jax", "--methods", "slang"], "map, mfvi, vifa, swag"),
         (["--network", "resnet18", "--stack", "5"], "leave out"),
         (["--batch-size", "32"], "--network"),
     ],

@@ -1,0 +1,273 @@
+"""Training loops of four methods in JAX, to compare speed with. Needs the extra `reference`.
+
+Each loop is what a user of JAX would write: `update` moves one network, `vmap` all networks of a stack, `lax.scan`
+repeats it, and `jit` compiles the whole. Noise is drawn by JAX inside the loop, and minibatches are gathered there from
+row indices. The updates are those of `methods.map`, `methods.mfvi`, `methods.vifa` with one factor and `methods.swag`,
+on a network with one hidden layer of ReLU units and a Gaussian likelihood. Values that only diagnostics need are left
+out. In JAX's favour, x and y are standardised beforehand, where the engine standardises each minibatch with the
+statistics of the replica's training rows.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+import methods
+from bench.engine.timing import N_FEATURES, clock_for, schedule_for, synthetic
+from methods.mfvi import INITIAL_LOG_SD
+from methods.networks.mlp import MLP
+from methods.swag import RANK
+from methods.training import sgd
+from methods.training.optim import EPSILON, MEAN_DECAY, MOMENTUM, SQUARE_DECAY
+from methods.vifa import MAX_GRADIENT_NORM
+
+VIFA_SAMPLES = 4
+INITIAL_SD = 0.3
+
+
+class HParams(NamedTuple):
+    """Hyper-parameters and constants of one fit, () each."""
+
+    lr: Array
+    prior_precision: Array
+    noise_precision: Array  # of the standardised target
+    n_train: Array
+
+
+class Batch(NamedTuple):
+    """L minibatches of M rows, standardised."""
+
+    x: Array  # (L, M, P)
+    y: Array  # (L, M)
+
+
+# A state is a tuple of arrays, in the order of the leaves of the method's state.
+State = tuple[Array, ...]
+Carry = tuple[State, Array]  # states and keys, each with a leading axis of R
+
+
+class Loop(NamedTuple):
+    """A method for one network.
+
+    Attributes:
+        init: (weights (D,)) -> the state before training.
+        update: (hidden units, state, batch, noise (T,), number of the update, hyper-parameters) -> the next state.
+        noise: (D) -> T, numbers that an update draws.
+        minibatches: L, that an update consumes.
+        collect: (state) -> the state after its iterate is collected; None if no iterates are.
+    """
+
+    init: Callable[[Array], State]
+    update: Callable[[int, State, Batch, Array, Array, HParams], State]
+    noise: Callable[[int], int]
+    minibatches: int = 1
+    collect: Callable[[State], State] | None = None
+
+
+def outputs(hidden: int, weights: Array, x: Array) -> Array:
+    """Return the outputs (M,) of a network with one hidden layer at x (M, P), for flat weights (D,)."""
+    first = x.shape[1] * hidden
+    matrix, bias, readout = weights[:first].reshape(-1, hidden), weights[first : first + hidden], weights[-hidden - 1 :]
+    return jax.nn.relu(x @ matrix + bias) @ readout[:-1] + readout[-1]
+
+
+def half_squared_error(hidden: int, weights: Array, x: Array, y: Array) -> Array:
+    """Return half the mean squared error of a minibatch, ()."""
+    return 0.5 * jnp.mean((outputs(hidden, weights, x) - y) ** 2)
+
+
+def adam(state: State, gradient: Array, count: Array, lr: Array) -> State:
+    """Return parameters and both running means after a step of Adam."""
+    params, mean, square = state
+    mean = MEAN_DECAY * mean + (1 - MEAN_DECAY) * gradient
+    square = SQUARE_DECAY * square + (1 - SQUARE_DECAY) * gradient**2
+    root = jnp.sqrt(1 - SQUARE_DECAY**count)
+    step = lr * root / (1 - MEAN_DECAY**count)
+    return params - step * mean / (jnp.sqrt(square) + EPSILON * root), mean, square
+
+
+def clip_norm(gradient: Array, max_norm: float) -> Array:
+    """Return a gradient, rescaled to the norm `max_norm` if its norm is larger."""
+    return gradient * jnp.minimum(1, max_norm / jnp.linalg.norm(gradient))
+
+
+def with_adam(params: Array) -> State:
+    """Return the state of parameters before the first step of Adam."""
+    return params, jnp.zeros_like(params), jnp.zeros_like(params)
+
+
+def map_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+    """Return the state of MAP after an update."""
+    error = jax.grad(partial(half_squared_error, hidden))(state[0], batch.x[0], batch.y[0])
+    gradient = hparams.n_train * hparams.noise_precision * error + hparams.prior_precision * state[0]
+    return adam(state, gradient, count, hparams.lr)
+
+
+def mfvi_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+    """Return the state of mean-field VI after an update."""
+
+    def negative_elbo(params: Array) -> Array:
+        mean, log_sd = params
+        sd = jnp.exp(log_sd)
+        error = half_squared_error(hidden, mean + sd * noise, batch.x[0], batch.y[0])
+        divergence = jnp.sum(0.5 * hparams.prior_precision * (mean**2 + sd**2) - log_sd)
+        return hparams.n_train * hparams.noise_precision * error + divergence
+
+    return adam(state, jax.grad(negative_elbo)(state[0]), count, hparams.lr)
+
+
+def vifa_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+    """Return the state of VIFA with one factor after an update."""
+    mean, factor, log_variance = state[0]
+    variance, sd = jnp.exp(log_variance), jnp.exp(0.5 * log_variance)
+    n_samples = len(batch.y)
+    latent, unit = noise[:n_samples, None], noise[n_samples:].reshape(n_samples, -1)
+    gradient_at = jax.vmap(jax.grad(partial(half_squared_error, hidden)))
+    errors = gradient_at(mean + latent * factor + sd * unit, batch.x, batch.y)
+    gradients = hparams.n_train * hparams.noise_precision * errors  # (L, D)
+    scaled = factor / variance
+    inverse_times_factor = scaled / (1 + factor @ scaled)
+    inverse_diagonal = 1 / variance - inverse_times_factor * scaled
+    alpha = hparams.prior_precision
+    of_mean = alpha * mean + gradients.mean(0)
+    of_factor = alpha * factor - inverse_times_factor + (latent * gradients).mean(0)
+    of_log_variance = 0.5 * (variance * (alpha - inverse_diagonal) + sd * (unit * gradients).mean(0))
+    clipped = [clip_norm(block, MAX_GRADIENT_NORM) for block in (of_mean, of_factor, of_log_variance)]
+    return adam(state, jnp.stack(clipped), count, hparams.lr)
+
+
+def swag_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+    """Return the state of SWAG after a step of its trajectory."""
+    weights, velocity, *collected = state
+    error = jax.grad(partial(half_squared_error, hidden))(weights, batch.x[0], batch.y[0])
+    decay = hparams.prior_precision / (hparams.n_train * hparams.noise_precision)
+    velocity = MOMENTUM * velocity + clip_norm(error + decay * weights, sgd.MAX_GRADIENT_NORM)
+    return weights - hparams.lr * velocity, velocity, *collected
+
+
+def swag_collect(state: State) -> State:
+    """Return the state of SWAG after its iterate is added to the moments and to the deviations."""
+    weights, velocity, n_seen, mean, variance, *deviations = state
+    n_seen = n_seen + 1
+    change = weights - mean
+    mean = mean + change / n_seen
+    deviation = weights - mean
+    variance = variance + (change * deviation - variance) / n_seen
+    return weights, velocity, n_seen, mean, variance, *deviations[1:], deviation
+
+
+def swag_init(weights: Array) -> State:
+    """Return the state of SWAG before training."""
+    zeros = jnp.zeros_like(weights)
+    return weights, zeros, jnp.zeros(()), zeros, zeros, *(zeros for _ in range(RANK))
+
+
+LOOPS = {
+    "map": Loop(with_adam, map_update, lambda dim: 0),
+    "mfvi": Loop(
+        lambda weights: with_adam(jnp.stack([weights, jnp.full_like(weights, INITIAL_LOG_SD)])),
+        mfvi_update,
+        lambda dim: dim,
+    ),
+    "vifa": Loop(
+        lambda weights: with_adam(
+            jnp.stack([jnp.zeros_like(weights), weights / jnp.linalg.norm(weights), jnp.zeros_like(weights)])
+        ),
+        vifa_update,
+        lambda dim: VIFA_SAMPLES * (dim + 1),
+        VIFA_SAMPLES,
+    ),
+    "swag": Loop(swag_init, swag_update, lambda dim: 0, collect=swag_collect),
+}
+
+
+def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
+    """Return a function that trains a stack and returns the microseconds of one update of one network.
+
+    Data, network and number of updates are those of `bench.engine.timing.microseconds`. The loop is compiled, and run
+    once, before the function is returned.
+
+    Args:
+        name: of the method, a key of `LOOPS`.
+        n_replicas: R.
+    """
+    method, loop, network = methods.get(name), LOOPS[name], MLP(N_FEATURES)
+    schedule = schedule_for(method, n_replicas)
+    n_updates = schedule.plan.n_updates
+    phases = [bool(method.phase(update, schedule.plan)) for update in range(1, n_updates + 1)]
+    x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
+    keys = jax.random.split(jax.random.key(0), n_replicas)
+    states = jax.vmap(lambda key: loop.init(INITIAL_SD * jax.random.normal(key, (network.dim,))))(keys)
+    hparams = HParams(*(jnp.full(n_replicas, value) for value in (1e-3, 1.0, 1.0, len(x))))
+    shape = n_updates, n_replicas, loop.minibatches, schedule.minibatch
+    rows = jnp.asarray(np.random.default_rng(0).integers(len(x), size=shape, dtype=np.int32))
+    run, clock = jax.jit(partial(train, loop, network, phases)), clock_for("cpu")
+
+    def microseconds() -> float:
+        started = clock()
+        run(states, keys, hparams, x, y, rows)[0].block_until_ready()
+        return (clock() - started) / (n_updates * n_replicas) * 1e6
+
+    microseconds()
+    return microseconds
+
+
+def train(
+    loop: Loop,
+    network: MLP,
+    phases: Sequence[bool],
+    states: State,
+    keys: Array,
+    hparams: HParams,
+    x: Array,
+    y: Array,
+    rows: Array,
+) -> State:
+    """Return the states of a stack after training; each of their arrays has a leading axis of R.
+
+    Args:
+        loop: the method.
+        network: with one hidden layer.
+        phases: of each update, whether its iterate is collected; these updates are evenly spaced.
+        states: before training, with a leading axis of R.
+        keys: (R,), of the noise.
+        hparams: (R,) each.
+        x: (N, P), standardised.
+        y: (N,), standardised.
+        rows: (updates, R, L, M), indices of the minibatches' rows.
+    """
+    (hidden,), n_noise = network.hidden, loop.noise(network.dim)
+
+    def update_one(state: State, key: Array, rows: Array, count: Array, hparams: HParams) -> tuple[State, Array]:
+        key, draws = jax.random.split(key)
+        noise = jax.random.normal(draws, (n_noise,))
+        return loop.update(hidden, state, Batch(x[rows], y[rows]), noise, count, hparams), key
+
+    update_all = jax.vmap(update_one, in_axes=(0, 0, 0, None, 0))
+
+    def update(carry: Carry, inputs: tuple[Array, ...]) -> tuple[Carry, None]:
+        count, rows = inputs
+        return update_all(*carry, rows, count, hparams), None
+
+    def updates(carry: Carry, start: int, end: int) -> Carry:
+        return lax.scan(update, carry, (counts[start:end], rows[start:end]))[0]
+
+    counts, carry, done = jnp.arange(1.0, len(phases) + 1), (states, keys), 0
+    ends = [number for number, collected in enumerate(phases, start=1) if collected]
+    if loop.collect and len(ends) > 1:
+        # A condition inside the scan would copy the whole state at every update. A scan over groups does not.
+        collect, every = jax.vmap(loop.collect), ends[1] - ends[0]
+
+        def group(carry: Carry, inputs: tuple[Array, ...]) -> tuple[Carry, None]:
+            (states, keys), _ = lax.scan(update, carry, inputs)
+            return (collect(states), keys), None
+
+        first, done = ends[0] - every, ends[-1]
+        groups = tuple(each[first:done].reshape(-1, every, *each.shape[1:]) for each in (counts, rows))
+        carry, _ = lax.scan(group, updates(carry, 0, first), groups)
+    return updates(carry, done, len(phases))[0]

@@ -1,0 +1,89 @@
+"""JAX's loops make the same updates as the methods."""
+
+import numpy as np
+import pytest
+import torch
+
+import methods
+from bench.engine.private_torch import tree_leaves
+from bench.engine.timing import BATCH_SIZE, N_FEATURES, synthetic
+from methods.maths.likelihoods import Gaussian
+from methods.maths.noise import Noise
+from methods.networks.mlp import MLP
+from methods.problem import Batch, HParams, Problem, Step
+
+NAMES = ("map", "mfvi", "vifa", "swag")
+NETWORK = MLP(N_FEATURES)
+HPARAMS = {"lr": 0.01, "prior_precision": 0.7, "noise_precision": 2.0}
+N_UPDATES, N_TRAIN = 30, 277
+
+
+@pytest.fixture
+def loops():
+    return pytest.importorskip("bench.costs.jax_loops", exc_type=ImportError)
+
+
+def after_updates(loops, name):
+    """Return the leaves of a state after 30 updates, ours and JAX's, from one start, minibatches and noise.
+
+    Every fifth iterate is collected where the method collects.
+    """
+    import jax.numpy as jnp
+
+    method = methods.get(name)
+    generator = torch.Generator().manual_seed(0)
+    hparams = HParams(**{key: torch.tensor(value) for key, value in HPARAMS.items()})
+    number = torch.tensor(float(N_TRAIN))
+    problem = Problem(NETWORK, Gaussian((0.1, 1.0)), hparams, number, torch.tensor(0.0), torch.tensor(1.0))
+    state = method.init(problem, Noise(torch.randn(5000, generator=generator)))
+    of_jax = tuple(jnp.asarray(leaf.numpy()) for leaf in tree_leaves(state))
+    jax_hparams = loops.HParams(*(jnp.float32(HPARAMS[key]) for key in HPARAMS), jnp.float32(N_TRAIN))
+    chosen = loops.LOOPS[name]
+    x, y = (torch.tensor(array, dtype=torch.float32) for array in synthetic())
+    for update in range(1, N_UPDATES + 1):
+        rows = torch.randint(len(x), (chosen.minibatches, BATCH_SIZE), generator=generator)
+        numbers = torch.randn(chosen.noise(NETWORK.dim), generator=generator)
+        collected = chosen.collect is not None and update % 5 == 0
+        count = torch.tensor(float(update))
+        phase = collected if chosen.collect else None
+        result = method.update(problem, state, Batch(x[rows], y[rows]), Noise(numbers), Step(count, phase))
+        state = result[0] if type(result) is tuple else result
+        batch = loops.Batch(jnp.asarray(x[rows].numpy()), jnp.asarray(y[rows].numpy()))
+        arguments = batch, jnp.asarray(numbers.numpy()), jnp.float32(update), jax_hparams
+        of_jax = chosen.update(NETWORK.hidden[0], of_jax, *arguments)
+        if collected:
+            of_jax = chosen.collect(of_jax)
+    return [leaf.numpy() for leaf in tree_leaves(state)], [np.asarray(leaf) for leaf in of_jax]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_updates_equal_those_of_the_method(loops, name):
+    ours, theirs = after_updates(loops, name)
+    for leaf, of_jax in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(of_jax, leaf, rtol=1e-3, atol=1e-4 * max(1, np.abs(leaf).max()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_initial_states_have_the_methods_shapes(loops, name):
+    import jax.numpy as jnp
+
+    hparams = HParams(**{key: torch.tensor(value) for key, value in HPARAMS.items()})
+    problem = Problem(NETWORK, Gaussian((0.1, 1.0)), hparams, *(torch.tensor(1.0) for _ in range(3)))
+    state = methods.get(name).init(problem, Noise(torch.zeros(5000)))
+    shapes = [tuple(leaf.shape) for leaf in tree_leaves(state)]
+    assert [leaf.shape for leaf in loops.LOOPS[name].init(jnp.ones(NETWORK.dim))] == shapes
+
+
+def test_swag_scan_collects_at_its_phases(loops):
+    import jax
+    import jax.numpy as jnp
+
+    loop, phases = loops.LOOPS["swag"], [False, False, True, False, True, False, True, False]
+    states = jax.vmap(loop.init)(jnp.ones((2, NETWORK.dim)))
+    hparams = loops.HParams(*(jnp.full(2, value) for value in (1e-3, 1.0, 1.0, 277.0)))
+    x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
+    rows = jnp.zeros((len(phases), 2, 1, BATCH_SIZE), int)
+    keys = jax.random.split(jax.random.key(0), 2)
+    _, _, n_seen, mean, *_ = loops.train(loop, NETWORK, phases, states, keys, hparams, x, y, rows)
+    assert n_seen.tolist() == [3, 3]
+    assert np.isfinite(mean).all()

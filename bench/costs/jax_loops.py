@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array, lax
 
 import methods
-from bench.engine.timing import N_FEATURES, clock_for, schedule_for, synthetic
+from bench.engine.timing import N_FEATURES, SHORT_UPDATES, clock_for, schedule_for, synthetic, timed_updates
 from methods.mfvi import INITIAL_LOG_SD
 from methods.networks.mlp import MLP
 from methods.swag import RANK
@@ -197,8 +197,8 @@ def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
         n_replicas: R.
     """
     method, loop, network = methods.get(name), LOOPS[name], MLP(N_FEATURES)
-    schedule = schedule_for(method, n_replicas)
-    n_updates = schedule.plan.n_updates
+    n_updates = SHORT_UPDATES + timed_updates(n_replicas)
+    schedule = schedule_for(method, n_updates)
     phases = [bool(method.phase(update, schedule.plan)) for update in range(1, n_updates + 1)]
     x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
     keys = jax.random.split(jax.random.key(0), n_replicas)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import optuna
@@ -12,7 +11,6 @@ from optuna.samplers import RandomSampler
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
-from bench.engine.stack import UPDATES_AT_ONCE
 from bench.engine.stacked_training import Execution, train_stacked
 from methods.base import Method
 from methods.maths.likelihoods import Gaussian
@@ -20,19 +18,23 @@ from methods.networks.mlp import MLP
 from methods.problem import Task
 
 N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
-# The clock is read after blocks of updates, at whose ends every way of training has returned. The first block does not
-# count, nor do those in which the graph of a phase is captured.
-MODEL_STEPS = 60_000  # per measurement, divided among the replicas, within the two limits
-MIN_BLOCKS, MAX_BLOCKS = 3, 32
-BLOCKS_ALONE = 4
+# What is timed is the difference of a longer and a shorter training, so that neither starting a stack nor capturing or
+# compiling its update counts. The shorter one is long enough to be trained in the default way of a run.
+MODEL_STEPS = 60_000  # of the difference, divided among the replicas, within the two limits
+MIN_UPDATES, MAX_UPDATES = 128, 4096
+SHORT_UPDATES = 128
+ALONE, SHORT_ALONE = 192, 32  # updates without `vmap`, which are never captured or compiled
 
 
-def schedule_for(method: Method, n_replicas: int, stacked: bool = True) -> Schedule:
-    """Return the schedule of the updates that `microseconds` trains."""
-    blocks = MODEL_STEPS // (n_replicas * UPDATES_AT_ONCE)
-    blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, blocks)) if stacked else BLOCKS_ALONE
-    minibatches = (1 + blocks) * UPDATES_AT_ONCE * method.batches_per_update
+def schedule_for(method: Method, n_updates: int) -> Schedule:
+    """Return a schedule of so many updates on the synthetic data."""
+    minibatches = n_updates * method.batches_per_update
     return Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
+
+
+def timed_updates(n_replicas: int) -> int:
+    """Return by how many updates the longer training of a stack is longer."""
+    return min(MAX_UPDATES, max(MIN_UPDATES, MODEL_STEPS // n_replicas))
 
 
 def clock_for(device: str) -> Callable[[], float]:
@@ -70,20 +72,18 @@ def microseconds(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     hparams = optuna.create_study(sampler=RandomSampler(seed=0)).ask(method.search_space(task)).params
     fits = [Fit(np.arange(N_ROWS), hparams, seed) for seed in range(n_fits)]
-    schedule = schedule_for(method, n_fits * method.members, stacked)
-    clock, read = clock_for(device), [0.0]
-
-    def read_clock(update: int) -> None:
-        if update % UPDATES_AT_ONCE == 0:
-            read.append(clock())
-
+    data, clock = Data.of(x, y, device), clock_for(device)
     train = train_stacked if execution is None else partial(train_stacked, execution=execution)
-    train(method, task, Data.of(x, y, device), fits, schedule, stacked=stacked, on_update=read_clock)
-    phases = [method.phase(update, schedule.plan) for update in range(1, schedule.plan.n_updates + 1)]
-    first_of_phase = {phases.index(phase) // UPDATES_AT_ONCE for phase in dict.fromkeys(phases)}
-    blocks = [end - start for start, end in pairwise(read)]
-    counted = [seconds for number, seconds in enumerate(blocks) if number not in first_of_phase] or blocks[-1:]
-    return sum(counted) / (len(counted) * UPDATES_AT_ONCE * n_fits * method.members) * 1e6
+
+    def seconds(n_updates: int) -> float:
+        started = clock()
+        train(method, task, data, fits, schedule_for(method, n_updates), stacked=stacked)
+        return clock() - started
+
+    n_networks = n_fits * method.members
+    short, timed = (SHORT_UPDATES, timed_updates(n_networks)) if stacked else (SHORT_ALONE, ALONE)
+    seconds(short)  # warms up, and compiles what the process then remembers
+    return (seconds(short + timed) - seconds(short)) / (timed * n_networks) * 1e6
 
 
 def synthetic() -> tuple[np.ndarray, np.ndarray]:

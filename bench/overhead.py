@@ -15,21 +15,10 @@ from typing import Annotated
 
 import typer
 
+from bench.costs.trivial import trivial_cells
 from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-
-TRIVIAL = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
-N_SPLITS = 10
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-
-def trivial_cells(count: int) -> list[Cell]:
-    """Return `count` different cells, each as cheap as possible."""
-    return [
-        Cell("uci", "diabetes", "map", number % N_SPLITS, "trivial", TRIVIAL, seed=number // N_SPLITS)
-        for number in range(count)
-    ]
 
 
 @app.command()

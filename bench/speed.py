@@ -8,6 +8,8 @@ the process, which other processes change less than time on the wall.
 With `--against jax`, the command times JAX's loops of the same updates instead (`bench.costs.jax_loops`), in turns with
 the stacks: ours, JAX's, JAX's, ours.
 
+With `--scaling OUT.svg`, it draws how time grows with updates, training rows and earlier cells (`bench.costs.scaling`).
+
 With `--network`, the command times a large network instead and compares it with plain SGD
 (`bench.costs.large_networks`). Large networks are never stacked.
 """
@@ -18,6 +20,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
@@ -57,6 +60,10 @@ def speed(
     against: Annotated[
         str, typer.Option(help="Compare stacks with the loops of another library, interleaved: jax.")
     ] = "",
+    scaling: Annotated[
+        Path | None,
+        typer.Option(help="Draw instead how time grows with updates, rows and earlier cells, for example to OUT.svg."),
+    ] = None,
     threads: Annotated[int, typer.Option(help="CPU threads; a worker of the benchmark has one.", min=1)] = 1,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
     network: Annotated[
@@ -68,6 +75,10 @@ def speed(
 ) -> None:
     """Measure microseconds per model-step, alone and stacked; with --network, the cost relative to plain SGD."""
     _check(network, batch_size, stacks, execution, against, device, threads)
+    if scaling and (names or network or against or execution or (stacks, device, threads) != (STACKS, "cpu", 1)):
+        raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
+    if scaling and (scaling.suffix not in (".svg", ".png", ".pdf") or not scaling.parent.is_dir()):
+        raise typer.BadParameter(f"--scaling {scaling}: give an .svg, .png or .pdf file in a folder that exists")
     defaults = methods.headline() if network else list(IN_JAX) if against else _stackable()
     wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
     if against and not set(wanted) <= set(IN_JAX):
@@ -84,7 +95,9 @@ def speed(
     from bench.environment import process
 
     process.settle(threads)
-    if network:
+    if scaling:
+        _scaling(scaling)
+    elif network:
         _relative_to_sgd(chosen, network, batch_size or LARGE_BATCH, device, threads, output)
     elif against:
         process.pin(threads)
@@ -238,6 +251,24 @@ def _relative_to_sgd(
     for name, reason in reasons.items():
         if reason:
             print(f"{name} is left out: {reason}", file=sys.stderr)
+
+
+def _scaling(path: Path) -> None:
+    """Measure how time grows, draw it to a file, and print the lines through the measured times."""
+    from bench.costs import scaling
+
+    with _progress() as progress:
+        bar = progress.add_task("measuring", total=scaling.n_measurements())
+        measured = scaling.measure(lambda: progress.advance(bar))
+    scaling.draw(measured, path)
+    table = Table(title="Seconds by what is varied (computing time, 1 thread), and a straight line through them")
+    for heading in ("varied", "seconds", "slope per 1000", "at 0", "R^2"):
+        table.add_column(heading, justify="left" if heading == "varied" else "right")
+    for name, line in measured._asdict().items():
+        seconds = ", ".join(f"{seconds:.3g}" for seconds in line.seconds)
+        cells = seconds, f"{1000 * line.slope:.3g}", f"{line.intercept:.3g}", f"{line.r_squared:.4f}"
+        table.add_row(f"{name} {', '.join(map(str, line.counts))}", *cells)
+    Console().print(table)
 
 
 def _measure(

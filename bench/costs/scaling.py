@@ -1,0 +1,167 @@
+"""How the time of a fit grows with its updates and training rows, and that of a cell with the number of earlier cells.
+
+Times are computing times of this process, with one thread. The fits are a stack of MAP on synthetic rows; the cells are
+as cheap as possible, so that what depends on earlier cells would show. Earlier cells are rows without training, stored
+as any other.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+
+import methods
+from bench.costs.trivial import trivial_cells
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stacked_training import train_stacked
+from bench.engine.timing import BATCH_SIZE, N_FEATURES, clock_for
+from bench.execution.run import result_of_lost_process, run
+from bench.experiment.jobs import Job
+from bench.results.folder import Results
+from bench.results.record import Outcome
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
+from methods.problem import Task
+
+METHOD, N_FITS = "map", 30
+HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
+N_ROWS, EPOCHS = 300, 10  # of the fits in which they are not varied
+UPDATES = 1000, 2000, 4000, 8000, 16000
+ROWS = 1000, 2000, 4000, 8000, 16000
+EARLIER = 0, 10, 100, 1000
+REPEATS, CELLS = 3, 5
+
+
+class Line(NamedTuple):
+    """A straight line through measured seconds, by least squares.
+
+    Attributes:
+        counts: (n,), of what was varied.
+        seconds: (n,), medians of repeats.
+        slope: seconds per unit of the counts.
+        intercept: seconds at 0.
+        r_squared: fraction of the variance of the seconds that the line explains.
+    """
+
+    counts: tuple[int, ...]
+    seconds: tuple[float, ...]
+    slope: float
+    intercept: float
+    r_squared: float
+
+    @classmethod
+    def through(cls, counts: Sequence[int], seconds: Sequence[float]) -> "Line":
+        """Return the line through points."""
+        slope, intercept = (float(part) for part in np.polyfit(counts, seconds, 1))
+        residual, variance = np.var(np.asarray(seconds) - (slope * np.asarray(counts) + intercept)), np.var(seconds)
+        r_squared = float(1 - residual / variance) if variance else 1.0
+        return cls(tuple(counts), tuple(seconds), slope, intercept, r_squared)
+
+
+class Scaling(NamedTuple):
+    """Seconds of a fit by updates, and by training rows at a fixed number of epochs; of a cell by earlier cells."""
+
+    updates: Line
+    rows: Line
+    earlier: Line
+
+
+def measure(on_measured: Callable[[], None] = lambda: None) -> Scaling:
+    """Return the measured lines. Sizes are measured in turns, so that other load on the machine meets all alike.
+
+    Args:
+        on_measured: called `n_measurements()` times.
+    """
+    with TemporaryDirectory() as folder:
+        folders = {count: _with_earlier_cells(Path(folder) / str(count), count) for count in EARLIER}
+        fit_seconds(N_ROWS, UPDATES[0])  # warms up
+        cell_seconds(folders[EARLIER[0]], EARLIER[0], 1)
+
+        def line(counts: Sequence[int], seconds_of: Callable[[int, int], float]) -> Line:
+            seconds: dict[int, list[float]] = {count: [] for count in counts}
+            for repeat in range(REPEATS):
+                for count in counts:
+                    seconds[count].append(seconds_of(count, repeat))
+                    on_measured()
+            return Line.through(counts, [median(repeats) for repeats in seconds.values()])
+
+        return Scaling(
+            line(UPDATES, lambda updates, _: fit_seconds(N_ROWS, updates)),
+            line(ROWS, lambda rows, _: fit_seconds(rows, EPOCHS * rows // BATCH_SIZE)),
+            line(EARLIER, lambda count, repeat: cell_seconds(folders[count], count + 1 + repeat * CELLS, CELLS)),
+        )
+
+
+def n_measurements() -> int:
+    """Return the number of measurements."""
+    return REPEATS * (len(UPDATES) + len(ROWS) + len(EARLIER))
+
+
+def fit_seconds(n_rows: int, n_updates: int) -> float:
+    """Return the seconds of one fit in a stack, from untrained to trained."""
+    clock, generator = clock_for("cpu"), np.random.default_rng(0)
+    x = generator.standard_normal((n_rows, N_FEATURES))
+    data, task = Data.of(x, x.sum(axis=1)), Task("synthetic", Gaussian((0.01, 1.0)), MLP(N_FEATURES))
+    rows = np.arange(n_rows)
+    fits = [Fit(rows, HPARAMS, seed) for seed in range(N_FITS)]
+    started = clock()
+    train_stacked(methods.get(METHOD), task, data, fits, Schedule(n_rows, BATCH_SIZE, n_updates, 1, n_updates))
+    return (clock() - started) / N_FITS
+
+
+def cell_seconds(results: Results, first: int, count: int) -> float:
+    """Return the seconds of a cell, stored in the end, from a folder as a run finds it: the mean over `count` cells.
+
+    Args:
+        results: the folder.
+        first: number of the first of the cells, none of which is in the folder.
+        count: of cells.
+    """
+    clock = clock_for("cpu")
+    started = clock()
+    for cell in trivial_cells(first + count)[first:]:
+        if not results.has(cell):
+            (result,) = run(Job((cell,), (results.journal(cell),), None))
+            results.write(result)
+    return (clock() - started) / count
+
+
+def _with_earlier_cells(folder: Path, count: int) -> Results:
+    results = Results(folder)
+    outcome = Outcome(status="failed", error="made up")
+    for cell in trivial_cells(count):
+        results.write(result_of_lost_process(cell, "cpu", outcome, 0.0))
+    results = Results(folder)
+    results.mend()
+    return results
+
+
+def draw(scaling: Scaling, path: Path) -> None:
+    """Write the three lines with their points as a figure.
+
+    Args:
+        scaling: what was measured.
+        path: of the figure; its ending decides the format.
+    """
+    from matplotlib.figure import Figure
+
+    ours, muted, rule = "#0b6470", "#62625b", "#dfdfd8"  # those of the site
+    figure = Figure((7.6, 2.6), layout="constrained")
+    labels = "updates of a fit", f"training rows, {EPOCHS} epochs", "earlier cells"
+    for axes, line, label in zip(figure.subplots(1, 3), scaling, labels, strict=True):
+        counts = np.asarray(line.counts)
+        axes.plot(counts, line.slope * counts + line.intercept, color=muted, linewidth=1)
+        axes.plot(counts, line.seconds, "o", color=ours, markersize=4)
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 1.15 * max(line.seconds))
+        axes.set_xlabel(label, color=muted, fontsize=8)
+        axes.set_ylabel(f"seconds of a {'cell' if line is scaling.earlier else 'fit'}", color=muted, fontsize=8)
+        axes.tick_params("both", length=0, labelcolor=muted, labelsize=7)
+        axes.grid(color=rule, linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[:].set_visible(False)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -1,0 +1,131 @@
+"""Replay of a stack's update as CUDA graphs. Written without a GPU at hand: its speed is unmeasured.
+
+A small update is a few hundred kernels, each of which the CPU takes longer to launch than the GPU to run. A CUDA graph
+launches several updates at once. It reads and writes fixed memory, so row indices, noise and the update's number are
+copied into buffers first, and the last update of a graph leaves its state in the buffers in which the first found it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+UPDATES_PER_GRAPH = 8
+BLOCK_NUMBERS, MAX_BLOCK_UPDATES = 1 << 18, 256  # that one call draws for a replica
+WARM_UP = 3  # updates before a graph is recorded, in which CUDA's libraries allocate what they keep
+
+Step = Callable[..., Sequence[Tensor]]
+Recorder = Callable[[Callable[[], None]], Callable[[], None]]
+
+
+def record(work: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that replays the kernels of `work`, whose tensors must stay where they are."""
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UP):
+            work()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay
+
+
+class GraphedUpdates:
+    """The updates of one phase of a stack, of which `UPDATES_PER_GRAPH` are made by one launch.
+
+    Args:
+        step: the captured update, from fixed leaves, row indices, noise, number of the update and leaves of the state
+            to the leaves of the next state.
+        fixed: leaves that never change.
+        record: returns a function that does again what a function does; by default as a CUDA graph.
+    """
+
+    def __init__(self, step: Step, fixed: Sequence[Tensor], record: Recorder = record):
+        self._step, self._fixed, self._record = step, fixed, record
+        self._state: list[Tensor] = []
+        self._graphs: dict[int, tuple[tuple[Tensor, Tensor, Tensor], Callable[[], None]]] = {}
+
+    def __call__(self, index: Tensor, noise: Tensor, counts: Tensor, leaves: Sequence[Tensor]) -> list[Tensor]:
+        """Return the leaves of the state after U updates.
+
+        Args:
+            index: (U, R, L, M), rows of the minibatches of each update.
+            noise: (U, R, T), of each update.
+            counts: (U,), numbers of the updates.
+            leaves: of the state before them.
+
+        Returns:
+            Copies, which the next call does not change.
+        """
+        if not self._state:
+            self._state = [leaf.clone() for leaf in leaves]
+        self._load(leaves)
+        for start in range(0, len(counts), UPDATES_PER_GRAPH):
+            part = slice(start, start + UPDATES_PER_GRAPH)
+            inputs = index[part], noise[part], counts[part]
+            n_updates = len(inputs[2])
+            if n_updates not in self._graphs:
+                self._graphs[n_updates] = self._recorded(inputs)
+            buffers, replay = self._graphs[n_updates]
+            for buffer, values in zip(buffers, inputs, strict=True):
+                buffer.copy_(values)
+            replay()
+        return [leaf.clone() for leaf in self._state]
+
+    def _recorded(
+        self, inputs: tuple[Tensor, Tensor, Tensor]
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], Callable[[], None]]:
+        """Return buffers for the inputs of some updates, and a function that makes these updates."""
+        index, noise, counts = (values.clone() for values in inputs)
+        before = [leaf.clone() for leaf in self._state]
+
+        def updates() -> None:
+            leaves: Sequence[Tensor] = self._state
+            for number in range(len(counts)):
+                leaves = self._step(*self._fixed, index[number], noise[number], counts[number], *leaves)
+            self._load(leaves)
+
+        try:
+            replay = self._record(updates)
+        except RuntimeError:  # some factorisations wait for the GPU, which a graph cannot
+            replay = updates
+        self._load(before)  # recording made updates to warm up
+        return (index, noise, counts), replay
+
+    def _load(self, leaves: Sequence[Tensor]) -> None:
+        """Copy leaves into the state's buffers. All are read before any is written: a leaf may be another's buffer."""
+        for buffer, leaf in zip(self._state, [leaf.clone() for leaf in leaves], strict=True):
+            buffer.copy_(leaf)
+
+
+class DeviceNoise:
+    """Endless noise (U, R, T), drawn on the device in large blocks, by a generator per replica.
+
+    Args:
+        seeds: one per replica, so that its numbers do not depend on the rest of the stack.
+        length: T, numbers per update and replica.
+        dtype: of the numbers.
+        device: where they are drawn.
+    """
+
+    def __init__(self, seeds: Sequence[int], length: int, dtype: torch.dtype, device: torch.device):
+        self._generators = [torch.Generator(device=device).manual_seed(seed) for seed in seeds]
+        # The size of a block depends on the method alone: how a generator's output is cut changes the numbers.
+        updates = max(1, min(MAX_BLOCK_UPDATES, BLOCK_NUMBERS // max(length, 1)))
+        self._shape = updates, length
+        self._options: dict[str, Any] = {"dtype": dtype, "device": device}
+        self._left = torch.empty(0, len(seeds), length, **self._options)
+
+    def take(self, n_updates: int) -> Tensor:
+        """Return the noise of the next updates, (U, R, T). How the sequence is cut into calls does not change it."""
+        blocks, missing = [self._left], n_updates - len(self._left)
+        while missing > 0:
+            numbers = [torch.randn(self._shape, generator=each, **self._options) for each in self._generators]
+            blocks.append(torch.stack(numbers, dim=1))
+            missing -= len(blocks[-1])
+        noise = torch.cat(blocks) if len(blocks) > 1 else self._left
+        self._left = noise[n_updates:]
+        return noise[:n_updates]

@@ -5,10 +5,11 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from bench.engine.random_streams import BLOCK_NUMBERS, RandomStream
+import bench.engine.random_streams as random_streams
+from bench.engine.random_streams import NUMBERS_AHEAD, WORDS_AT_ONCE, RandomStream
 
 CPU = torch.device("cpu")
-LENGTHS = [1, 3, 100, BLOCK_NUMBERS // 3, BLOCK_NUMBERS + 1]  # blocks of 16 steps, of 3 steps and of one
+LENGTHS = [1, 3, 100, WORDS_AT_ONCE + 1, NUMBERS_AHEAD // 3]  # many steps ahead, and hardly one
 
 
 def record(seeds: list[int], length: int, steps: int, dtype=torch.float32) -> torch.Tensor:
@@ -38,6 +39,49 @@ def test_equal_seeds_give_equal_noise():
 @pytest.mark.parametrize("n_rows", [1, 3])
 def test_noise_of_length_zero_is_empty(n_rows):
     assert record(list(range(n_rows)), 0, 40).shape == (40, n_rows, 0)
+
+
+def test_cuts_do_not_change_the_numbers(monkeypatch):
+    expected = record([3, 4, 5], 7, 40)
+    monkeypatch.setattr(random_streams, "WORDS_AT_ONCE", 10)
+    monkeypatch.setattr(random_streams, "NUMBERS_AHEAD", 100)
+    assert torch.equal(record([3, 4, 5], 7, 40), expected)
+
+
+def normals_of(words: np.ndarray, dtype: type) -> np.ndarray:
+    """Return the normal numbers (..., 2 W) of words (..., W), in double precision from uniform numbers of `dtype`."""
+    uniform = ((words >> np.uint64(32)).astype(dtype) + dtype(0.5)) * dtype(2.0**-32)
+    turns = words.astype(np.uint32).view(np.int32).astype(dtype) * dtype(2.0**-32)
+    radius, angle = np.sqrt(-2 * np.log(uniform.astype(np.float64))), 2 * np.pi * turns.astype(np.float64)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1).reshape(*words.shape[:-1], -1)
+
+
+@pytest.mark.parametrize("length", [1, 6, 7])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 3e-6), (torch.float64, 1e-14)])
+def test_noise_follows_the_definition(length, dtype, tolerance):
+    words = np.random.SFC64(8).random_raw(50 * ((length + 1) // 2)).reshape(50, -1)
+    expected = normals_of(words, np.float32 if dtype == torch.float32 else np.float64)[:, :length]
+    np.testing.assert_allclose(record([8], length, 50, dtype)[:, 0], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("length", [0, 1, 6, 7])
+@pytest.mark.parametrize("n_steps", [0, 1, 5])
+def test_states_continue_the_stream(length, n_steps):
+    stream = RandomStream([1, 2], length, torch.float64, CPU)
+    for _ in range(n_steps):
+        next(stream)
+    states, later = stream.states(), next(stream)
+    assert states.shape == (2, 4)
+    for state, numbers in zip(states, later, strict=True):
+        generator = np.random.SFC64()
+        generator.state = generator.state | {"state": {"state": state}}
+        words = generator.random_raw((length + 1) // 2)
+        np.testing.assert_allclose(numbers, normals_of(words, np.float64)[:length], rtol=0, atol=1e-14)
+
+
+def test_states_on_another_device_are_refused():
+    with pytest.raises(ValueError, match="'cuda' have no SFC64 state"):
+        RandomStream([1], 3, torch.float32, torch.device("cuda")).states()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -4,6 +4,9 @@ import ctypes
 
 import numpy as np
 import pytest
+import torch
+
+from bench.engine.random_streams import RandomStream
 
 
 def generators():
@@ -47,3 +50,16 @@ def test_normals_follow_their_definition(probes, dtype, tolerance, count):
     expected = normals_of(words, dtype)[..., :count]
     np.testing.assert_allclose(numbers.transpose(2, 0, 1), expected, rtol=0, atol=tolerance)
     np.testing.assert_array_equal(state, states(bit_generators))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 3e-6), (torch.float64, 1e-14)])
+@pytest.mark.parametrize("length", [1, 7, 64])
+def test_lanes_continue_a_random_stream(probes, dtype, tolerance, length):
+    stream = RandomStream(range(16), length, dtype, torch.device("cpu"))
+    next(stream)
+    state, numbers = stream.states(), torch.empty(50, length, 16, dtype=dtype)
+    draw = probes.float_normals if dtype == torch.float32 else probes.double_normals
+    draw(pointer(state), ctypes.c_void_p(numbers.data_ptr()), length, 50)
+    expected = torch.stack([next(stream) for _ in range(50)])
+    torch.testing.assert_close(numbers.transpose(1, 2), expected, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(state, stream.states())

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bench.console import display
+from bench.execution import spare
 from bench.execution.cluster.connection import Tls, check, connected
+from bench.execution.workers import workers_on
 from bench.experiment.plan import (
     InvalidRequest,
     Request,
@@ -191,8 +193,10 @@ def main(
         named = _names("--methods", methods), _names("--datasets", datasets)
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed)
         protocol_of(request)
-        usable, broken = chosen_methods(request)
         places = parse_devices(devices or "cpu")
+        if not dry_run and elsewhere is None and places == ["cpu"]:
+            spare.start(workers_on(places, 1)[0].environment)
+        usable, broken = chosen_methods(request)
         chosen = chosen_splits(request, chosen_datasets(request))
         available, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         available, not_runnable = runnable(request, available, data_dir, fetch=not dry_run)
@@ -205,6 +209,7 @@ def main(
         without = excluded(request, available, usable)
         wanted = cells(request, {name: chosen[name] for name in available}, usable, without)
     except InvalidRequest as problem:
+        spare.end()
         display.show_error(str(problem))
         raise typer.Exit(INVALID) from None
 
@@ -221,6 +226,8 @@ def main(
         if not fresh:
             display.show_notes(notes_on_earlier_rows(results.rows(), wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
+        if not todo:
+            spare.end()
         with _backend(elsewhere if todo else None, todo, fetch=not dry_run) as backend:
             if backend:
                 load = workload_elsewhere(todo, backend.workers)

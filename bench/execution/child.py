@@ -1,11 +1,11 @@
 """A worker's process: makes one call after the other for its parent, and ends when its parent does.
 
-    python -m bench.execution.child
+    python -m bench.execution.child [MODULE ...]
 
-Standard input brings pickled calls: (function, arguments, limit in seconds or None). Replies leave through what was
-standard output, pickled: ("progress", x) for each x that the function gives to its `on_progress`, and then
-("returned", value) or ("raised", exception). Everything that is printed goes to standard error, which the parent keeps
-as the log. The line `BEGINS` there precedes the output of each call.
+The modules are imported before the first call. Standard input brings pickled calls: (function, arguments, limit in
+seconds or None). Replies leave through what was standard output, pickled: ("progress", x) for each x that the function
+gives to its `on_progress`, and then ("returned", value) or ("raised", exception). Everything that is printed goes to
+standard error, which the parent keeps as the log. The line `BEGINS` there precedes the output of each call.
 """
 
 import faulthandler
@@ -15,6 +15,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from io import TextIOWrapper
 from queue import SimpleQueue
 from threading import Thread
@@ -35,6 +37,9 @@ def main() -> None:
         replies.write(message)
         replies.flush()
 
+    for name in sys.argv[1:]:
+        with suppress(Exception):  # a call that needs the module will raise it again
+            import_module(name)
     while True:
         try:
             _make(waiting.get(), reply)

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from threading import Lock
 
+from bench.execution import spare
 from bench.execution.run import ready, result_of_lost_process, run
 from bench.execution.supervisor import Died, Stopped, Supervised, Timeout
 from bench.execution.workers import Worker
@@ -57,7 +58,7 @@ class Pool:
             with self._lock:
                 if self._ended:
                     raise Stopped
-                process = self._processes[worker] = Supervised(worker.environment)
+                process = self._processes[worker] = spare.process_of(worker.environment)
             try:
                 self._devices[worker] = process.call(ready, worker.device, worker.threads, limit=START_SECONDS)
                 return process

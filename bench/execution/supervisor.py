@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from queue import Empty, SimpleQueue
@@ -60,13 +60,14 @@ class Supervised:
 
     Args:
         environment: Environment variables of the process, besides those of this process.
+        imported: Names of modules that the process imports before its first call.
     """
 
-    def __init__(self, environment: Mapping[str, str]):
+    def __init__(self, environment: Mapping[str, str], imported: Sequence[str] = ()):
         # -P and the path, so that the child imports what this process would, from whatever folder it is started.
         path = os.pathsep.join(place or os.getcwd() for place in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bench.execution.child"],
+            [sys.executable, "-P", "-m", "bench.execution.child", *imported],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -6,7 +6,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from bench.execution import pool as module
+from bench.execution import spare
 from bench.execution.pool import NoProcess, Pool, run_on_worker
 from bench.execution.supervisor import Died, Stopped
 from bench.execution.workers import Worker
@@ -89,7 +89,7 @@ class Unlucky:
 
 
 def test_processes_that_never_begin_are_told_with_their_last_words(monkeypatch, job, pool):
-    monkeypatch.setattr(module, "Supervised", Unlucky)
+    monkeypatch.setattr(spare, "Supervised", Unlucky)
     with pytest.raises(NoProcess, match=r"3 processes of the worker 'alone' .* SIGSEGV\nlast words"):
         run_on_worker(job("map", 0), ALONE, pool=pool)
 

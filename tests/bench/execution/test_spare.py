@@ -1,0 +1,48 @@
+"""A process that was started ahead serves one worker of its environment."""
+
+import os
+import sys
+
+import pytest
+
+from bench.execution import spare
+
+
+def variable(name, *, on_progress):
+    return os.environ.get(name)
+
+
+def imported(name, *, on_progress):
+    return name in sys.modules
+
+
+@pytest.fixture(autouse=True)
+def ended(monkeypatch):
+    monkeypatch.setattr(spare, "IMPORTED", ("colorsys", "no_such_module"))
+    yield
+    spare.end()
+
+
+def test_spare_serves_one_worker():
+    spare.start({"SPARE": "1"})
+    first, second = spare.process_of({"SPARE": "1"}), spare.process_of({"SPARE": "1"})
+    assert first.call(imported, "colorsys")
+    assert not second.call(imported, "colorsys")
+    assert [process.call(variable, "SPARE") for process in (first, second)] == ["1", "1"]
+    first.end()
+    second.end()
+
+
+def test_other_environments_get_another_process():
+    spare.start({"SPARE": "1"})
+    process = spare.process_of({"SPARE": "2"})
+    assert process.call(variable, "SPARE") == "2"
+    process.end()
+
+
+def test_ended_spare_is_not_used():
+    spare.start({"SPARE": "1"})
+    spare.end()
+    process = spare.process_of({"SPARE": "1"})
+    assert not process.call(imported, "colorsys")
+    process.end()

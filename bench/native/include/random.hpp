@@ -7,28 +7,42 @@
 
 #include "elementary.hpp"
 
+// Words of the first or the second half of the lanes. GCC keeps values of this size in registers from one turn of a loop
+// to the next, but a UL in memory, where a normal number took 0.67 ns instead of 0.48 (AVX-512, one core).
+typedef uint64_t HalfWords __attribute__((vector_size(W / 2 * sizeof(uint64_t))));
+
 struct Sfc64 {
-    UL a, b, c, counter;
+    HalfWords a[2], b[2], c[2], counter[2];
 
     // The state of replica `lane` as NumPy keeps it: (a, b, c, counter).
-    inline __attribute__((always_inline)) void load(int lane, const uint64_t *state) {
-        a[lane] = state[0];
-        b[lane] = state[1];
-        c[lane] = state[2];
-        counter[lane] = state[3];
+    inline void load(int lane, const uint64_t *state) {
+        const int half = lane / (W / 2), place = lane % (W / 2);
+        a[half][place] = state[0];
+        b[half][place] = state[1];
+        c[half][place] = state[2];
+        counter[half][place] = state[3];
     }
-    inline __attribute__((always_inline)) void store(int lane, uint64_t *state) const {
-        state[0] = a[lane];
-        state[1] = b[lane];
-        state[2] = c[lane];
-        state[3] = counter[lane];
+    inline void store(int lane, uint64_t *state) const {
+        const int half = lane / (W / 2), place = lane % (W / 2);
+        state[0] = a[half][place];
+        state[1] = b[half][place];
+        state[2] = c[half][place];
+        state[3] = counter[half][place];
     }
     inline __attribute__((always_inline)) UL next() {
-        UL word = a + b + counter;
-        counter += 1;
-        a = b ^ (b >> 11);
-        b = c + (c << 3);
-        c = ((c << 24) | (c >> 40)) + word;
+        const HalfWords words[2] = {step(0), step(1)};
+        UL result;
+        memcpy(&result, words, sizeof result);
+        return result;
+    }
+
+  private:
+    inline __attribute__((always_inline)) HalfWords step(int half) {
+        const HalfWords word = a[half] + b[half] + counter[half];
+        counter[half] += 1;
+        a[half] = b[half] ^ (b[half] >> 11);
+        b[half] = c[half] + (c[half] << 3);
+        c[half] = ((c[half] << 24) | (c[half] >> 40)) + word;
         return word;
     }
 };

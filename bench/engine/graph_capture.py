@@ -66,18 +66,12 @@ def capture(function: Callable[..., Any], arguments: Sequence[Tensor], n_fixed: 
     Raises:
         RuntimeError: if the function draws from torch's global generator. The graph would repeat the numbers.
     """
-    # A tensor given twice, such as the same zeros for two parts of a state, must not become one input.
-    module = make_fx(torch.func.functionalize(function))(*(argument.view_as(argument) for argument in arguments))
-    draws = [node.target for node in module.graph.nodes if draws_random_numbers(node.target)]
-    if draws:
-        raise RuntimeError(f"an update draws from torch's global generator ({draws[0]}); draw from `noise`")
-    module.graph.eliminate_dead_code()
+    module = trace(function, arguments)
     if not any(is_in_place(node.target) for node in module.graph.nodes):
-        values = _Values(module)
-        values.run(*arguments)
-        _fold_constants(module, values.of, n_fixed)
-        _remove_identities(module, values.of)
-        _multiply_outer_products(module, values.of)
+        values = values_of(module, arguments)
+        _fold_constants(module, values, n_fixed)
+        _remove_identities(module, values)
+        _multiply_outer_products(module, values)
         module.graph.eliminate_dead_code()
         for node in module.graph.nodes:
             node.target = DIRECT.get(node.target, node.target)
@@ -85,16 +79,36 @@ def capture(function: Callable[..., Any], arguments: Sequence[Tensor], n_fixed: 
     return module
 
 
-class _Values(Interpreter):
-    """Runs a graph and keeps the value of every node in `of`."""
+def trace(function: Callable[..., Any], arguments: Sequence[Tensor]) -> GraphModule:
+    """Return the graph of the tensor operations of `function`, without transforms and operations in place.
 
-    def __init__(self, module: GraphModule):
-        super().__init__(module)
-        self.of: dict[Node, Any] = {}
+    Args:
+        function: of tensors, to a sequence of tensors.
+        arguments: examples.
 
-    def run_node(self, node: Node) -> Any:
-        self.of[node] = super().run_node(node)
-        return self.of[node]
+    Raises:
+        RuntimeError: if the function draws from torch's global generator. The graph would repeat the numbers.
+    """
+    # A tensor given twice, such as the same zeros for two parts of a state, must not become one input.
+    module = make_fx(torch.func.functionalize(function))(*(argument.view_as(argument) for argument in arguments))
+    draws = [node.target for node in module.graph.nodes if draws_random_numbers(node.target)]
+    if draws:
+        raise RuntimeError(f"an update draws from torch's global generator ({draws[0]}); draw from `noise`")
+    module.graph.eliminate_dead_code()
+    return module
+
+
+def values_of(module: GraphModule, arguments: Sequence[Tensor]) -> dict[Node, Any]:
+    """Return what every node of a graph computes on example arguments."""
+
+    class Recorder(Interpreter):
+        def run_node(self, node: Node) -> Any:
+            values[node] = super().run_node(node)
+            return values[node]
+
+    values: dict[Node, Any] = {}
+    Recorder(module).run(*arguments)
+    return values
 
 
 def _fold_constants(module: GraphModule, values: dict[Node, Any], n_fixed: int) -> None:

@@ -30,7 +30,7 @@ MAX_STEPS_AHEAD = 64
 WORDS_AT_ONCE = 1 << 15
 
 
-class RandomStream:
+class RandomStream(Iterator[Tensor]):
     """Endless sequence of noise (R, T): at each step T standard normal numbers for each of R replicas.
 
     Args:
@@ -38,12 +38,15 @@ class RandomStream:
         length: T, numbers per step; may be 0.
         dtype: of the numbers.
         device: where the numbers are drawn. A CPU and a GPU draw different numbers from the same seed.
+
+    Attributes:
+        length: T.
     """
 
     def __init__(self, seeds: Sequence[int], length: int, dtype: torch.dtype, device: torch.device):
         draw = _draw_on_cpu(seeds, length, dtype) if device.type == "cpu" else _draw_on(device, seeds, length, dtype)
         self._steps: Iterator[Tensor] = chain.from_iterable(draw)
-        self._seeds, self._length, self._device = seeds, length, device
+        self.length, self._seeds, self._device = length, seeds, device
         self._taken = 0
 
     def __next__(self) -> Tensor:
@@ -64,9 +67,31 @@ class RandomStream:
             raise ValueError(f"generators on device '{self._device}' have no SFC64 state; draw on the CPU instead")
         generators = [np.random.SFC64(seed) for seed in self._seeds]
         for generator in generators if self._taken else ():
-            generator.random_raw(self._taken * _words(self._length), output=False)
+            generator.random_raw(self._taken * _words(self.length), output=False)
         states = [generator.state["state"]["state"] for generator in generators]
         return np.array(states, dtype=np.uint64).reshape(-1, 4)
+
+
+def next_step(states: np.ndarray, length: int, dtype: torch.dtype) -> Tensor:
+    """Return the noise of the step that generators draw next.
+
+    Args:
+        states: (R, 4), of the generators, as `RandomStream.states` returns them.
+        length: T, numbers per step.
+        dtype: of the numbers.
+
+    Returns:
+        (R, T).
+    """
+    words = np.empty((len(states), 1, _words(length)), dtype=np.uint64)
+    generator = np.random.SFC64(0)
+    present = generator.state
+    for number, state in enumerate(states):
+        generator.state = present | {"state": {"state": state}}
+        words[number] = generator.random_raw(words.shape[-1])
+    noise = torch.empty(1, *words.shape[::2], 2, dtype=dtype)
+    _write_normals(words, noise)
+    return noise[0].flatten(1)[:, :length]
 
 
 def _words(length: int) -> int:

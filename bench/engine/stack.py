@@ -89,19 +89,18 @@ class Stack:
         step(gauge)
         return gauge.used
 
-    def minibatches(self, schedule: Schedule) -> Iterator[Tensor]:
-        """Yield for each update the row indices (R, L, M) of every replica's L minibatches."""
+    def minibatches(self, schedule: Schedule) -> Iterator[np.ndarray]:
+        """Yield for some updates after the other the rows (U, R, L, M) of every replica's L minibatches."""
         n_updates = schedule.plan.n_updates
         streams = [RowStream(fit.rows, seed) for (fit, _), seed in zip(self.members, self._seeds("rows"), strict=True)]
         shape = self.model.method.batches_per_update, schedule.minibatch
         at_once = max(1, ROWS_AT_ONCE // (len(streams) * shape[0] * shape[1]))
         for first in range(0, n_updates, at_once):
             count = min(at_once, n_updates - first)
-            # The replica axis goes second, so that every update's indices are contiguous: a compiled step requires it.
-            indices = np.empty((count, len(streams), *shape), dtype=np.int64)
+            rows = np.empty((count, len(streams), *shape), dtype=np.int64)
             for number, stream in enumerate(streams):
-                indices[:, number] = stream.take(count * shape[0] * shape[1]).reshape(count, *shape)
-            yield from self.index(indices)
+                rows[:, number] = stream.take(count * shape[0] * shape[1]).reshape(count, *shape)
+            yield rows
 
     def index(self, numbers: np.ndarray) -> Tensor:
         """Return row indices as a tensor on the data's device."""

@@ -33,6 +33,7 @@ class StackedFits:
         stack: their R replicas.
         posterior: what `Method.finish` returned, every tensor with a leading axis of R, a fit's members adjacent.
         record: diagnostics along training.
+        execution: how the fits were trained, see `bench.engine.stacked_training.Execution`.
     """
 
     fits: tuple[Fit, ...]
@@ -40,6 +41,7 @@ class StackedFits:
     stack: Stack
     posterior: Any
     record: TrainingRecord
+    execution: str
 
     @property
     def method(self) -> Method:

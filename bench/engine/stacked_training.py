@@ -1,15 +1,17 @@
 """Training of a stack: R replicas advance together, one update after the other."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from operator import itemgetter
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from bench.engine.graph_capture import capture
 from bench.engine.minibatches import Schedule
+from bench.engine.native_training import NativeTraining, native_training, segments
 from bench.engine.private_torch import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from bench.engine.replica import Data, Fit, Model, Replica
 from bench.engine.stack import Stack
@@ -21,7 +23,7 @@ from methods.base import Method
 from methods.maths.noise import Noise
 from methods.problem import Step, Task
 
-Execution = Literal["captured", "eager", "compiled"]
+Execution = Literal["native", "captured", "eager"]
 
 
 @torch.no_grad()
@@ -33,7 +35,7 @@ def train_stacked(
     schedule: Schedule,
     *,
     standardise: bool = True,
-    execution: Execution = "captured",
+    execution: Execution = "native",
     dtype: torch.dtype = torch.float32,
     stacked: bool = True,
     n_recorded: int = 0,
@@ -48,9 +50,9 @@ def train_stacked(
         fits: B fits; they become R = B x `method.members` replicas.
         schedule: of all fits.
         standardise: False leaves x and y in original units.
-        execution: "captured" captures the update's graph once and runs that (`bench.engine.graph_capture`). "compiled"
-            also fuses the graph with `torch.compile`; its seconds of compilation pay for long runs only. "eager" does
-            neither.
+        execution: "native" compiles the loop over updates (`bench.native`). Where that cannot be or would not pay, it
+            is "captured" instead: the update's graph is captured once, and replayed (`bench.engine.graph_capture`).
+            "eager" does neither.
         dtype: of weights and arithmetic.
         stacked: False trains one replica after the other, without `vmap` and eagerly.
         n_recorded: at how many evenly spaced updates diagnostics are recorded, at most. The other updates do not
@@ -63,13 +65,14 @@ def train_stacked(
     """
     stack = Stack.of(Model(method, task, dtype), data, fits, standardise=standardise, parallel=stacked)
     record = TrainingRecord(schedule.plan.n_updates, n_recorded)
-    state = _Training(stack, schedule, execution if stacked else "eager", record).run(on_update)
+    training = _Training(stack, schedule, execution if stacked else "eager", record)
+    state = training.run(on_update)
     if method.sweeps:
         state = sweep(stack, state)
     posterior = stack.vectorise(stack.model.finish)(stack.replicas, state)
     n_replicas = len(fits) * method.members
     posterior = tree_map(itemgetter(slice(n_replicas)), posterior)
-    return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior, record)
+    return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior, record, training.execution)
 
 
 class _Training:
@@ -83,29 +86,75 @@ class _Training:
     """
 
     def __init__(self, stack: Stack, schedule: Schedule, execution: Execution, record: TrainingRecord):
-        self._stack, self._schedule, self._execution, self._record = stack, schedule, execution, record
+        self._stack, self._schedule, self.execution, self._record = stack, schedule, execution, record
 
     def run(self, on_update: Callable[[int], None]) -> Any:
         """Return the state after the last update; every tensor has a leading axis of R."""
         stack, plan = self._stack, self._schedule.plan
         state = self._initial_state()
         phases = [stack.model.method.phase(update, plan) for update in range(1, plan.n_updates + 1)]
-        counts = torch.arange(1, plan.n_updates + 1, dtype=stack.model.dtype, device=stack.data.x.device)
-        first_index = next(stack.minibatches(self._schedule))
-        needs = {phase: self._needs(phase, state, first_index, counts[0]) for phase in dict.fromkeys(phases)}
+        shape = stack.model.method.batches_per_update, self._schedule.minibatch
+        index, count = (
+            stack.index(np.zeros(shape, dtype=np.int64)),
+            torch.ones((), dtype=stack.model.dtype, device=stack.data.x.device),
+        )
+        needs = {phase: self._needs(phase, state, index, count) for phase in dict.fromkeys(phases)}
         noise = stack.noise("update", max(length for length, _ in needs.values()))
+        updates = {
+            phase: _Update(stack, phase, tree_flatten(state)[1], has_diagnostics, self.execution, self._record)
+            for phase, (_, has_diagnostics) in needs.items()
+        }
+        native = (
+            native_training(stack, self._schedule, state, noise, list(needs)) if self.execution == "native" else None
+        )
+        if native:
+            return self._run_native(native, phases, updates, on_update)
+        if self.execution == "native":
+            self.execution = "captured"
+        return self._replay(state, noise, phases, updates, on_update)
+
+    def _run_native(
+        self,
+        native: NativeTraining,
+        phases: Sequence[Hashable],
+        updates: Mapping[Hashable, "_Update"],
+        on_update: Callable[[int], None],
+    ) -> Any:
+        done = 0
+        for rows in self._stack.minibatches(self._schedule):
+            for part in segments(phases, done + 1, len(rows), self._record.wants):
+                first = done + part.start + 1
+                phase = phases[first - 1]
+                if self._record.wants(first):
+                    inputs = [self._stack.index(rows[part.start]), native.next_noise(), self._count(first)]
+                    diagnostics = updates[phase].diagnostics([*inputs, *tree_flatten(native.state())[0]])
+                    self._record.add(first, diagnostics)
+                native.advance(phase, rows[part], first)
+                for number in range(first, done + part.stop + 1):
+                    on_update(number)
+            done += len(rows)
+        return native.state()
+
+    def _replay(
+        self,
+        state: Any,
+        noise: Iterator[Tensor],
+        phases: Sequence[Hashable],
+        updates: Mapping[Hashable, "_Update"],
+        on_update: Callable[[int], None],
+    ) -> Any:
         leaves, structure = tree_flatten(state)
-        updates: dict[Any, _Update] = {}
-        inputs = zip(phases, counts, stack.minibatches(self._schedule), strict=True)
-        for number, (phase, count, index) in enumerate(inputs, start=1):
-            if phase not in updates:
-                updates[phase] = _Update(stack, phase, structure, needs[phase][1], self._execution, self._record)
-            recorded = self._record.wants(number)
-            leaves, diagnostics = updates[phase]([index, next(noise), count, *leaves], recorded)
-            if recorded:
-                self._record.add(number, diagnostics)
+        indices = (self._stack.index(rows) for block in self._stack.minibatches(self._schedule) for rows in block)
+        for number, (phase, index) in enumerate(zip(phases, indices, strict=True), start=1):
+            inputs = [index, next(noise), self._count(number), *leaves]
+            if self._record.wants(number):
+                self._record.add(number, updates[phase].diagnostics(inputs))
+            leaves = updates[phase](inputs)
             on_update(number)
         return tree_unflatten(leaves, structure)
+
+    def _count(self, number: int) -> Tensor:
+        return torch.tensor(float(number), dtype=self._stack.model.dtype, device=self._stack.data.x.device)
 
     def _initial_state(self) -> Any:
         stack = self._stack
@@ -118,7 +167,7 @@ class _Training:
         """Return how many random numbers one replica's update draws in a phase, and whether it has diagnostics."""
         model, data = self._stack.model, self._stack.data
         # A copy, because a model of another library may change in place.
-        replica, index, state = deepcopy(tree_map(replica_of, (self._stack.replicas, index, state)))
+        replica, state = deepcopy(tree_map(replica_of, (self._stack.replicas, state)))
         reported: dict[str, Tensor] = {}
 
         def update(noise: Noise) -> None:
@@ -155,28 +204,31 @@ class _Update:
         self._fixed, self._fixed_structure = tree_flatten((stack.replicas, stack.data.x, stack.data.y))
         self._step: Callable[..., list[Tensor]] | None = None
 
-    def __call__(self, inputs: Sequence[Tensor], recorded: bool) -> tuple[list[Tensor], dict[str, Tensor]]:
-        """Return the leaves of the next state, and diagnostics (R,) if the update is `recorded`.
-
-        The state always comes from one graph, so its numbers do not depend on which updates are recorded. Diagnostics
-        come from an eager update: to capture a second graph takes longer than a few dozen of those.
+    def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Return the leaves of the next state.
 
         Args:
             inputs: row indices, noise, the number of the update, and the leaves of the state.
-            recorded: whether diagnostics are wanted.
         """
         arguments = [*self._fixed, *inputs]
         if self._execution == "eager":
-            return self._eager(*arguments)
+            return self._eager(*arguments)[0]
         if self._step is None:
             self._step = capture(lambda *leaves: self._eager(*leaves)[0], arguments, len(self._fixed)).forward
-            if self._execution == "compiled":
-                self._step = torch.compile(self._step, fullgraph=True, dynamic=False)
-        diagnostics = {}
-        if recorded and self._has_diagnostics:
-            with self._record.timed(self._stack.data.x.device):
-                diagnostics = self._eager(*arguments)[1]
-        return self._step(*arguments), diagnostics
+        return self._step(*arguments)
+
+    def diagnostics(self, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
+        """Return the diagnostics (R,) of an update, which are always computed eagerly.
+
+        To capture a graph with diagnostics takes longer than a few dozen eager updates.
+
+        Args:
+            inputs: as of a call.
+        """
+        if not self._has_diagnostics:
+            return {}
+        with self._record.timed(self._stack.data.x.device):
+            return self._eager(*self._fixed, *inputs)[1]
 
     def _eager(self, *leaves: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
         replicas, x, y = tree_unflatten(leaves[: len(self._fixed)], self._fixed_structure)

@@ -105,7 +105,7 @@ class TunedEvaluation(Evaluation):
     objective: str
     standardise: bool = True
     dtype: torch.dtype = torch.float32
-    execution: Execution = "captured"
+    execution: Execution = "native"
 
     @property
     @abstractmethod

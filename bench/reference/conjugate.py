@@ -49,7 +49,7 @@ class LinearProblem(NamedTuple):
         updates: int,
         batch_size: int,
         seeds: Sequence[int] = (0,),
-        execution: Execution = "captured",
+        execution: Execution = "native",
         **others: float,
     ) -> StackedFits:
         """Return fits of a linear model without bias, one per seed, without standardisation and in float64.

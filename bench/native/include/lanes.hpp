@@ -9,7 +9,14 @@
 #include <cstdint>
 #include <cstring>
 
+// As many single-precision numbers as a register holds. GCC compares longer values one number at a time.
+#if defined(__AVX512F__)
 constexpr int W = 16;
+#elif defined(__AVX__)
+constexpr int W = 8;
+#else
+constexpr int W = 4;
+#endif
 
 typedef float F __attribute__((vector_size(W * sizeof(float))));
 typedef double D __attribute__((vector_size(W * sizeof(double))));

@@ -1,0 +1,164 @@
+"""Training of a stack by native loops, see `bench.native`: hundreds of updates of all replicas in one call."""
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.engine.graph_capture import trace, values_of
+from bench.engine.minibatches import Schedule
+from bench.engine.private_torch import tree_flatten, tree_map, tree_unflatten
+from bench.engine.random_streams import RandomStream, next_step
+from bench.engine.stack import Stack
+from bench.engine.vectorise import replica_of
+from bench.native.compiler import NoCompiler
+from bench.native.loop import Loop, Replicas, Streams, compile_loop
+from bench.native.values import Unsupported
+from methods.maths.noise import Noise
+from methods.problem import Step
+
+# A loop takes 0.4 to 0.8 seconds to trace and compile where no cache has it. The choice depends on the plan alone, not
+# on the stack or the cache, because the two ways of training differ by rounding.
+MIN_UPDATES = 100
+MAX_LOOPS = 64  # that a process remembers
+
+
+def native_training(
+    stack: Stack, schedule: Schedule, state: Any, noise: RandomStream, phases: Sequence[Hashable]
+) -> "NativeTraining | None":
+    """Return the native training of a stack, or None where it is trained otherwise.
+
+    Args:
+        stack: R replicas.
+        schedule: how many updates there are.
+        state: before the first update.
+        noise: of all updates; nothing has been drawn from it.
+        phases: all that occur.
+    """
+    model, data = stack.model, stack.data
+    fits = (
+        stack.parallel
+        and model.dtype == torch.float32
+        and data.x.dtype == torch.float64
+        and data.x.device.type == "cpu"
+    )
+    if not fits or schedule.plan.n_updates < MIN_UPDATES:
+        return None
+    try:
+        loops = {phase: _loop(stack, schedule, state, noise.length, phase) for phase in phases}
+    except (Unsupported, NoCompiler) as reason:
+        UNAVAILABLE.setdefault(model.method.name, str(reason))
+        return None
+    return NativeTraining(stack, state, noise, loops)
+
+
+# Why methods were not trained natively in this process: name -> reason.
+UNAVAILABLE: dict[str, str] = {}
+
+_LOOPS: OrderedDict[Hashable, Loop] = OrderedDict()
+
+
+class NativeTraining:
+    """The updates of a stack, made by native loops.
+
+    Args:
+        stack: R replicas.
+        state: before the first update.
+        noise: of all updates.
+        loops: one per phase.
+    """
+
+    def __init__(self, stack: Stack, state: Any, noise: RandomStream, loops: dict[Hashable, Loop]):
+        leaves, self._structure = tree_flatten(state)
+        fixed = tree_flatten(stack.replicas)[0]
+        self._loops, self._noise, self._dtype = loops, noise, stack.model.dtype
+        width = next(iter(loops.values())).width
+        self._replicas = Replicas(width, fixed, stack.data.x, stack.data.y, leaves, noise.states())
+
+    def state(self) -> Any:
+        """Return the present state; every tensor has a leading axis of R."""
+        return tree_unflatten(self._replicas.state(), self._structure)
+
+    def next_noise(self) -> Tensor:
+        """Return the noise (R, T) of the next update."""
+        return next_step(self._replicas.generators(), self._noise.length, self._dtype)
+
+    def advance(self, phase: Hashable, rows: np.ndarray, first_update: int) -> None:
+        """Make updates of one phase.
+
+        Args:
+            phase: what `Method.phase` returned for each of them.
+            rows: (U, R, L, M), rows of the minibatches of U updates.
+            first_update: number of the first.
+        """
+        self._replicas.advance(self._loops[phase], rows, first_update)
+
+
+def segments(phases: Sequence[Hashable], first: int, count: int, wants: Callable[[int], bool]) -> Iterator[slice]:
+    """Yield stretches of updates that one call can make, as slices of `count` updates from number `first`.
+
+    A stretch has one phase, and ends before an update that is recorded.
+
+    Args:
+        phases: of all updates, from number 1.
+        first: number of the first update.
+        count: of updates.
+        wants: whether an update is recorded.
+    """
+    start = 0
+    for place in range(1, count + 1):
+        number = first + place
+        if place == count or phases[number - 1] != phases[number - 2] or wants(number):
+            yield slice(start, place)
+            start = place
+
+
+def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> Loop:
+    """Return the loop of a phase, from this process's memory if it has made it before."""
+    model, data = stack.model, stack.data
+    replica, before = tree_map(replica_of, (stack.replicas, state))
+    fixed, replica_structure = tree_flatten(replica)
+    leaves, structure = tree_flatten(before)
+    index = torch.zeros(model.method.batches_per_update, schedule.minibatch, dtype=torch.int64)
+    noise, count = torch.zeros(noise_length, dtype=model.dtype), torch.ones((), dtype=model.dtype)
+    streams = Streams(data.x, data.y, index, noise, count)
+    examples = [example.clone() for example in (*fixed, *streams.tensors(), *leaves)]
+    key = _key(stack, phase, examples)
+    if key is not None and key in _LOOPS:
+        _LOOPS.move_to_end(key)
+        return _LOOPS[key]
+
+    def update(*arguments: Tensor) -> list[Tensor]:
+        n = len(fixed)
+        x, y, rows, numbers, count = arguments[n : n + 5]
+        result = model.update(
+            tree_unflatten(arguments[:n], replica_structure),
+            x,
+            y,
+            rows,
+            tree_unflatten(arguments[n + 5 :], structure),
+            Noise(numbers),
+            Step(count, phase),
+        )
+        return tree_flatten(result[0])[0]
+
+    graph = trace(update, examples)
+    loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves)
+    if key is not None:
+        _LOOPS[key] = loop
+        if len(_LOOPS) > MAX_LOOPS:
+            _LOOPS.popitem(last=False)
+    return loop
+
+
+def _key(stack: Stack, phase: Hashable, examples: Sequence[Tensor]) -> Hashable | None:
+    """Return what a loop depends on; None if the method or the task cannot be compared."""
+    try:
+        described = pickle.dumps((stack.model.method, stack.model.likelihood, stack.model.network))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return None
+    return described, phase, tuple((tuple(example.shape), example.dtype) for example in examples)

@@ -1,0 +1,166 @@
+"""A compiled training loop: many updates of all replicas by one call."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from bench.native.compiler import compiled
+from bench.native.lanes import Lanes, address, addresses, aligned
+from bench.native.lowering import lower
+from bench.native.nests import bind
+from bench.native.source import source_of
+from bench.native.values import Value
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What an update reads besides hyper-parameters and state, as example tensors.
+
+    Attributes:
+        x: (N, P), the data of all replicas, float64.
+        y: (N,), float64.
+        index: (L, M), rows of the minibatches.
+        noise: (T,), random numbers.
+        count: (), number of the update.
+    """
+
+    x: Tensor
+    y: Tensor
+    index: Tensor
+    noise: Tensor
+    count: Tensor
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return all of them, in the order of the attributes."""
+        return self.x, self.y, self.index, self.noise, self.count
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The compiled updates of one phase.
+
+    Attributes:
+        library: with the functions `run`, `width` and `workspace_bytes`.
+        unchanged: for each leaf of the state, whether an update returns it as it was.
+    """
+
+    library: ctypes.CDLL
+    unchanged: tuple[bool, ...]
+
+    @property
+    def width(self) -> int:
+        """Replicas in a block, which is lanes in a SIMD value."""
+        return int(self.library.width())
+
+
+def compile_loop(
+    module: GraphModule,
+    examples: Mapping[Node, Any],
+    fixed: Sequence[Tensor],
+    streams: Streams,
+    state: Sequence[Tensor],
+) -> Loop:
+    """Return the training loop of a graph.
+
+    Args:
+        module: graph of one replica's update of (*fixed, *streams, *state) to the next state.
+        examples: what every node of the graph computes on the example tensors.
+        fixed: example tensors of one replica that stay the same during training.
+        streams: example tensors of what an update reads.
+        state: example tensors of one replica.
+
+    Raises:
+        Unsupported: if an operation has no native form.
+        NoCompiler: if the source cannot be compiled.
+    """
+    constant = [Value(tuple(leaf.shape), leaf.dtype, fixed=True) for leaf in fixed]
+    data = [
+        Value(tuple(leaf.shape), leaf.dtype, fixed=True, shared=True, pointer=pointer)
+        for leaf, pointer in ((streams.x, "data_x"), (streams.y, "data_y"))
+    ]
+    read = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.index, streams.noise, streams.count)]
+    leaves = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
+    program = lower(module, examples, [*constant, *data, *read, *leaves])
+    unchanged = bind(program, leaves)
+    library = compiled(source_of(program, constant, leaves, unchanged, *read))
+    for function in (library.width, library.workspace_bytes):
+        function.restype = ctypes.c_int64
+    return Loop(library, tuple(unchanged))
+
+
+class Replicas:
+    """The state of R replicas in lanes, which loops advance.
+
+    Args:
+        width: of the loops.
+        fixed: tensors (R, ...) that stay the same.
+        x: (N, P), float64.
+        y: (N,), float64.
+        state: tensors (R, ...).
+        generators: (R, 4), states of the SFC64 generators of noise.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        fixed: Sequence[Tensor],
+        x: Tensor,
+        y: Tensor,
+        state: Sequence[Tensor],
+        generators: np.ndarray,
+    ):
+        self._lanes = Lanes(width, len(state[0]))
+        self._like = list(state)
+        self._fixed = [self._lanes.spread(leaf) for leaf in fixed]
+        self._x, self._y = (np.ascontiguousarray(part.numpy(), dtype=np.float64) for part in (x, y))
+        self._state = [self._lanes.spread(leaf) for leaf in state]
+        self._next = [aligned(leaf.shape, leaf.dtype) for leaf in self._state]
+        self._generators = self._lanes.spread(torch.from_numpy(generators.astype(np.uint64).view(np.int64)))
+
+    def advance(self, loop: Loop, rows: np.ndarray, first_update: int) -> None:
+        """Make updates, with as many threads as torch uses.
+
+        Args:
+            loop: of their phase.
+            rows: (U, R, L, M), rows of the minibatches of U updates.
+            first_update: number of the first, 1 at the start of training.
+        """
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        n_threads = min(torch.get_num_threads(), self._lanes.n_blocks)
+        bounds = np.linspace(0, self._lanes.n_blocks, n_threads + 1).astype(int).tolist()
+
+        def run(thread: int) -> None:
+            numbers = bounds[thread], bounds[thread + 1], len(rows), first_update, self._lanes.n_replicas
+            workspace = aligned((loop.library.workspace_bytes(),), np.dtype(np.uint8))
+            loop.library.run(
+                *map(ctypes.c_int64, numbers),
+                *map(address, (self._x, self._y, rows)),
+                *map(addresses, (self._fixed, self._state, self._next)),
+                *map(address, (self._generators, workspace)),
+            )
+
+        if n_threads == 1:
+            run(0)
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(run, range(n_threads)))
+        if len(rows) % 2:
+            for number, same in enumerate(loop.unchanged):
+                if not same:
+                    self._state[number], self._next[number] = self._next[number], self._state[number]
+
+    def generators(self) -> np.ndarray:
+        """Return the states of the generators of noise, (R, 4)."""
+        return self._lanes.joined(self._generators).view(np.uint64)
+
+    def state(self) -> list[Tensor]:
+        """Return the state as tensors (R, ...)."""
+        pairs = zip(self._state, self._like, strict=True)
+        return [torch.from_numpy(self._lanes.joined(leaf)).reshape(like.shape).to(like.dtype) for leaf, like in pairs]

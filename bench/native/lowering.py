@@ -1,0 +1,139 @@
+"""Lowers the graph of one replica's update to loop nests: a view costs nothing, it is other strides."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+
+from bench.native.nests import Nests
+from bench.native.operators import (
+    COMPARE,
+    COPIES,
+    ELEMENTWISE,
+    N_OPERANDS,
+    RESHAPES,
+    SHAPE_ONLY,
+    VIEWS,
+    converted,
+    literal,
+)
+from bench.native.rules import RULES, Operation
+from bench.native.values import Program, Unsupported, Value, View
+
+Lowered = Any  # a window onto a value, a list of them, or the value of data that all replicas share
+
+
+def lower(module: GraphModule, examples: Mapping[Node, Any], inputs: Sequence[Value]) -> Program:
+    """Return the program of a graph.
+
+    Args:
+        module: graph of one replica's update, to a sequence of tensors.
+        examples: what every node of the graph computes on example inputs.
+        inputs: one per placeholder.
+
+    Raises:
+        Unsupported: if an operation has no native form.
+    """
+    return _Lowering(examples).program_of(module, inputs)
+
+
+class _Lowering:
+    def __init__(self, examples: Mapping[Node, Any]):
+        self._examples = examples
+        self._program = Program()
+        self._nests = Nests(self._program)
+        self._of: dict[Node, Lowered] = {}
+
+    def program_of(self, module: GraphModule, inputs: Sequence[Value]) -> Program:
+        remaining = iter(inputs)
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                value = next(remaining)
+                self._of[node] = value if value.shared else View.of(value)
+            elif node.op == "get_attr":
+                self._of[node] = Nests.constant(self._examples[node])
+            elif node.op == "call_function":
+                self._of[node] = self._call(node)
+            else:
+                self._program.outputs = [self._of[leaf] for leaf in node.args[0]]
+        return self._program
+
+    def _call(self, node: Node) -> Lowered:
+        target: Any = node.target
+        if target in SHAPE_ONLY or all(_is_constant(self._of[leaf]) for leaf in node.all_input_nodes):
+            return _constants(self._examples[node])
+        arguments = [self._lowered(argument) for argument in node.args]
+        options = {name: self._lowered(argument) for name, argument in node.kwargs.items()}
+        example = self._examples[node]
+        if not isinstance(target, torch._ops.OpOverload):  # an element of several results
+            return arguments[0][arguments[1]]
+        if target in VIEWS:
+            return self._viewed(target, *arguments, **options)
+        if target in COPIES and example.dtype == arguments[0].value.dtype:
+            return arguments[0]
+        if target in COMPARE:
+            return self._comparison(node, COMPARE[target], arguments)
+        if target in ELEMENTWISE:
+            return self._elementwise(target, arguments, options, example)
+        if target in RULES:
+            return RULES[target](self._nests, Operation(node, self._examples), *arguments, **options)
+        raise Unsupported(f"operator {target} has no native form")
+
+    def _lowered(self, argument: Any) -> Any:
+        if isinstance(argument, Node):
+            return self._of[argument]
+        return [self._lowered(part) for part in argument] if isinstance(argument, list | tuple) else argument
+
+    def _viewed(self, target: Any, view: View, *arguments: Any, **options: Any) -> Lowered:
+        target = RESHAPES.get(target, target)
+        try:
+            result = target(view.meta(), *arguments, **options)
+        except RuntimeError:  # a reshape that strides cannot express
+            view = self._nests.copy(view)
+            result = target(view.meta(), *arguments, **options)
+        return view.like(result) if isinstance(result, Tensor) else [view.like(part) for part in result]
+
+    def _elementwise(self, target: Any, arguments: list[Any], options: dict[str, Any], example: Tensor) -> View:
+        dtype = example.dtype
+        n_tensors = sum(isinstance(argument, View) for argument in arguments)
+        # A number that stands where a tensor could, as in add(a, 2), is an operand. Others decide the form.
+        n_operands = N_OPERANDS.get(target, n_tensors)
+        texts, operands = _operands(arguments[:n_operands], dtype)
+        try:
+            text = ELEMENTWISE[target](
+                lambda number: literal(number, dtype), *texts, *arguments[n_operands:], **options
+            )
+        except ValueError as reason:
+            raise Unsupported(str(reason)) from None
+        return self._nests.compute(text, operands, tuple(example.shape), dtype)
+
+    def _comparison(self, node: Node, symbol: str, arguments: list[Any]) -> View:
+        given: list[Any] = [self._examples[a] if isinstance(a, Node) else a for a in node.args]
+        (left, right), operands = _operands(arguments, torch.result_type(given[0], given[1]))
+        return self._nests.compute(
+            f"mask({left} {symbol} {right})", operands, tuple(self._examples[node].shape), torch.bool
+        )
+
+
+def _is_constant(lowered: Lowered) -> bool:
+    if isinstance(lowered, list):
+        return all(map(_is_constant, lowered))
+    return isinstance(lowered, View) and lowered.value.constant is not None
+
+
+def _constants(example: Any) -> Lowered:
+    return Nests.constant(example) if isinstance(example, Tensor) else [_constants(part) for part in example]
+
+
+def _operands(arguments: Sequence[Any], dtype: torch.dtype) -> tuple[list[str], list[View]]:
+    """Return for each argument an expression of a type, and the operands that {0}, {1}, ... in them mean."""
+    texts, operands = [], list[View]()
+    for argument in arguments:
+        if isinstance(argument, View):
+            texts.append(converted(f"{{{len(operands)}}}", argument.value.dtype, dtype))
+            operands.append(argument)
+        else:
+            texts.append(literal(argument, dtype))
+    return texts, operands

@@ -1,0 +1,115 @@
+"""Memory of a training loop: names of the values that are stored, and places in a workspace.
+
+A value's place is free again after the last nest that reads it, so that the workspace stays in the processor's cache.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from bench.native.operators import BYTES, LANES
+from bench.native.values import Call, Nest, Program, Reduce, Statement, Store, Value, View
+
+
+class Workspace:
+    """Places for values, given out from the start of one piece of memory.
+
+    Attributes:
+        size: bytes that are needed, for one lane.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._n_values = 0
+        self._free: list[tuple[int, int]] = []  # (offset, bytes) of places that can be used again
+
+    def keep(self, value: Value) -> str:
+        """Give a value a place for good; return its declaration."""
+        return self._declaration(value, self._grow(value))
+
+    def share(self, program: Program, homes: dict[Value, str]) -> list[str]:
+        """Give places to all values of the nests that run at every update; return the declarations.
+
+        Args:
+            program: of the update.
+            homes: values that have memory elsewhere, and its C++ name.
+        """
+        lives = _lives(program.nests)
+        in_use: list[tuple[int, int, int]] = []  # (last nest that reads it, offset, bytes)
+        declarations = []
+        for value in sorted(stored_roots(program.nests), key=lambda value: lives[value][0]):
+            if value in homes:
+                value.pointer = homes[value]
+                continue
+            start, end = lives[value]
+            self._free += [(offset, size) for last, offset, size in in_use if last < start]
+            in_use = [place for place in in_use if place[0] >= start]
+            offset = self._reuse(value)
+            in_use.append((end, offset, bytes_of(value)))
+            declarations.append(self._declaration(value, offset))
+        return declarations
+
+    def _grow(self, value: Value) -> int:
+        self.size += bytes_of(value)
+        return self.size - bytes_of(value)
+
+    def _reuse(self, value: Value) -> int:
+        """Return the offset of the smallest free place that is large enough, or of a new one."""
+        wanted = bytes_of(value)
+        fitting = [place for place in self._free if place[1] >= wanted]
+        if not fitting:
+            return self._grow(value)
+        offset, size = min(fitting, key=lambda place: place[1])
+        self._free.remove((offset, size))
+        if size > wanted:
+            self._free.append((offset + wanted, size - wanted))
+        return offset
+
+    def _declaration(self, value: Value, offset: int) -> str:
+        if not value.pointer:
+            self._n_values += 1
+            value.pointer = f"v{self._n_values}"
+        kind = LANES[value.dtype]
+        return f"{kind}* const {value.pointer} = ({kind}*)(workspace + {offset} * W);"
+
+
+def bytes_of(value: Value) -> int:
+    """Return the bytes of a value in one lane."""
+    return prod(value.shape) * BYTES[LANES[value.dtype]]
+
+
+def root(value: Value) -> Value:
+    """Return the value whose memory contains a value."""
+    return value if value.home is None else root(value.home[0])
+
+
+def stored_roots(nests: Sequence[Nest]) -> list[Value]:
+    """Return the values that need memory of their own, in the order of computation."""
+    statements = (statement for nest in nests for statement in nest.statements)
+    return list(dict.fromkeys(root(value) for statement in statements for value in targets(statement) if value.stored))
+
+
+def targets(statement: Statement) -> tuple[Value, ...]:
+    """Return what a statement writes."""
+    if isinstance(statement, Call):
+        return statement.targets
+    return (statement.target.value if isinstance(statement, Store) else statement.target,)
+
+
+def operands(statement: Statement) -> tuple[View, ...]:
+    """Return what a statement reads."""
+    return (statement.operand,) if isinstance(statement, Reduce | Store) else statement.operands
+
+
+def _touched(statement: Statement) -> Iterator[Value]:
+    yield from targets(statement)
+    yield from (view.value for view in operands(statement))
+
+
+def _lives(nests: Sequence[Nest]) -> dict[Value, tuple[int, int]]:
+    """Return for each piece of memory the numbers of the first and the last nest that touch it."""
+    lives: dict[Value, tuple[int, int]] = {}
+    for number, nest in enumerate(nests):
+        for statement in nest.statements:
+            for value in map(root, _touched(statement)):
+                lives[value] = lives.get(value, (number,))[0], number
+    return lives

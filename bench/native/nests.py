@@ -1,0 +1,223 @@
+"""Loop nests of an update, built one operation at a time.
+
+Elementwise operations join the nest of their operands where every operand is known at the same index, so a chain of
+them is one loop whose intermediate numbers stay in registers. A reduction runs inside the nest of its operand. Parts of
+a concatenation are computed in place. What follows from hyper-parameters and constants alone goes to the nests that run
+once per call.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.native.operators import literal
+from bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, Store, Value, View
+
+
+class Nests:
+    """Adds operations to a program.
+
+    Args:
+        program: to which nests are added.
+    """
+
+    def __init__(self, program: Program):
+        self._program = program
+
+    def compute(
+        self, text: str, operands: Sequence[View], shape: Shape, dtype: torch.dtype, fixed: bool | None = None
+    ) -> View:
+        """Return an elementwise expression of operands.
+
+        Args:
+            text: C++ with {0}, {1}, ... for the operands.
+            operands: each broadcasts to the shape.
+            shape: of the result.
+            dtype: of the result.
+            fixed: whether it is computed once per call; by default if all operands are.
+        """
+        domain = tuple(size for size in shape if size != 1)
+        spread = tuple(operand.broadcast(shape).squeezed() for operand in operands)
+        nest, number, fixed = self._nest(domain, spread, fixed=fixed)
+        target = Value(shape, dtype, fixed, nest=number, domain=domain)
+        nest.statements.append(Compute(target, text, spread))
+        return View.of(target)
+
+    def reduce(self, view: View, axes: Sequence[int], combine: str, start: str) -> View:
+        """Return a reduction over axes, without them.
+
+        Args:
+            view: what is reduced.
+            axes: from 0, none of them twice.
+            combine: C++ with {0} for the accumulator and {1} for the next number.
+            start: C++ of the accumulator's first value.
+        """
+        kept = [axis for axis in range(len(view.shape)) if axis not in axes]
+        shape = tuple(view.shape[axis] for axis in kept)
+        if all(view.shape[axis] == 1 for axis in axes):
+            return replace(view, shape=shape, strides=tuple(view.strides[axis] for axis in kept))
+        squeezed = [axis for axis, size in enumerate(view.shape) if size != 1]
+        places = tuple(squeezed.index(axis) for axis in sorted(axes) if view.shape[axis] != 1)
+        operand = view.squeezed()
+        nest, number, fixed = self._nest(operand.shape, [operand])
+        target = Value(shape, view.value.dtype, fixed, nest=number, stored=True)
+        nest.statements.append(Reduce(target, operand, places, combine, start))
+        return View.of(target)
+
+    def sum(self, view: View, axes: Sequence[int]) -> View:
+        """Return the sum over axes, without them."""
+        return self.reduce(view, axes, "{0} + {1}", literal(0, view.value.dtype))
+
+    def largest(self, view: View, axes: Sequence[int]) -> View:
+        """Return the largest number over axes, without them."""
+        return self.reduce(view, axes, "max_({0}, {1})", literal(float("-inf"), view.value.dtype))
+
+    def call(
+        self, text: str, operands: Sequence[View], *shapes: Shape, dtype: torch.dtype = torch.float32
+    ) -> list[View]:
+        """Return what a C++ statement writes.
+
+        Args:
+            text: with {0}, {1}, ... for pointers to the results, then to the operands' first numbers.
+            operands: windows that the statement reads.
+            shapes: of the results.
+            dtype: of the results.
+        """
+        views = [self._in_memory(view) for view in operands]
+        fixed = all(view.value.fixed for view in views)
+        nests = self._nests(fixed)
+        targets = tuple(Value(shape, dtype, fixed, nest=len(nests), stored=True) for shape in shapes)
+        nests.append(Nest(None, [Call(text, targets, tuple(views))]))
+        return [View.of(target) for target in targets]
+
+    def copy(self, view: View, fixed: bool | None = None) -> View:
+        """Return a copy, contiguous in memory of its own."""
+        return self.compute("{0}", [view], view.shape, view.value.dtype, fixed)
+
+    def whole(self, view: View) -> View:
+        """Return a window whose numbers lie side by side."""
+        return view if view.is_contiguous else self.copy(view)
+
+    def concatenated(self, parts: Sequence[View], axis: int, shape: Shape) -> View:
+        """Return parts side by side along an axis of a tensor of some shape."""
+        parts = [part for part in parts if prod(part.shape)]
+        whole = View.of(self._empty(parts, shape))
+        start = 0
+        for part in parts:
+            self._put(replace(whole, shape=part.shape, offset=start * whole.strides[axis]), part)
+            start += part.shape[axis]
+        return whole
+
+    def zeros_with(self, part: View, shape: Shape, window_of: Callable[[Tensor], Tensor]) -> View:
+        """Return zeros of some shape, of which the window that `window_of` shows holds `part`."""
+        if prod(shape) == prod(part.shape):
+            whole = View.of(self._empty([part], shape))
+        else:
+            dtype = part.value.dtype
+            whole = self._written_first(self.compute(literal(0, dtype), [], shape, dtype, part.value.fixed))
+        self._put(whole.like(window_of(whole.meta())), part)
+        return whole
+
+    def copy_with(self, view: View, part: View, window_of: Callable[[Tensor], Tensor]) -> View:
+        """Return a copy of a tensor, of which the window that `window_of` shows holds `part`."""
+        whole = self._written_first(self.copy(view, view.value.fixed and part.value.fixed))
+        self._put(whole.like(window_of(whole.meta())), part)
+        return whole
+
+    @staticmethod
+    def constant(tensor: Tensor) -> View:
+        """Return numbers that are the same for all replicas and updates."""
+        return View.of(Value(tuple(tensor.shape), tensor.dtype, True, constant=tensor.detach().contiguous()))
+
+    # The nest of an operation -----------------------------------------------------------------------------------------
+
+    def _nests(self, fixed: bool) -> list[Nest]:
+        return self._program.once if fixed else self._program.nests
+
+    def _nest(
+        self, domain: Shape, operands: Sequence[View], earliest: int = 0, fixed: bool | None = None
+    ) -> tuple[Nest, int, bool]:
+        """Return a nest in which operands are known, its number, and whether it runs once per call."""
+        if fixed is None:
+            fixed = all(operand.value.fixed for operand in operands)
+        for operand in operands:
+            value = operand.value
+            if value.nest >= 0 and value.fixed == fixed:
+                is_local = value.domain == domain and operand.is_whole
+                earliest = max(earliest, value.nest if is_local else value.nest + 1)
+        nests = self._nests(fixed)
+        number = next((n for n in reversed(range(earliest, len(nests))) if nests[n].domain == domain), len(nests))
+        if number == len(nests):
+            nests.append(Nest(domain))
+        for operand in operands:
+            is_local = operand.value.domain == domain and operand.is_whole
+            if not is_local or operand.value.nest != number or operand.value.fixed != fixed:
+                operand.value.stored = True
+        return nests[number], number, fixed
+
+    def _in_memory(self, view: View) -> View:
+        if view.value.constant is not None:
+            view = self.copy(view)
+        view.value.stored = True
+        return view
+
+    # Values that are written part by part -----------------------------------------------------------------------------
+
+    @staticmethod
+    def _empty(parts: Sequence[View], shape: Shape) -> Value:
+        fixed = all(part.value.fixed for part in parts)
+        return Value(shape, parts[0].value.dtype, fixed, nest=0, stored=True)
+
+    @staticmethod
+    def _written_first(whole: View) -> View:
+        """Return the window onto a value of which parts will be written again, so no nest may keep it in registers."""
+        whole.value.stored, whole.value.domain, whole.value.overwritten = True, None, True
+        return whole
+
+    def _put(self, window: View, part: View) -> None:
+        """Write a part of a value. Where it can be, the part is computed in place."""
+        target, source = window.value, part.value
+        in_place = (
+            part.is_whole
+            and window.is_contiguous
+            and source.constant is None
+            and source.nest > (target.nest if target.overwritten else -1)
+            and source.home is None
+            and (source.fixed, source.dtype) == (target.fixed, target.dtype)
+        )
+        if in_place:
+            source.home, source.stored = (target, window.offset), True
+            target.nest = max(target.nest, source.nest)
+            return
+        earliest = target.nest + 1 if target.overwritten else 0
+        operand = part.squeezed()
+        nest, number, _ = self._nest(operand.shape, [operand], earliest, target.fixed)
+        nest.statements.append(Store(window.squeezed(), operand))
+        target.nest = max(target.nest, number)
+
+
+def bind(program: Program, state: Sequence[Value]) -> list[bool]:
+    """Let every leaf of the next state be computed in memory of its own.
+
+    Args:
+        program: whose outputs are changed in place.
+        state: leaves of the state.
+
+    Returns:
+        For each leaf whether an update returns it as it was.
+    """
+    nests, bound = Nests(program), set[Any]()
+    unchanged = [output.value is leaf and output.is_whole for output, leaf in zip(program.outputs, state, strict=True)]
+    for number, output in enumerate(program.outputs):
+        value = output.value
+        has_memory = output.is_whole and value.nest >= 0 and not value.fixed and value.home is None
+        if not unchanged[number] and (not has_memory or value in bound):
+            output = nests.copy(output, fixed=False)
+        output.value.stored = True
+        program.outputs[number] = output
+        bound.add(output.value)
+    return unchanged

@@ -1,0 +1,105 @@
+"""Writes the C++ of a training loop: updates of all replicas of a stack, in blocks of as many as there are lanes."""
+
+from collections.abc import Sequence
+
+from bench.native.loops import LoopWriter
+from bench.native.memory import Workspace, stored_roots
+from bench.native.operators import LANES
+from bench.native.values import Program, Value
+
+TEMPLATE = """\
+#include "data.hpp"
+#include "elementary.hpp"
+#include "linalg.hpp"
+#include "random.hpp"
+
+#include <utility>
+
+{constants}
+
+extern "C" int64_t width() {{ return W; }}
+extern "C" int64_t workspace_bytes() {{ return {workspace_bytes} * W; }}
+
+// Makes updates of the replicas of some blocks. `fixed`, `state` and `next_state` hold for each tensor the numbers of
+// all blocks. What an update computes goes to `next_state`, and the two change places after each update.
+extern "C" void run(int64_t first_block, int64_t last_block, int64_t n_updates, int64_t first_update,
+                    int64_t n_replicas, const double* data_x, const double* data_y, const int64_t* rows,
+                    void** fixed, void** state, void** next_state, uint64_t* generators, char* workspace) {{
+FlushSubnormals flush;
+for (int64_t block = first_block; block < last_block; block++) {{
+{block_pointers}
+{once}
+for (int64_t update = 0; update < n_updates; update++) {{
+const F count[1] = {{splat(float(first_update + update))}};
+{inputs}
+{update_pointers}
+{nests}
+{swaps}
+}}
+}}
+}}
+"""
+
+
+def source_of(
+    program: Program,
+    fixed: Sequence[Value],
+    state: Sequence[Value],
+    unchanged: Sequence[bool],
+    index: Value,
+    noise: Value,
+    count: Value,
+) -> str:
+    """Return the C++ source of a program.
+
+    Args:
+        program: of one update.
+        fixed: values that do not change during training.
+        state: leaves of the state.
+        unchanged: for each leaf whether an update returns it as it was.
+        index: row indices of the minibatches of an update.
+        noise: random numbers of an update.
+        count: number of the update.
+    """
+    workspace, writer = Workspace(), LoopWriter()
+    changing = [number for number, same in enumerate(unchanged) if not same]
+    block_pointers = [_pointer(value, f"fixed{number}", f"fixed[{number}]") for number, value in enumerate(fixed)]
+    block_pointers += [_pointer(value, f"state{number}", f"state[{number}]") for number, value in enumerate(state)]
+    homes = {}
+    for number in changing:
+        output = program.outputs[number].value
+        block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]"))
+        homes[output] = output.pointer
+
+    count.pointer, index.pointer, noise.pointer = "count", "index", "noise"
+    block_pointers.append(workspace.keep(index))
+    inputs = [f"load_rows<{index.size}>(index, rows + update * n_replicas * {index.size}, block, n_replicas);"]
+    if noise.size:
+        block_pointers += [workspace.keep(noise), "Sfc64& generator = *(Sfc64*)(generators + block * 4 * W);"]
+        inputs.append(f"fill_normal(generator, noise, {noise.size});")
+    block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
+    update_pointers = workspace.share(program, homes)
+    once, nests = list(writer.lines(program.once)), list(writer.lines(program.nests))
+    swaps = [f"std::swap(state{number}, next{number});" for number in changing]
+    return TEMPLATE.format(
+        constants="\n".join(writer.declarations()),
+        workspace_bytes=workspace.size,
+        **{
+            name: "\n".join(lines)
+            for name, lines in {
+                "block_pointers": block_pointers,
+                "once": once,
+                "inputs": inputs,
+                "update_pointers": update_pointers,
+                "nests": nests,
+                "swaps": swaps,
+            }.items()
+        },
+    )
+
+
+def _pointer(value: Value, name: str, array: str) -> str:
+    """Name a value's memory; return the declaration of the pointer to the present block's part of it."""
+    value.pointer = name
+    kind = LANES[value.dtype]
+    return f"{kind}* {name} = ({kind}*){array} + block * {value.size};"

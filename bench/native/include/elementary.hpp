@@ -51,6 +51,14 @@ template <class... Lower> INLINE F polynomial(F x, float highest, float next, Lo
     return horner(x, highest * x + next, lower...);
 }
 
+// `mask ? yes : no`, which GCC computes lane by lane where a value needs more than one register.
+INLINE F select(I mask, F yes, F no) {
+#if defined(__AVX512F__)
+    return mask ? yes : no;
+#else
+    return bits<F>((mask & bits<I>(yes)) | (~mask & bits<I>(no)));
+#endif
+}
 INLINE I sign_bit(F x) { return bits<I>(x) & INT32_MIN; }
 INLINE F with_sign_of(F magnitude, F x) { return bits<F>(bits<I>(magnitude) | sign_bit(x)); }
 INLINE F power_of_two(I exponent) { return bits<F>((exponent + 127) << 23); }  // exponent in [-127, 128]: 0 to inf
@@ -69,8 +77,8 @@ INLINE Exponential exponential(F x, F tail = -splat(0.0f)) {
     return {bits<I>(rounder) - bits<I>(splat(ROUNDER)), p * (r * r) + r};
 }
 INLINE F exp_of_sum(F x, F tail = -splat(0.0f)) {
-    x = x < -104.0f ? splat(-104.0f) : x;
-    x = x > 89.0f ? splat(89.0f) : x;
+    x = select(x < -104.0f, splat(-104.0f), x);
+    x = select(x > 89.0f, splat(89.0f), x);
     Exponential e = exponential(x, tail);
     I half = e.exponent >> 1;  // two factors: one alone would overflow or vanish early
     return (e.less_one + 1.0f) * power_of_two(half) * power_of_two(e.exponent - half);
@@ -94,24 +102,24 @@ INLINE F log_of_normal(F x, I more_exponent = I{}) {
 INLINE I is_nan(F x) { return x != x; }
 INLINE F abs_(F x) { return bits<F>(bits<I>(x) & INT32_MAX); }
 INLINE F sign_(F x) { return convert<F>((x < 0.0f) - (x > 0.0f)); }  // of NaN: 0, as in PyTorch
-INLINE F max_(F x, F y) { return (x > y) | (x != x) ? x : y; }       // NaN if either is
-INLINE F min_(F x, F y) { return (x < y) | (x != x) ? x : y; }
+INLINE F max_(F x, F y) { return lanes::select((x > y) | (x != x), x, y); }  // NaN if either is
+INLINE F min_(F x, F y) { return lanes::select((x < y) | (x != x), x, y); }
 INLINE F clamp_(F x, F low, F high) { return min_(max_(x, low), high); }
 INLINE F nan_to_num_(F x, float nan, float positive_infinity, float negative_infinity) {
-    F result = x == lanes::INF ? splat(positive_infinity) : x;
-    result = x == -lanes::INF ? splat(negative_infinity) : result;
-    return is_nan(x) ? splat(nan) : result;
+    F result = lanes::select(x == lanes::INF, splat(positive_infinity), x);
+    result = lanes::select(x == -lanes::INF, splat(negative_infinity), result);
+    return lanes::select(is_nan(x), splat(nan), result);
 }
 
 // Nearest integer, ties to even.
 INLINE F round_(F x) {
     F size = abs_(x);
     F rounded = (size + 8388608.0f) - 8388608.0f;
-    return lanes::with_sign_of(size < 8388608.0f ? rounded : size, x);
+    return lanes::with_sign_of(lanes::select(size < 8388608.0f, rounded, size), x);
 }
 INLINE F floor_(F x) {
     F rounded = round_(x);
-    return rounded > x ? rounded - 1.0f : rounded;
+    return lanes::select(rounded > x, rounded - 1.0f, rounded);
 }
 
 INLINE F sqrt_(F x) {
@@ -129,29 +137,29 @@ INLINE F exp_(F x) { return lanes::exp_of_sum(x); }
 
 // 1.6 ulp.
 INLINE F expm1_(F x) {
-    F bounded = x < -20.0f ? splat(-20.0f) : x;
-    bounded = bounded > 89.0f ? splat(89.0f) : bounded;
+    F bounded = lanes::select(x < -20.0f, splat(-20.0f), x);
+    bounded = lanes::select(bounded > 89.0f, splat(89.0f), bounded);
     lanes::Exponential e = lanes::exponential(bounded);
     F half = lanes::power_of_two(e.exponent - 1);  // 2^128 alone would overflow
     F result = (half * e.less_one + (half - 0.5f)) * 2.0f;
-    return x == 0.0f ? x : result;  // keeps the sign of zero
+    return lanes::select(x == 0.0f, x, result);  // keeps the sign of zero
 }
 
 // 0.9 ulp.
 INLINE F log_(F x) {
     I small = x < lanes::SMALLEST_NORMAL;
-    F result = lanes::log_of_normal(small ? x * 8388608.0f : x, small & 23);
-    result = x == lanes::INF ? x : result;
-    result = x == 0.0f ? splat(-lanes::INF) : result;
-    return (x < 0.0f) | is_nan(x) ? splat(std::numeric_limits<float>::quiet_NaN()) : result;
+    F result = lanes::log_of_normal(lanes::select(small, x * 8388608.0f, x), small & 23);
+    result = lanes::select(x == lanes::INF, x, result);
+    result = lanes::select(x == 0.0f, splat(-lanes::INF), result);
+    return lanes::select((x < 0.0f) | is_nan(x), splat(std::numeric_limits<float>::quiet_NaN()), result);
 }
 
 // 1.6 ulp.
 INLINE F log1p_(F x) {
     F sum = x + 1.0f;
     F lost = x - (sum - 1.0f);
-    F correction = (sum > 0.0f) & (sum < lanes::INF) ? lost / sum : F{};
-    return x == 0.0f ? x : log_(sum) + correction;
+    F correction = lanes::select((sum > 0.0f) & (sum < lanes::INF), lost / sum, F{});
+    return lanes::select(x == 0.0f, x, log_(sum) + correction);
 }
 
 // 2.3 ulp.
@@ -159,7 +167,7 @@ INLINE F sigmoid_(F x) { return 1.0f / (1.0f + exp_(-x)); }
 // 2.0 ulp.
 INLINE F log_sigmoid_(F x) { return min_(x, F{}) - log1p_(exp_(-abs_(x))); }
 // 1.9 ulp.
-INLINE F softplus_(F x) { return x > 20.0f ? x : log1p_(exp_(x)); }  // PyTorch's beta = 1, threshold = 20
+INLINE F softplus_(F x) { return lanes::select(x > 20.0f, x, log1p_(exp_(x))); }  // PyTorch's beta = 1, threshold = 20
 
 // 1.4 ulp.
 INLINE F tanh_(F x) {
@@ -168,7 +176,7 @@ INLINE F tanh_(F x) {
                             -3.33332819422e-1f);
     F near = p * (square * x) + x;
     F far = 1.0f - 2.0f / (exp_(size * 2.0f) + 1.0f);
-    return lanes::with_sign_of(size < 0.625f ? near : far, x);
+    return lanes::with_sign_of(lanes::select(size < 0.625f, near, far), x);
 }
 
 namespace lanes {
@@ -181,13 +189,13 @@ INLINE void sincos_of_parts(I quarter, F t, F &sine, F &cosine) {
               (square * square) +
           (1.0f - 0.5f * square);
     I odd = -(quarter & 1);
-    sine = bits<F>(bits<I>(odd ? c : s) ^ ((quarter & 2) << 30));
-    cosine = bits<F>(bits<I>(odd ? s : c) ^ (((quarter + 1) & 2) << 30));
+    sine = bits<F>(bits<I>(select(odd, c, s)) ^ ((quarter & 2) << 30));
+    cosine = bits<F>(bits<I>(select(odd, s, c)) ^ (((quarter + 1) & 2) << 30));
 }
 
 // Accurate for |x| <= 2^20; NaN beyond 2^30.
 INLINE void sincos(F x, F &sine, F &cosine) {
-    D wide = convert<D>(abs_(x) <= 0x1p30f ? x : splat(std::numeric_limits<float>::quiet_NaN()));
+    D wide = convert<D>(select(abs_(x) <= 0x1p30f, x, splat(std::numeric_limits<float>::quiet_NaN())));
     D n = (wide * 0.63661977236758134308 + 0x1.8p52) - 0x1.8p52;
     D t = (wide - n * 0x1.921fb544p0) - n * 0x1.0b4611a626331p-34;  // pi / 2; the first product is exact
     sincos_of_parts(convert<I>(n), convert<F>(t), sine, cosine);
@@ -206,7 +214,7 @@ INLINE void sincos_turns(F v, F &sine, F &cosine) {
 INLINE F sin_(F x) {
     F sine, cosine;
     lanes::sincos(x, sine, cosine);
-    return x == 0.0f ? x : sine;
+    return lanes::select(x == 0.0f, x, sine);
 }
 // 1.6 ulp.
 INLINE F cos_(F x) {
@@ -221,17 +229,17 @@ INLINE F erf_(F x) {
     F p = lanes::polynomial(square, 8.316802996e-5f, -8.130020578e-4f, 5.199907348e-3f, -2.685894258e-2f,
                             1.128368750e-1f, -3.761263192e-1f, 1.283791661e-1f);
     F near = p * x + x;
-    F bounded = size > 4.0f ? splat(4.0f) : size;
+    F bounded = lanes::select(size > 4.0f, splat(4.0f), size);
     F log_complement = lanes::polynomial(bounded, 1.947776618e-4f, -3.031819593e-3f, 2.218138613e-2f, -1.038369089e-1f,
                                          -6.372904181e-1f, -1.127611160e+0f, -2.113130904e-4f);
     F far = 1.0f - exp_(log_complement);
-    return size <= 0.93f ? near : is_nan(x) ? x : lanes::with_sign_of(far, x);
+    return lanes::select((size <= 0.93f) | is_nan(x), near, lanes::with_sign_of(far, x));
 }
 
 // Distribution function of the standard normal distribution, also far below zero. 4.3 ulp.
 INLINE F ndtr_(F x) {
     F size = abs_(x);
-    size = size > 14.6f ? splat(14.6f) : size;  // below the smallest number at the end
+    size = lanes::select(size > 14.6f, splat(14.6f), size);  // below the smallest number at the end
     // ndtr(-size) = exp(-size^2 / 2) * (a smooth function of q). The square is split so that its rounding is kept.
     F q = (size - 4.0f) / (size + 4.0f);
     F ratio = lanes::polynomial(q, 1.950213918e-4f, 1.470145653e-3f, -3.517633537e-3f, -7.502719760e-3f,
@@ -244,21 +252,22 @@ INLINE F ndtr_(F x) {
     F head = bits<F>(bits<I>(size) & ~0xfff);  // twelve bits, whose square is exact
     F tail = (size - head) * (size + head);
     F lower = lanes::exp_of_sum(-0.5f * head * head, -0.5f * tail) * (ratio / (size + 4.0f));
-    F far = x > 0.0f ? 1.0f - lower : lower;
-    return (size < 1.15f) | is_nan(x) ? near : far;
+    F far = lanes::select(x > 0.0f, 1.0f - lower, lower);
+    return lanes::select((size < 1.15f) | is_nan(x), near, far);
 }
 
 // Inverse of ndtr_; NaN outside [0, 1]. 3.8 ulp.
 INLINE F ndtri_(F p) {
     F q = p - 0.5f, square = q * q;
     F central = 0.180625f - square;
-    F middle = q * (square * lanes::polynomial(central, 1.081013031e+2f, 5.764701080e+1f, 4.874764919e+0f) /
-                    lanes::polynomial(central, 6.632563782e+1f, 7.823851013e+1f, 1.784972191e+1f, 1.0f)) + q * 2.50662827f;
-    F root = sqrt_(-log_(q < 0.0f ? p : 1.0f - p));
+    F excess = square * lanes::polynomial(central, 1.081013031e+2f, 5.764701080e+1f, 4.874764919e+0f) /
+               lanes::polynomial(central, 6.632563782e+1f, 7.823851013e+1f, 1.784972191e+1f, 1.0f);
+    F middle = q * excess + q * 2.50662827f;
+    F root = sqrt_(-log_(lanes::select(q < 0.0f, p, 1.0f - p)));
     F shift = lanes::polynomial(1.0f / (root + 2.0f) - 0.18f, 9.466658936e+2f, -3.944531631e+1f, 6.615857697e+1f,
                                 8.600512505e+0f, 1.014226913e+1f, 2.767615557e+0f, 2.906057358e+0f, 5.177921653e-1f);
     F outer = root * 1.41421354f - shift;
-    return abs_(q) <= 0.425f ? middle : q < 0.0f ? -outer : outer;
+    return lanes::select(abs_(q) <= 0.425f, middle, lanes::select(q < 0.0f, -outer, outer));
 }
 
 // x^y, by the C library for each lane: about ten times an exp_.
@@ -271,7 +280,7 @@ INLINE F pow_(F x, F y) {
 INLINE F pow_(F x, float y) {
     if (y == 0.5f) return sqrt_(x);
     if (y == -0.5f) return 1.0f / sqrt_(x);
-    if (y == 1.5f) return x == -lanes::INF ? -x : x * sqrt_(x);
+    if (y == 1.5f) return lanes::select(x == -lanes::INF, -x, x * sqrt_(x));
     if (y != std::floor(y) || y < -16.0f || y > 16.0f) return pow_(x, splat(y));
     F result = splat(1.0f), square = x;
     for (int rest = y < 0.0f ? int(-y) : int(y); rest; rest >>= 1) {
@@ -285,7 +294,7 @@ INLINE F pow_(F x, float y) {
 INLINE F remainder_(F x, F y) {
     F result;
     for (int lane = 0; lane < W; lane++) result[lane] = __builtin_fmodf(x[lane], y[lane]);
-    return (result != 0.0f) & ((y < 0.0f) != (result < 0.0f)) ? result + y : result;
+    return lanes::select((result != 0.0f) & ((y < 0.0f) != (result < 0.0f)), result + y, result);
 }
 
 // The functions on double lanes: the C library, lane by lane.

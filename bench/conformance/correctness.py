@@ -28,6 +28,7 @@ from methods.maths.predictive import Classes, Normals
 from methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
+COST_STEPS = 6000
 MAX_LOG_CORNERS = 6
 CONJUGATE_DIMS = 3, 8  # the first that the method supports is used; methods with many factors need many weights
 CONJUGATE_SEEDS, CONJUGATE_UPDATES, CONJUGATE_SAMPLES = 8, 6000, 2000
@@ -119,7 +120,7 @@ def measures_cost(examined: Examined) -> str:
     if not examined.method.stackable:
         return "not measured: the method wraps another library"
     alone = microseconds(examined.method, 1, "eager", stacked=False)
-    stacked = microseconds(examined.method, 30, "captured")
+    stacked = microseconds(examined.method, 30, "captured", model_steps=COST_STEPS)
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
 
 

@@ -32,9 +32,9 @@ def schedule_for(method: Method, n_updates: int) -> Schedule:
     return Schedule(N_ROWS, BATCH_SIZE, minibatches, method.batches_per_update, max_minibatches=minibatches)
 
 
-def timed_updates(n_replicas: int) -> int:
+def timed_updates(n_replicas: int, model_steps: int = MODEL_STEPS) -> int:
     """Return by how many updates the longer training of a stack is longer."""
-    return min(MAX_UPDATES, max(MIN_UPDATES, MODEL_STEPS // n_replicas))
+    return min(MAX_UPDATES, max(MIN_UPDATES, model_steps // n_replicas))
 
 
 def clock_for(device: str) -> Callable[[], float]:
@@ -55,6 +55,7 @@ def microseconds(
     execution: Execution | None = None,
     device: str = "cpu",
     stacked: bool = True,
+    model_steps: int = MODEL_STEPS,
 ) -> float:
     """Return the microseconds of one update of one network on synthetic data.
 
@@ -64,6 +65,7 @@ def microseconds(
         execution: see `bench.engine.stacked_training.train_stacked`; None for its default, as in a run.
         device: cpu, cuda or cuda:N.
         stacked: False trains one replica after the other.
+        model_steps: updates that are timed, summed over the replicas of a stack, about.
     """
     stacked = stacked and method.stackable
     n_fits = max(1, n_replicas // method.members)
@@ -81,7 +83,7 @@ def microseconds(
         return clock() - started
 
     n_networks = n_fits * method.members
-    short, timed = (SHORT_UPDATES, timed_updates(n_networks)) if stacked else (SHORT_ALONE, ALONE)
+    short, timed = (SHORT_UPDATES, timed_updates(n_networks, model_steps)) if stacked else (SHORT_ALONE, ALONE)
     seconds(short)  # warms up, and compiles what the process then remembers
     return (seconds(short + timed) - seconds(short)) / (timed * n_networks) * 1e6
 

@@ -6,13 +6,11 @@ copied into buffers first, and the last update of a graph leaves its state in th
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 UPDATES_PER_GRAPH = 8
-BLOCK_NUMBERS, MAX_BLOCK_UPDATES = 1 << 18, 256  # that one call draws for a replica
 WARM_UP = 3  # updates before a graph is recorded, in which CUDA's libraries allocate what they keep
 
 Step = Callable[..., Sequence[Tensor]]
@@ -99,33 +97,3 @@ class GraphedUpdates:
         """Copy leaves into the state's buffers. All are read before any is written: a leaf may be another's buffer."""
         for buffer, leaf in zip(self._state, [leaf.clone() for leaf in leaves], strict=True):
             buffer.copy_(leaf)
-
-
-class DeviceNoise:
-    """Endless noise (U, R, T), drawn on the device in large blocks, by a generator per replica.
-
-    Args:
-        seeds: one per replica, so that its numbers do not depend on the rest of the stack.
-        length: T, numbers per update and replica.
-        dtype: of the numbers.
-        device: where they are drawn.
-    """
-
-    def __init__(self, seeds: Sequence[int], length: int, dtype: torch.dtype, device: torch.device):
-        self._generators = [torch.Generator(device=device).manual_seed(seed) for seed in seeds]
-        # The size of a block depends on the method alone: how a generator's output is cut changes the numbers.
-        updates = max(1, min(MAX_BLOCK_UPDATES, BLOCK_NUMBERS // max(length, 1)))
-        self._shape = updates, length
-        self._options: dict[str, Any] = {"dtype": dtype, "device": device}
-        self._left = torch.empty(0, len(seeds), length, **self._options)
-
-    def take(self, n_updates: int) -> Tensor:
-        """Return the noise of the next updates, (U, R, T). How the sequence is cut into calls does not change it."""
-        blocks, missing = [self._left], n_updates - len(self._left)
-        while missing > 0:
-            numbers = [torch.randn(self._shape, generator=each, **self._options) for each in self._generators]
-            blocks.append(torch.stack(numbers, dim=1))
-            missing -= len(blocks[-1])
-        noise = torch.cat(blocks) if len(blocks) > 1 else self._left
-        self._left = noise[n_updates:]
-        return noise[:n_updates]

@@ -2,7 +2,7 @@
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,12 @@ class NativeTraining:
         state: before the first update.
         noise: of all updates.
         loops: one per phase.
+
+    Attributes:
+        at_once: the most updates that one call of `advance` should make.
     """
+
+    at_once = 1 << 20
 
     def __init__(self, stack: Stack, state: Any, noise: RandomStream, loops: dict[Hashable, Loop]):
         leaves, self._structure = tree_flatten(state)
@@ -96,25 +101,6 @@ class NativeTraining:
             first_update: number of the first.
         """
         self._replicas.advance(self._loops[phase], rows, first_update)
-
-
-def segments(phases: Sequence[Hashable], first: int, count: int, wants: Callable[[int], bool]) -> Iterator[slice]:
-    """Yield stretches of updates that one call can make, as slices of `count` updates from number `first`.
-
-    A stretch has one phase, and ends before an update that is recorded.
-
-    Args:
-        phases: of all updates, from number 1.
-        first: number of the first update.
-        count: of updates.
-        wants: whether an update is recorded.
-    """
-    start = 0
-    for place in range(1, count + 1):
-        number = first + place
-        if place == count or phases[number - 1] != phases[number - 2] or wants(number):
-            yield slice(start, place)
-            start = place
 
 
 def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> Loop:

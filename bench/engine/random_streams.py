@@ -20,8 +20,8 @@ from torch import Tensor
 
 # Numbers drawn by one call per replica on a GPU. The size of a block depends on the method alone: how a device's
 # generator is cut into calls changes the numbers, and a replica's numbers must not depend on its neighbours.
-BLOCK_NUMBERS = 1 << 15
-MAX_BLOCK_STEPS = 16
+BLOCK_NUMBERS = 1 << 18
+MAX_BLOCK_STEPS = 256
 
 # On a CPU the cut does not matter. A stack draws at most this many numbers ahead, and transforms so many words at once
 # that they stay in the processor's cache.

@@ -104,7 +104,7 @@ class Stack:
 
     def index(self, numbers: np.ndarray) -> Tensor:
         """Return row indices as a tensor on the data's device."""
-        return torch.from_numpy(numbers).to(self.data.x.device)
+        return torch.tensor(numbers, device=self.data.x.device)
 
     def _seeds(self, purpose: str) -> list[int]:
         return [seed_of(fit.seed, member, purpose) for fit, member in self.members]

@@ -1,10 +1,18 @@
 """Updates through fixed buffers equal updates one after the other. CUDA graphs are replaced by plain calls."""
 
-import pytest
+import numpy as np
 import torch
 
-from bench.engine import cuda_loop
-from bench.engine.cuda_loop import DeviceNoise, GraphedUpdates
+import methods
+from bench.engine import updates
+from bench.engine.cuda_loop import GraphedUpdates
+from bench.engine.minibatches import Schedule
+from bench.engine.private_torch import tree_leaves
+from bench.engine.replica import Data, Fit
+from bench.engine.stacked_training import train_stacked
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
+from methods.problem import Task
 
 N_UPDATES, N_REPLICAS, LENGTH = 11, 3, 4
 
@@ -41,10 +49,10 @@ def one_by_one(scale, index, noise, counts, leaves):
 def test_graphed_updates_equal_single_steps():
     index, noise, counts, leaves = inputs()
     scale = torch.tensor([0.1, 0.2, 0.3])
-    updates = GraphedUpdates(step, [scale], warmed_up)
-    first = updates(index[:9], noise[:9], counts[:9], leaves)
+    graphed = GraphedUpdates(step, [scale], warmed_up)
+    first = graphed(index[:9], noise[:9], counts[:9], leaves)
     kept = [leaf.clone() for leaf in first]
-    last = updates(index[9:], noise[9:], counts[9:], first)
+    last = graphed(index[9:], noise[9:], counts[9:], first)
     assert all(map(torch.equal, last, one_by_one(scale, index, noise, counts, leaves)))
     assert all(map(torch.equal, first, kept))
 
@@ -74,17 +82,19 @@ def test_buffers_stay_on_the_device():
     assert [(leaf.device.type, tuple(leaf.shape)) for leaf in leaves] == [("meta", (N_REPLICAS,))] * 3
 
 
-@pytest.mark.parametrize("cuts", [(7, 1, 5), (13,)])
-def test_noise_depends_on_the_replica_alone(monkeypatch, cuts):
-    monkeypatch.setattr(cuda_loop, "MAX_BLOCK_UPDATES", 4)
-    cpu = torch.device("cpu")
-    stream = DeviceNoise([5, 6, 7], LENGTH, torch.float32, cpu)
-    noise = torch.cat([stream.take(count) for count in cuts])
-    alone = DeviceNoise([6], LENGTH, torch.float32, cpu).take(13)
-    assert noise.shape == (13, 3, LENGTH)
-    assert torch.equal(noise[:, 1], alone[:, 0])
-    assert len(noise.unique()) == noise.numel()
+def test_replayed_training_uses_graphed_updates(monkeypatch):
+    """A stack on a GPU is trained through graphs; here the device is the CPU, and the graphs are plain calls."""
+    task = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(6,)))
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    fits = [Fit(np.arange(20), {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}, seed) for seed in range(3)]
 
+    def posterior():
+        trained = train_stacked(
+            methods.get("swag"), task, Data.of(x, x.sum(1)), fits, Schedule(20, 5, 7, 1), execution="captured"
+        )
+        return tree_leaves(trained.posterior)
 
-def test_method_without_noise_gets_empty_noise():
-    assert DeviceNoise([1, 2], 0, torch.float32, torch.device("cpu")).take(3).shape == (3, 2, 0)
+    plain = posterior()
+    monkeypatch.setattr(updates, "has_graphs", lambda device: True)
+    monkeypatch.setattr(updates, "GraphedUpdates", lambda step, fixed: GraphedUpdates(step, fixed, warmed_up))
+    assert all(map(torch.equal, plain, posterior()))

@@ -1,0 +1,175 @@
+"""The update of all replicas of a stack as a function of tensors, and its graph that is captured once and replayed."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bench.engine.cuda_loop import GraphedUpdates
+from bench.engine.graph_capture import capture
+from bench.engine.private_torch import TreeSpec, tree_flatten, tree_map, tree_unflatten
+from bench.engine.random_streams import RandomStream
+from bench.engine.replica import Replica
+from bench.engine.stack import Stack
+from bench.engine.training_record import require_scalars
+from bench.engine.vectorise import replica_of
+from methods.maths.noise import Noise
+from methods.problem import Step
+
+
+class Needs(NamedTuple):
+    """What an update of one replica draws and reports in a phase.
+
+    Attributes:
+        noise_length: random numbers that it draws.
+        has_diagnostics: whether the method reports any.
+    """
+
+    noise_length: int
+    has_diagnostics: bool
+
+
+def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
+    """Return what an update draws and reports, by making one.
+
+    Args:
+        stack: R replicas.
+        state: of all replicas.
+        index: (L, M), rows of one replica's minibatches.
+        phase: what `Method.phase` returned.
+
+    Raises:
+        TypeError: if diagnostics are not tensors of shape ().
+    """
+    model, data = stack.model, stack.data
+    # A copy, because a model of another library may change in place.
+    replica, before = deepcopy(tree_map(replica_of, (stack.replicas, state)))
+    reported: dict[str, Tensor] = {}
+
+    def update(noise: Noise) -> None:
+        step = Step(torch.ones((), dtype=model.dtype, device=data.x.device), phase)
+        reported.update(model.update(replica, data.x, data.y, index, before, noise, step)[1])
+
+    length = stack.noise_length(update)
+    require_scalars(model.method.name, reported)
+    return Needs(length, bool(reported))
+
+
+class Update:
+    """The update of all replicas in one phase, as a function of leaves: eagerly, with all checks.
+
+    Args:
+        stack: R replicas.
+        phase: what `Method.phase` returned.
+        structure: of the state.
+    """
+
+    def __init__(self, stack: Stack, phase: Hashable, structure: TreeSpec):
+        self._stack, self._phase, self._structure = stack, phase, structure
+        self.fixed, self._fixed_structure = tree_flatten((stack.replicas, stack.data.x, stack.data.y))
+
+    def __call__(self, *leaves: Tensor) -> tuple[list[Tensor], dict[str, Tensor]]:
+        """Return the leaves of the next state, and diagnostics (R,).
+
+        Args:
+            leaves: `fixed`, row indices (R, L, M), noise (R, T), the number of the update, the leaves of the state.
+
+        Raises:
+            TypeError: if the method returns a state of another structure, or of other shapes or types, than it got.
+        """
+        replicas, x, y = tree_unflatten(leaves[: len(self.fixed)], self._fixed_structure)
+        index, noise, count, *before = leaves[len(self.fixed) :]
+
+        def update_one(replica: Replica, index: Tensor, state: Any, numbers: Tensor) -> tuple[Any, dict[str, Tensor]]:
+            step = Step(count, self._phase)
+            return self._stack.model.update(replica, x, y, index, state, Noise(numbers), step)
+
+        update_all = self._stack.vectorise(update_one)
+        state, diagnostics = update_all(replicas, index, tree_unflatten(before, self._structure), noise)
+        after, structure = tree_flatten(state)
+        given, returned = list(map(_signature, before)), list(map(_signature, after))
+        if structure != self._structure or returned != given:
+            raise TypeError(
+                f"{self._stack.model.method.name}.update must return a state of the structure, shapes and types that "
+                f"it got; got {given} in {self._structure}, returned {returned} in {structure}"
+            )
+        return after, diagnostics
+
+
+class ReplayedTraining:
+    """Updates of a stack, one after the other: eagerly, or by replaying a graph that is captured at the first update.
+
+    On a GPU the graph is replayed several updates at a time, see `bench.engine.cuda_loop`.
+
+    Args:
+        stack: R replicas.
+        state: before the first update.
+        noise: of all updates.
+        updates: by phase.
+        captured: whether graphs are captured.
+
+    Attributes:
+        at_once: the most updates that one call of `advance` should make.
+    """
+
+    def __init__(
+        self, stack: Stack, state: Any, noise: RandomStream, updates: Mapping[Hashable, Update], captured: bool
+    ):
+        self._leaves, self._structure = tree_flatten(state)
+        self._stack, self._noise, self._updates, self._captured = stack, noise, updates, captured
+        self._graphed = captured and has_graphs(stack.data.x.device)
+        self.at_once = 64 if self._graphed else 1
+        self._steps: dict[Hashable, Callable[..., Sequence[Tensor]]] = {}
+        self._drawn: list[Tensor] = []
+
+    def state(self) -> Any:
+        """Return the present state; every tensor has a leading axis of R."""
+        return tree_unflatten(self._leaves, self._structure)
+
+    def next_noise(self) -> Tensor:
+        """Return the noise (R, T) of the next update."""
+        if not self._drawn:
+            self._drawn.append(next(self._noise))
+        return self._drawn[0]
+
+    def advance(self, phase: Hashable, rows: np.ndarray, first_update: int) -> None:
+        """Make updates of one phase.
+
+        Args:
+            phase: what `Method.phase` returned for each of them.
+            rows: (U, R, L, M), rows of the minibatches of U updates.
+            first_update: number of the first.
+        """
+        index, noise = self._stack.index(rows), list(self._taken(len(rows)))
+        numbers = range(first_update, first_update + len(rows))
+        counts = torch.tensor(numbers, dtype=self._stack.model.dtype, device=index.device)
+        if phase not in self._steps:
+            self._steps[phase] = self._step(phase, [index[0], noise[0], counts[0], *self._leaves])
+        if self._graphed:
+            self._leaves = list(self._steps[phase](index, torch.stack(noise), counts, self._leaves))
+            return
+        for inputs in zip(index, noise, counts, strict=True):
+            self._leaves = list(self._steps[phase](*self._updates[phase].fixed, *inputs, *self._leaves))
+
+    def _taken(self, count: int) -> Iterator[Tensor]:
+        for _ in range(count):
+            yield self._drawn.pop() if self._drawn else next(self._noise)
+
+    def _step(self, phase: Hashable, inputs: Sequence[Tensor]) -> Callable[..., Sequence[Tensor]]:
+        update = self._updates[phase]
+        if not self._captured:
+            return lambda *leaves: update(*leaves)[0]
+        step = capture(lambda *leaves: update(*leaves)[0], [*update.fixed, *inputs], len(update.fixed)).forward
+        return GraphedUpdates(step, update.fixed) if self._graphed else step
+
+
+def has_graphs(device: torch.device) -> bool:
+    """Return whether a device replays graphs of several updates."""
+    return device.type == "cuda"
+
+
+def _signature(leaf: Any) -> str:
+    return f"{leaf.dtype}{tuple(leaf.shape)}" if isinstance(leaf, Tensor) else type(leaf).__name__

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.engine import stacked_training
+from bench.engine import updates
 from bench.engine.minibatches import Schedule
 from bench.engine.private_torch import tree_leaves
 from bench.engine.replica import Data, Fit
@@ -94,8 +94,8 @@ def test_recording_does_not_change_the_states(data):
 
 
 def test_recording_captures_no_further_graph(data, monkeypatch):
-    captures, capture = [], stacked_training.capture
-    monkeypatch.setattr(stacked_training, "capture", lambda *given: captures.append(given) or capture(*given))
+    captures, capture = [], updates.capture
+    monkeypatch.setattr(updates, "capture", lambda *given: captures.append(given) or capture(*given))
     for n_recorded in (0, 10):
         train(data, Reporting(), fits(), n_recorded=n_recorded)
     assert len(captures) == 2 * 2  # one for each of two phases

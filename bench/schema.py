@@ -6,14 +6,14 @@ than allowed. Metrics are null where the status is not "ok", where they do not a
 part leaves them undefined.
 
 Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
-space and whether times are uncontended. Version 4 added the identity of the code. Columns that are not in a
-file of an older version are read as null.
+space and whether times are uncontended. Version 4 added the identity of the code. Version 5 added `execution`. Columns
+that are not in a file of an older version are read as null.
 """
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 4
-READABLE_VERSIONS = (2, 3, 4)
+SCHEMA_VERSION = 5
+READABLE_VERSIONS = (2, 3, 4, 5)
 
 # Tables that may be kept beside a cell's row.
 TABLES = (
@@ -22,6 +22,14 @@ TABLES = (
 )
 
 STATUSES = ("ok", "diverged", "failed", "timeout")
+
+# How the final fit was trained. Ways differ by rounding alone.
+EXECUTIONS = {
+    "native": "side by side in compiled loops, many updates a call",
+    "captured": "side by side, one captured graph of operations an update",
+    "eager": "side by side, operation by operation",
+    "sequential": "one network at a time, operation by operation",
+}
 
 REGRESSION = {
     "nmll_moment": "nmll of one Gaussian with the mixture's mean and variance; nats, original units",
@@ -185,6 +193,7 @@ CELLS = pa.schema(
         *[pa.field(name, pa.float64()) for name in COSTS],
         pa.field("validation_nmll", pa.float64()),  # of the chosen trial, mean over folds
         pa.field("validation_w2_scaled", pa.float64()),  # of the chosen trial, where the weights are known
+        pa.field("execution", pa.string()),  # of the final fit, one of `EXECUTIONS`
         pa.field("n_trials", pa.int32()),
         pa.field("n_trials_failed", pa.int32()),
         pa.field("hparams", pa.string()),  # chosen, as JSON

@@ -43,6 +43,10 @@ class SequentialFits:
         return self.series.fits
 
     @property
+    def execution(self) -> str:
+        return "sequential"
+
+    @property
     def n_parameters(self) -> int:
         leaves: list[Tensor] = tree_leaves(self.posteriors)
         return sum(leaf.numel() for leaf in leaves) // len(self.fits)

@@ -69,7 +69,8 @@ def train_stacked(
     posterior = stack.vectorise(stack.model.finish)(stack.replicas, state)
     n_replicas = len(fits) * method.members
     posterior = tree_map(itemgetter(slice(n_replicas)), posterior)
-    return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior, record, way)
+    made = way if stacked else "sequential"
+    return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior, record, made)
 
 
 def _trained(

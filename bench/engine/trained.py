@@ -33,6 +33,10 @@ class TrainedFits(Protocol):
         """Diagnostics along training, and the time that computing them took."""
 
     @property
+    def execution(self) -> str:
+        """How the fits were trained, one of `bench.schema.EXECUTIONS`."""
+
+    @property
     def n_parameters(self) -> int:
         """Numbers stored in one fit's posterior, all members together."""
 

@@ -248,6 +248,7 @@ class TunedEvaluation(Evaluation):
                 fit_seconds=seconds,
                 n_weights=stack.n_weights,
                 n_parameters=stack.n_parameters,
+                execution=stack.execution,
                 diagnostics=json.dumps({name: value if isfinite(value) else None for name, value in measured.items()}),
             )
             for measured in stack.diagnostics()

@@ -78,6 +78,7 @@ class StreamEvaluation(Evaluation):
             fit_seconds=(absorbing + estimating) / len(self.cells),  # as if only the last estimate were computed
             n_weights=self.source.n_features,
             n_parameters=self.fitting.n_parameters,
+            execution=self.fitting.execution,
         )
         yield [_outcome(replace(each, fit=fit), curve) for each, curve in zip(known, curves, strict=True)]
 

@@ -74,7 +74,7 @@ class Timings:
 def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[str]:
     """Return the numbers in which a repetition differs from the stored row, each with both values.
 
-    A change of code, packages, data set or machine is named first. Code is compared by its identity
+    A change of code, packages, data set, machine or execution is named first. Code is compared by its identity
     (`bench.experiment.code.identity_of`), or by its revision if one of the rows has no identity.
 
     Args:
@@ -87,8 +87,8 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
         if not _alike(stored[name], repeated[name])
     ]
     code = "code_identity" if stored["code_identity"] and repeated["code_identity"] else "code_revision"
-    reasons = (code, "versions", "data_sha256", "device", "host")
-    changed = [f"another {name.replace('_', ' ')}" for name in reasons if stored[name] != repeated[name]]
+    reasons = (code, "versions", "data_sha256", "device", "host", "execution")
+    changed = [f"another {name.replace('_', ' ')}" for name in reasons if stored[name] not in (None, repeated[name])]
     return [*changed, *numbers] if numbers else []
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from bench.environment.provenance import code_revision, host, versions
 from bench.experiment.cells import Cell
-from bench.schema import CELLS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
+from bench.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
 
 # Fields that are not columns.
 COMPOUND = {"cell", "outcome", "provenance", "data", "tuning", "fit", "metrics", "tables"}
@@ -95,17 +95,27 @@ class FitFacts(Record):
         fit_seconds: Duration of the training, without the time that recording diagnostics took.
         n_weights: Weights of the network.
         n_parameters: Numbers that the posterior stores.
+        execution: How the fit was trained, one of `bench.schema.EXECUTIONS`.
         diagnostics: Measurements that the method reports of the fit, as a JSON object.
         predict_seconds_per_1000: Seconds to predict 1000 test points.
         sgd_ratio: Seconds per minibatch over those of plain SGD.
+
+    Raises:
+        ValueError: `execution` is unknown.
     """
 
     fit_seconds: float
     n_weights: float
     n_parameters: float
+    execution: str | None = None
     diagnostics: str | None = None
     predict_seconds_per_1000: float | None = None
     sgd_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.execution is not None:
+            _check_name("execution", self.execution, EXECUTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,12 @@ class Fitting(ABC):
         seeds: one seed per fit.
         dtype: type of the arithmetic.
         device: device of the arithmetic.
+
+    Attributes:
+        execution: how vectors are absorbed, one of `bench.schema.EXECUTIONS`.
     """
+
+    execution: str = "eager"
 
     def __init__(
         self, dim: int, n_factors: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str = "cpu"

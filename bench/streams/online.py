@@ -20,6 +20,7 @@ from methods.maths.noise import Noise
 class Online(Fitting):
     """Fits of `algorithm`, whose update is captured as a graph once and run for every vector."""
 
+    execution = "captured"
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]
 
     @torch.no_grad()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from math import isinf, isnan
 from typing import Any, NamedTuple
 
+from bench.schema import EXECUTIONS
 from leaderboards.metrics import metric
 from leaderboards.wording import ran
 from leaderboards.wording.commands import command
@@ -28,6 +29,7 @@ COLUMNS = (
         "log",
     ),
     *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "code_revision", "code_dirty"),
+    "execution",
     *("data_sha256", "versions", "device", "host", "finished_at"),
 )
 DIGITS = 4  # significant digits of a split's numbers
@@ -163,6 +165,7 @@ def _facts(rows: list[Row]) -> dict[str, str]:
         "Protocol hash": ", ".join(_distinct(rows, "protocol_hash")),
         "Code": ", ".join(ran.revision(*pair) for pair, _ in _grouped(rows, "code_revision", "code_dirty")),
         "Data, SHA-256": ", ".join(text[:16] for text in _distinct(rows, "data_sha256")),
+        "Training": "; ".join(EXECUTIONS.get(name, name) for name in _distinct(rows, "execution")),
         "Device": ", ".join(_distinct(rows, "device")),
         "Host": ", ".join(_distinct(rows, "host")),
         "Versions": ran.versions(tuple(_distinct(rows, "versions"))),

@@ -67,6 +67,7 @@ def test_a_cell_gets_its_row_and_its_curve(method):
     data, fit = outcome.data, outcome.fit
     assert (data.task, data.n_train, data.n_test, data.n_ood) == ("regression", 11, 1, 0)
     assert (fit.n_weights, fit.n_parameters) == (100, 1200)
+    assert fit.execution == ("eager" if method == "batch-svd" else "captured")
     assert fit.fit_seconds > 0
     assert len(data.data_sha256) == len(data.split_sha256) == 64
 

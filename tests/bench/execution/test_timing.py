@@ -127,6 +127,15 @@ def test_numbers_are_compared_up_to_rounding(result, changes, expected):
 
 
 @pytest.mark.parametrize(
+    ("stored", "repeated", "named"),
+    [("native", "native", False), ("native", "captured", True), (None, "native", False)],
+)
+def test_another_execution_is_named(result, stored, repeated, named):
+    row, other = result(execution=stored).row, result(execution=repeated, nmll=9.0).row
+    assert ("another execution" in differences(row, other)) == named
+
+
+@pytest.mark.parametrize(
     ("stored", "repeated", "expected"),
     [
         ("a-b", "a-b", []),

@@ -51,6 +51,11 @@ def test_unknown_statuses_and_tables_are_errors(field):
         Outcome(**field)
 
 
+def test_unknown_executions_are_errors():
+    with pytest.raises(ValueError, match="execution 'nativ' is unknown; did you mean 'native'"):
+        FitFacts(fit_seconds=1.0, n_weights=2, n_parameters=3, execution="nativ")
+
+
 @pytest.mark.parametrize("status", [None, "failed", "diverged", "timeout"])
 def test_only_ok_cells_have_metrics(status):
     with pytest.raises(ValueError, match="only one of status 'ok' may"):

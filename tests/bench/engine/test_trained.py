@@ -1,0 +1,57 @@
+"""Trained fits say how they were trained."""
+
+import numpy as np
+import pytest
+import torch
+
+from bench.engine import native_training
+from bench.engine.minibatches import Schedule
+from bench.engine.native_training import MIN_UPDATES
+from bench.engine.replica import Data, Fit
+from bench.engine.stacked_training import train_stacked
+from bench.native.compiler import NoCompiler, compiler
+from methods.map import MAP
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
+from methods.problem import Task
+
+TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(2, hidden=(3,)))
+HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}
+DATA = Data.of(np.random.default_rng(0).standard_normal((12, 2)), np.arange(12.0))
+
+
+def execution(updates: int = MIN_UPDATES, dtype: torch.dtype = torch.float32, **options) -> str:
+    fits, schedule = [Fit(np.arange(12), HPARAMS, seed) for seed in (0, 1)], Schedule(12, 4, updates, 1, updates)
+    return train_stacked(MAP(), TASK, DATA, fits, schedule, dtype=dtype, **options).execution
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"updates": MIN_UPDATES - 1}, "captured"),
+        ({"dtype": torch.float64}, "captured"),
+        ({"updates": 2, "execution": "eager"}, "eager"),
+        ({"updates": 2, "stacked": False}, "sequential"),
+    ],
+)
+def test_fits_say_how_they_were_trained(options, expected):
+    assert execution(**options) == expected
+
+
+def test_long_stacks_are_trained_natively():
+    try:
+        compiler()
+    except NoCompiler as reason:
+        pytest.skip(str(reason))
+    assert execution() == "native"
+
+
+def test_stacks_without_compiler_are_captured(monkeypatch):
+    def refuse(*arguments):
+        raise NoCompiler("no C++ compiler was found")
+
+    monkeypatch.setattr(native_training, "compile_loop", refuse)
+    monkeypatch.setattr(native_training, "_LOOPS", type(native_training._LOOPS)())
+    monkeypatch.setattr(native_training, "UNAVAILABLE", {})
+    assert execution() == "captured"
+    assert native_training.UNAVAILABLE == {"map": "no C++ compiler was found"}

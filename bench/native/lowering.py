@@ -16,6 +16,7 @@ from bench.native.operators import (
     RESHAPES,
     SHAPE_ONLY,
     VIEWS,
+    aten,
     converted,
     literal,
 )
@@ -47,11 +48,13 @@ class _Lowering:
         self._of: dict[Node, Lowered] = {}
 
     def program_of(self, module: GraphModule, inputs: Sequence[Value]) -> Program:
-        remaining = iter(inputs)
+        remaining, needed = iter(inputs), _needed(module)
         for node in module.graph.nodes:
             if node.op == "placeholder":
                 value = next(remaining)
                 self._of[node] = value if value.shared else View.of(value)
+            elif node not in needed:
+                continue
             elif node.op == "get_attr":
                 self._of[node] = Nests.constant(self._examples[node])
             elif node.op == "call_function":
@@ -100,6 +103,11 @@ class _Lowering:
         n_tensors = sum(isinstance(argument, View) for argument in arguments)
         # A number that stands where a tensor could, as in add(a, 2), is an operand. Others decide the form.
         n_operands = N_OPERANDS.get(target, n_tensors)
+        if target is aten.div.Tensor and dtype == torch.float64 and _is_fixed_double(arguments[1]):
+            # Standardisation, which is then rounded to single precision. A division takes ten times as long.
+            divisor: View = arguments[1]
+            inverse = self._nests.compute(f"{literal(1, dtype)} / {{0}}", [divisor], divisor.shape, dtype)
+            target, arguments = aten.mul.Tensor, [arguments[0], inverse]
         texts, operands = _operands(arguments[:n_operands], dtype)
         try:
             text = ELEMENTWISE[target](
@@ -115,6 +123,21 @@ class _Lowering:
         return self._nests.compute(
             f"mask({left} {symbol} {right})", operands, tuple(self._examples[node].shape), torch.bool
         )
+
+
+def _needed(module: GraphModule) -> set[Node]:
+    """Return the nodes whose numbers the results depend on; a loss of which only the gradient is used is none."""
+    needed = set[Node]()
+    for node in reversed(module.graph.nodes):
+        if node.op == "output" or (node in needed and node.target not in SHAPE_ONLY):
+            needed.update(node.all_input_nodes)
+        if node.op == "output":
+            needed.add(node)
+    return needed
+
+
+def _is_fixed_double(argument: Any) -> bool:
+    return isinstance(argument, View) and argument.value.fixed and argument.value.dtype == torch.float64
 
 
 def _is_constant(lowered: Lowered) -> bool:

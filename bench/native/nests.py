@@ -31,7 +31,7 @@ class Nests:
     def compute(
         self, text: str, operands: Sequence[View], shape: Shape, dtype: torch.dtype, fixed: bool | None = None
     ) -> View:
-        """Return an elementwise expression of operands.
+        """Return an elementwise expression of operands. Axes along which no operand changes are computed once.
 
         Args:
             text: C++ with {0}, {1}, ... for the operands.
@@ -40,6 +40,15 @@ class Nests:
             dtype: of the result.
             fixed: whether it is computed once per call; by default if all operands are.
         """
+        spread = [operand.broadcast(shape) for operand in operands]
+        varies = [any(operand.strides[axis] for operand in spread) for axis in range(len(shape))]
+        fewer = tuple(size if varied else min(size, 1) for size, varied in zip(shape, varies, strict=True))
+        return self._filled(text, operands, fewer, dtype, fixed).broadcast(shape)
+
+    def _filled(
+        self, text: str, operands: Sequence[View], shape: Shape, dtype: torch.dtype, fixed: bool | None = None
+    ) -> View:
+        """Return an elementwise expression of operands, computed for every index."""
         domain = tuple(size for size in shape if size != 1)
         spread = tuple(operand.broadcast(shape).squeezed() for operand in operands)
         nest, number, fixed = self._nest(domain, spread, fixed=fixed)
@@ -96,7 +105,7 @@ class Nests:
 
     def copy(self, view: View, fixed: bool | None = None) -> View:
         """Return a copy, contiguous in memory of its own."""
-        return self.compute("{0}", [view], view.shape, view.value.dtype, fixed)
+        return self._filled("{0}", [view], view.shape, view.value.dtype, fixed)
 
     def whole(self, view: View) -> View:
         """Return a window whose numbers lie side by side."""
@@ -118,7 +127,7 @@ class Nests:
             whole = View.of(self._empty([part], shape))
         else:
             dtype = part.value.dtype
-            whole = self._written_first(self.compute(literal(0, dtype), [], shape, dtype, part.value.fixed))
+            whole = self._written_first(self._filled(literal(0, dtype), [], shape, dtype, part.value.fixed))
         self._put(whole.like(window_of(whole.meta())), part)
         return whole
 
@@ -131,7 +140,10 @@ class Nests:
     @staticmethod
     def constant(tensor: Tensor) -> View:
         """Return numbers that are the same for all replicas and updates."""
-        return View.of(Value(tuple(tensor.shape), tensor.dtype, True, constant=tensor.detach().contiguous()))
+        shape, numbers = tuple(tensor.shape), tensor.detach().contiguous()
+        if tensor.is_floating_point() and tensor.numel() > 1 and bool((numbers == numbers.flatten()[0]).all()):
+            numbers = numbers.flatten()[:1].reshape((1,) * tensor.ndim)
+        return View.of(Value(tuple(numbers.shape), tensor.dtype, True, constant=numbers)).broadcast(shape)
 
     # The nest of an operation -----------------------------------------------------------------------------------------
 

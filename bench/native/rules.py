@@ -271,6 +271,9 @@ def _matmul(nests: Nests, operation: Operation, left: View, right: View) -> View
     columns = right.shape[-1]
     if inner == 1:
         return nests.compute("{0} * {1}", [left, right], (*batch, rows, columns), left.value.dtype)
+    if not batch and right == left.transposed():
+        text = f"gram<{rows}, {inner}, {left.strides[0]}, {left.strides[1]}>({{0}}, {{1}});"
+        return nests.call(text, [left], (rows, rows))[0]
     strides = ", ".join(map(str, (*left.strides[-2:], *right.strides[-2:])))
     product = f"matmul<{rows}, {inner}, {columns}, {strides}, false>"
     if not batch:

@@ -104,6 +104,10 @@ class View:
             self.offset,
         )
 
+    def transposed(self) -> "View":
+        """Return the window of a matrix with rows for columns."""
+        return View(self.value, self.shape[::-1], self.strides[::-1], self.offset)
+
     def like(self, result: Tensor) -> "View":
         """Return the window that a view operation made of `meta()`."""
         return View(self.value, tuple(result.shape), tuple(result.stride()), int(result.storage_offset()))

@@ -54,6 +54,11 @@ INTEGRATION = (
 RETRIED = ("bench/execution", "leaderboards/browser", "test_faults.py", "test_run_all.py")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep compiled training loops from session to session, where all processes of the tests find them."""
+    os.environ.setdefault("BENCH_NATIVE_CACHE", str(config.rootpath / ".pytest_cache" / "native"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()

@@ -12,6 +12,7 @@ from bench.native.operators import (
     COMPARE,
     COPIES,
     ELEMENTWISE,
+    LOGICAL,
     N_OPERANDS,
     RESHAPES,
     SHAPE_ONLY,
@@ -58,7 +59,13 @@ class _Lowering:
             elif node.op == "get_attr":
                 self._of[node] = Nests.constant(self._examples[node])
             elif node.op == "call_function":
-                self._of[node] = self._call(node)
+                try:
+                    self._of[node] = self._call(node)
+                except Unsupported:
+                    raise
+                except Exception as error:
+                    reason = f"operator {node.target} has no native form for its arguments: {error}"
+                    raise Unsupported(reason) from error
             else:
                 self._program.outputs = [self._of[leaf] for leaf in node.args[0]]
         return self._program
@@ -109,17 +116,19 @@ class _Lowering:
             inverse = self._nests.compute(f"{literal(1, dtype)} / {{0}}", [divisor], divisor.shape, dtype)
             target, arguments = aten.mul.Tensor, [arguments[0], inverse]
         texts, operands = _operands(arguments[:n_operands], dtype)
+        form = LOGICAL.get(target, ELEMENTWISE[target]) if dtype == torch.bool else ELEMENTWISE[target]
         try:
-            text = ELEMENTWISE[target](
-                lambda number: literal(number, dtype), *texts, *arguments[n_operands:], **options
-            )
+            text = form(lambda number: literal(number, dtype), *texts, *arguments[n_operands:], **options)
         except ValueError as reason:
             raise Unsupported(str(reason)) from None
         return self._nests.compute(text, operands, tuple(example.shape), dtype)
 
     def _comparison(self, node: Node, symbol: str, arguments: list[Any]) -> View:
         given: list[Any] = [self._examples[a] if isinstance(a, Node) else a for a in node.args]
-        (left, right), operands = _operands(arguments, torch.result_type(given[0], given[1]))
+        dtype = torch.result_type(given[0], given[1])
+        (left, right), operands = _operands(arguments, dtype)
+        if dtype == torch.bool:  # true is -1, which is less than false
+            left, right = right, left
         return self._nests.compute(
             f"mask({left} {symbol} {right})", operands, tuple(self._examples[node].shape), torch.bool
         )

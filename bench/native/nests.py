@@ -113,7 +113,7 @@ class Nests:
 
     def concatenated(self, parts: Sequence[View], axis: int, shape: Shape) -> View:
         """Return parts side by side along an axis of a tensor of some shape."""
-        parts = [part for part in parts if prod(part.shape)]
+        parts = [part for part in parts if prod(part.shape)] or parts[:1]
         whole = View.of(self._empty(parts, shape))
         start = 0
         for part in parts:
@@ -187,29 +187,37 @@ class Nests:
     @staticmethod
     def _written_first(whole: View) -> View:
         """Return the window onto a value of which parts will be written again, so no nest may keep it in registers."""
-        whole.value.stored, whole.value.domain, whole.value.overwritten = True, None, True
+        value = whole.value
+        value.stored, value.domain, value.overwritten, value.first_nest = True, None, True, value.nest
         return whole
 
     def _put(self, window: View, part: View) -> None:
         """Write a part of a value. Where it can be, the part is computed in place."""
         target, source = window.value, part.value
+        begun = source.nest if source.first_nest is None else source.first_nest
         in_place = (
             part.is_whole
             and window.is_contiguous
             and source.constant is None
-            and source.nest > (target.nest if target.overwritten else -1)
+            and begun > (target.nest if target.overwritten else -1)
             and source.home is None
             and (source.fixed, source.dtype) == (target.fixed, target.dtype)
         )
         if in_place:
             source.home, source.stored = (target, window.offset), True
-            target.nest = max(target.nest, source.nest)
+            _extend(target, begun, source.nest)
             return
         earliest = target.nest + 1 if target.overwritten else 0
         operand = part.squeezed()
         nest, number, _ = self._nest(operand.shape, [operand], earliest, target.fixed)
         nest.statements.append(Store(window.squeezed(), operand))
-        target.nest = max(target.nest, number)
+        _extend(target, number, number)
+
+
+def _extend(value: Value, first: int, last: int) -> None:
+    """Note nests that write a part of a value."""
+    value.first_nest = first if value.first_nest is None else min(value.first_nest, first)
+    value.nest = max(value.nest, last)
 
 
 def bind(program: Program, state: Sequence[Value]) -> list[bool]:

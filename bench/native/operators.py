@@ -170,6 +170,14 @@ for name in (
 ):
     ELEMENTWISE[getattr(aten, name).default] = lambda n, a, name=name: f"{name}_({a})"
 
+# Arithmetic of truth values, which torch defines as logic.
+LOGICAL: dict[object, Callable[..., str]] = {
+    aten.mul.Tensor: ELEMENTWISE[aten.logical_and.default],
+    aten.minimum.default: ELEMENTWISE[aten.logical_and.default],
+    aten.add.Tensor: ELEMENTWISE[aten.logical_or.default],
+    aten.maximum.default: ELEMENTWISE[aten.logical_or.default],
+}
+
 # How many operands an operator has, of those where a number may stand in place of a tensor.
 N_OPERANDS = {
     aten.add.Tensor: 2,

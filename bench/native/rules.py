@@ -64,10 +64,14 @@ def _spread(view: View, axis: int) -> View:
 # Reductions -----------------------------------------------------------------------------------------------------------
 
 
+def _of_type(nests: Nests, view: View, dtype: torch.dtype) -> View:
+    if view.value.dtype == dtype:
+        return view
+    return nests.compute(converted("{0}", view.value.dtype, dtype), [view], view.shape, dtype)
+
+
 def _sum(nests: Nests, operation: Operation, view: View, axes: Axes = None, keepdim: bool = False, **_: Any) -> View:
-    dtype = operation.example.dtype
-    if view.value.dtype != dtype:
-        view = nests.compute(converted("{0}", view.value.dtype, dtype), [view], view.shape, dtype)
+    view = _of_type(nests, view, operation.example.dtype)
     return _shaped(operation, nests.sum(view, _axes(view, axes)))
 
 
@@ -91,7 +95,8 @@ def _vector_norm(
     return nests.compute("sqrt_({0})", [total], total.shape, view.value.dtype)
 
 
-def _cumsum(nests: Nests, operation: Operation, view: View, axis: int) -> View:
+def _cumsum(nests: Nests, operation: Operation, view: View, axis: int, **_: Any) -> View:
+    view = _of_type(nests, view, operation.example.dtype)
     axis %= len(view.shape)
     outer, length, inner = prod(view.shape[:axis]), view.shape[axis], prod(view.shape[axis + 1 :])
     text = f"cumsum<{outer}, {length}, {inner}>({{0}}, {{1}});"
@@ -150,6 +155,7 @@ def _backward_like(summand: str, text: str) -> Callable[..., View]:
 
 
 def _cat(nests: Nests, operation: Operation, views: Sequence[View], axis: int = 0) -> View:
+    views = [_of_type(nests, view, operation.example.dtype) for view in views]
     return nests.concatenated(views, axis % operation.example.ndim, operation.shape)
 
 
@@ -189,7 +195,7 @@ def _where(nests: Nests, operation: Operation, mask: View, yes: View | float, no
     dtype, operands, texts = operation.example.dtype, [mask], []
     for choice in (yes, no):
         if isinstance(choice, View):
-            texts.append(f"{{{len(operands)}}}")
+            texts.append(converted(f"{{{len(operands)}}}", choice.value.dtype, dtype))
             operands.append(choice)
         else:
             texts.append(literal(choice, dtype))
@@ -368,6 +374,10 @@ def _last_eigenpairs(nests: Nests, operation: Operation, matrix: View, *_: Any) 
     return nests.call(f"last_eigenpairs<{n}, {kept}>({{0}}, {{1}}, {{2}});", [nests.whole(matrix)], (n,), (n, n))
 
 
+def _isnan(nests: Nests, operation: Operation, view: View) -> View:
+    return nests.compute("mask({0} != {0})", [view], view.shape, torch.bool)
+
+
 def _log_sigmoid(nests: Nests, operation: Operation, view: View) -> list[View]:
     return [nests.compute("log_sigmoid_({0})", [view], view.shape, view.value.dtype), view]
 
@@ -396,6 +406,7 @@ RULES: dict[object, Callable[..., View | list[View]]] = {
     aten.diagonal_scatter.default: _copy_with(torch.diagonal),
     aten.select_scatter.default: _copy_with(aten.select.int),
     aten.slice_scatter.default: _copy_with(aten.slice.Tensor),
+    aten.isnan.default: _isnan,
     aten.where.self: _where,
     aten.masked_fill.Scalar: lambda nests, operation, view, mask, number: _where(nests, operation, mask, number, view),
     aten.triu.default: _triangle(torch.triu),

@@ -26,7 +26,8 @@ class Value:
         dtype: torch's.
         shared: whether it is data of all replicas, from which only rows are taken.
         fixed: whether it follows from hyper-parameters and constants alone, and is computed once per call.
-        nest: number of the nest that computes it; -1 of inputs and constants.
+        nest: number of the nest that computes it, the last one if several do; -1 of inputs and constants.
+        first_nest: number of the first nest that computes a part of it; None if only one nest computes it.
         domain: of the nest, if the value is known inside that nest at every index; None otherwise.
         stored: whether anything reads it from memory.
         pointer: C++ name of its memory.
@@ -40,6 +41,7 @@ class Value:
     fixed: bool
     shared: bool = False
     nest: int = -1
+    first_nest: int | None = None
     domain: Shape | None = None
     stored: bool = False
     pointer: str = ""

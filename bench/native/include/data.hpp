@@ -14,6 +14,14 @@ INLINE D select(I mask, D yes, D no) { return convert<L>(mask) ? yes : no; }
 INLINE L select(I mask, L yes, L no) { return convert<L>(mask) ? yes : no; }
 INLINE D select(L mask, D yes, D no) { return mask ? yes : no; }
 
+INLINE L abs_(L x) { return x < 0 ? -x : x; }
+INLINE L max_(L x, L y) { return x > y ? x : y; }
+INLINE L min_(L x, L y) { return x < y ? x : y; }
+INLINE L remainder_(L x, L y) {  // has the sign of y; of a division by zero, which torch refuses, 0
+    const L rest = x % (y == 0 ? splat(int64_t(1)) : y);
+    return (rest != 0) & ((rest < 0) != (y < 0)) ? rest + y : rest;
+}
+
 INLINE F relu_(F x) { return x < 0.0f ? F{} : x; }  // NaN stays NaN
 INLINE D relu_(D x) { return x < 0.0 ? D{} : x; }
 

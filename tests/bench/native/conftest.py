@@ -3,9 +3,19 @@
 import ctypes
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from torch import Tensor
+
+from bench.engine.graph_capture import trace, values_of
+from bench.native import compiler
+from bench.native.loop import Replicas, Streams, compile_loop
 
 INCLUDE = Path(__file__).parents[3] / "bench/native/include"
 FLAGS = "-O3 -march=native -std=c++17 -fno-math-errno -fno-trapping-math -ffp-contract=fast -shared -fPIC -Wno-psabi"
@@ -101,3 +111,70 @@ def probes(tmp_path_factory):
     command = [compiler, *FLAGS.split(), f"-I{INCLUDE}", "probes.cpp", "-o", "probes.so"]
     subprocess.run(command, cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "probes.so"))
+
+
+@dataclass(frozen=True)
+class Update:
+    """A function of the tensors of one replica, compiled to a native loop.
+
+    Attributes:
+        seen: operators of its graph.
+        outcomes: of the loop after one update, per result (R, ...).
+        expected: of torch, one replica after the other.
+    """
+
+    seen: set[Any]
+    outcomes: list[Tensor]
+    expected: list[Tensor]
+
+
+N_REPLICAS = 19  # more than the lanes of one block
+
+
+def _run_update(function: Callable[..., Sequence[Tensor]], arguments: Sequence[Tensor], fixed: Sequence[Tensor] = ()):
+    """Return what a native loop and torch compute, as `Update`.
+
+    Args:
+        function: of one replica's `fixed` and `arguments`, to tensors.
+        arguments: (R, ...), which change from update to update for all that the loop knows.
+        fixed: (R, ...), which stay the same.
+    """
+    per_replica = [[leaf[number] for leaf in (*fixed, *arguments)] for number in range(N_REPLICAS)]
+    expected = [torch.stack(list(parts)) for parts in zip(*(function(*leaves) for leaves in per_replica), strict=True)]
+    results = [torch.zeros_like(leaf) for leaf in expected]
+    streams = Streams(
+        x=torch.zeros(1, 1, dtype=torch.float64),
+        y=torch.zeros(1, dtype=torch.float64),
+        index=torch.zeros(1, 1, dtype=torch.int64),
+        noise=torch.zeros(0),
+        count=torch.ones(()),
+    )
+    n_fixed, n_streams = len(fixed), len(streams.tensors())
+
+    def update(*leaves: Tensor) -> list[Tensor]:
+        state = leaves[n_fixed + n_streams :]
+        given = state[: len(arguments)]
+        return [*given, *function(*leaves[:n_fixed], *given)]
+
+    state = [*arguments, *results]
+    one_fixed, one_state = ([leaf[0].clone() for leaf in leaves] for leaves in (fixed, state))
+    examples = [*one_fixed, *streams.tensors(), *one_state]
+    graph = trace(update, examples)
+    with pytest.MonkeyPatch.context() as patch:  # hundreds of operators compile in a tenth of the time
+        patch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O0"))
+        compiler.target.cache_clear()
+        loop = compile_loop(graph, values_of(graph, examples), one_fixed, streams, one_state)
+    compiler.target.cache_clear()
+    generators = np.zeros((N_REPLICAS, 4), dtype=np.uint64)
+    replicas = Replicas(loop.width, fixed, streams.x, streams.y, state, generators)
+    replicas.advance(loop, np.zeros((1, N_REPLICAS, 1, 1), dtype=np.int64), 1)
+    outcomes = replicas.state()
+    for before, after in zip(arguments, outcomes, strict=False):
+        assert torch.equal(before.nan_to_num(), after.nan_to_num())
+    return Update({node.target for node in graph.graph.nodes}, outcomes[len(arguments) :], expected)
+
+
+@pytest.fixture(scope="session")
+def run_update() -> Callable[..., Update]:
+    """`run_update(function, arguments, fixed=())`: see `_run_update`."""
+    return _run_update

@@ -13,6 +13,7 @@ class Cost(NamedTuple):
 
     Attributes:
         work: `Cell.work` of the cell; seconds of cells under longer or shorter protocols are in proportion.
+        job_seconds: seconds that a job takes once, to trace updates. Compiled loops stay in a cache and do not count.
         stack_seconds: the part of the seconds of the cell's stacks that does not depend on their number of replicas.
             There is a stack per round of tuning, and one for the final fit.
         cell_seconds: all other seconds, which add up over the cells of a job.
@@ -21,6 +22,7 @@ class Cost(NamedTuple):
     """
 
     work: float
+    job_seconds: float
     stack_seconds: float
     cell_seconds: float
     base_bytes: int
@@ -34,4 +36,5 @@ class Cost(NamedTuple):
     def seconds(self, cells: Sequence[Cell], rows: int) -> float:
         """Return the seconds of a job of cells that differ in their split alone, in stacks of at most `rows`."""
         stacks = ceil(len(cells) * rows_of(cells[0]) / rows)
-        return (self.stack_seconds * stacks + self.cell_seconds * len(cells)) * cells[0].work / self.work
+        seconds = self.stack_seconds * stacks + self.cell_seconds * len(cells)
+        return self.job_seconds + seconds * cells[0].work / self.work

@@ -1,4 +1,4 @@
-"""Probe of a cell's cost: a few updates of a small stack and of a larger one, and some predictions.
+"""Probe of a cell's cost: short trainings of a small stack and of a larger one, and some predictions.
 
 Method, network, data, and batch size are the cell's own; every hyper-parameter is the middle of its range.
 """
@@ -11,17 +11,21 @@ from math import ceil
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
+import numpy as np
 import psutil
 import torch
 
 import datasets
 from bench.costs.batching import rows_of
 from bench.costs.cost import Cost
+from bench.engine.native_training import MIN_UPDATES, forget_loops
+from bench.engine.stacked_training import Execution
 from bench.engine.trained import TrainedFits
 from bench.environment.clock import now
 from bench.environment.memory import peak_during
-from bench.evaluation.evaluation import TunedEvaluation
+from bench.evaluation.evaluation import RECORDED_UPDATES, TunedEvaluation
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter
@@ -29,34 +33,66 @@ from bench.experiment.suites import SUITES
 from bench.tuning.tuner import Centred
 from datasets.synthetic.streams import StreamSource
 
-SMALL, LARGE = 4, 24  # replicas of the two stacks
-UPDATES, WARM_UPDATES = 7, 2
-POINTS, SAMPLES = 32, 10  # of the timed predictions
+SMALL, LARGE = 16, 48  # replicas of the two stacks; native loops train them in blocks of 16
+UPDATES = {"cpu": 7, "cuda": 193}  # of captured stacks; a GPU makes 64 at a time
+LONG_SECONDS = 0.6  # of a longer native training, at most
+MOST_UPDATES = 2000  # of the same
+POINTS, SAMPLES = 64, 100  # of the timed predictions, at most
 VECTORS = (1000, 4000)  # lengths of the two streams
 
 
 class Clock(ProgressReporter):
-    """Reporter that records the time after each update of one stack, and reports nothing.
+    """Reporter that records when updates of one stack were done, and reports nothing.
 
     Args:
         device: device of the updates.
 
     Attributes:
-        times: seconds, beginning with the construction.
+        times: (number of updates done, seconds), beginning with the construction.
     """
 
     def __init__(self, device: torch.device):
         super().__init__(1, lambda progress: None)
-        self._device, self.times = device, [now(device)]
+        self._device, self.times = device, [(0, now(device))]
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
         """Return the callback for the updates of a stack."""
-        return lambda update: self.times.append(now(self._device))
+        return lambda update: self.times.append((update, now(self._device)))
 
     @property
     def update_seconds(self) -> float:
-        """Median seconds of an update; the few in which graphs are captured do not count."""
-        return median(after - before for before, after in pairwise(self.times))
+        """Median seconds of an update; those in which graphs are captured do not count if there are others."""
+        bursts = pairwise(self.times)
+        return median((after - before) / (end - start) for (start, before), (end, after) in bursts)
+
+
+class Times(NamedTuple):
+    """Seconds of the parts of a training.
+
+    Attributes:
+        job: once per job.
+        stack: per stack.
+        fit: per fit of a stack.
+        update: per update of a stack.
+        update_of_fit: per update of a fit.
+        lanes: fits that are trained in the time of one, which a stack fills up to a multiple.
+    """
+
+    job: float
+    stack: float
+    fit: float
+    update: float
+    update_of_fit: float
+    lanes: int = 1
+
+    def of_stack(self, n_fits: float, updates: int) -> float:
+        """Return the seconds of a stack that do not depend on its number of fits, but for the lanes left empty."""
+        empty = -n_fits % self.lanes
+        return self.stack + updates * (self.update + empty * self.update_of_fit)
+
+    def of_fits(self, n_fits: float, updates: int) -> float:
+        """Return all other seconds."""
+        return n_fits * (self.fit + updates * self.update_of_fit)
 
 
 def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProgress = lambda progress: None) -> Cost:
@@ -79,55 +115,126 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
 
 def _cost_of_fits(evaluation: TunedEvaluation) -> Cost:
     evaluation.prepare()
-    method, cell, device = evaluation.method.proxy(), evaluation.cells[0], evaluation.device
-    protocol, members = cell.protocol, method.members
-    hparams = Centred(dict(evaluation.space)).best().hparams
-    stacked = method.stackable and rows_of(cell) > 0
-    sizes = [max(1, rows // members) for rows in (SMALL, LARGE)] if stacked else [1]  # in fits
-
-    def trained(n_fits: int, updates: int) -> tuple[TrainedFits, Clock]:
-        evaluation.progress = clock = Clock(device)
-        evaluation.protocol = replace(protocol, max_minibatches=updates * method.batches_per_update, max_updates=None)
-        fits = [evaluation.trial_fits(0, trial, hparams)[0][0] for trial in range(n_fits)]
-        return evaluation._train(method, fits, len(fits[0].rows)), clock
-
-    def predict_seconds(stack: TrainedFits) -> float:
-        """Return the seconds of a prediction, per fit, point and sample."""
-        started, rows = now(device), [fit.rows[:POINTS] for fit in stack.fits]
-        list(stack.predict(rows, SAMPLES))
-        return (now(device) - started) / (sum(map(len, rows)) * SAMPLES)
-
-    def warmed_up() -> None:
-        stack, _ = trained(sizes[-1], WARM_UPDATES)
-        predict_seconds(stack)
-
-    evaluation.execution = "eager"  # holds as much memory in an update, and captures no graph twice
-    _, bytes_held = peak_during(warmed_up, device)
-    evaluation.execution, steps = "native", []
-    for n_fits in sizes:
-        started = now(device)
-        stack, clock = trained(n_fits, UPDATES)
-        steps.append(clock.update_seconds)
-        setup = max(0.0, now(device) - started - steps[-1] * (len(clock.times) - 1))
-    update, update_of_fit = _line(sizes, steps)
-
+    cell, device, protocol = evaluation.cells[0], evaluation.device, evaluation.cells[0].protocol
     n_train = len(evaluation.splits[0].train)
     held_out = n_train // protocol.folds if evaluation.fits_per_trial > 1 else 0
+    trainer = _Trainer(evaluation)
+    recording = trainer.recording_seconds(_updates(evaluation, cell, n_train))
+    times = trainer.native_times() if trainer.native else trainer.times()
+    point = trainer.predict_seconds(held_out or evaluation.points(0))
+    bytes_held = trainer.bytes_held()
+
     rounds = [(end - start) * evaluation.fits_per_trial for start, end in evaluation.search.rounds()]
-    trainings = [(n_fits, n_train - held_out) for n_fits in rounds] + [(evaluation.method.members / members, n_train)]
-    stack_seconds = cell_seconds = 0.0
-    for n_trained, rows in trainings:
+    members = evaluation.method.members / evaluation.method.proxy().members
+    stack_seconds, cell_seconds = 0.0, recording
+    for n_fits, rows in [*((n_fits, n_train - held_out) for n_fits in rounds), (members, n_train)]:
         updates = _updates(evaluation, cell, rows)
-        stack_seconds += (setup + updates * update) if stacked else 0.0
-        cell_seconds += n_trained * updates * update_of_fit + (0.0 if stacked else n_trained * setup)
+        stack_seconds += times.of_stack(n_fits, updates)
+        cell_seconds += times.of_fits(n_fits, updates)
     points = sum(rounds) * held_out * protocol.validation_samples + evaluation.points(0) * protocol.samples
     return Cost(
         cell.work,
+        times.job,
         stack_seconds,
-        cell_seconds + points * predict_seconds(stack),
+        cell_seconds + points * point,
         _process_bytes(device) + evaluation.data.x.nbytes,
-        -(-bytes_held // (sizes[-1] * (members if stacked else 1))),
+        bytes_held,
     )
+
+
+class _Trainer:
+    """Short trainings of a cell's method.
+
+    Args:
+        evaluation: of the cell, prepared.
+
+    Attributes:
+        native: whether a run trains natively.
+    """
+
+    def __init__(self, evaluation: TunedEvaluation):
+        self._evaluation, self._protocol, self._cell = evaluation, evaluation.protocol, evaluation.cells[0]
+        self._method, self._device = evaluation.method.proxy(), evaluation.device
+        self._hparams = Centred(dict(evaluation.space)).best().hparams
+        self._stacked = self._method.stackable and rows_of(self._cell) > 0
+        # In fits.
+        self._sizes = [max(1, rows // self._method.members) for rows in (SMALL, LARGE)] if self._stacked else [1]
+        self.native = False
+
+    def recording_seconds(self, updates: int) -> float:
+        """Return the seconds in which a final fit of so many updates records diagnostics.
+
+        This is the first training; it compiles loops, imports what is missing, and finds out whether a run trains
+        natively.
+        """
+        planned = min(updates, MIN_UPDATES) if self._stacked else UPDATES["cpu"]
+        trained, _ = self._trained(1, planned, RECORDED_UPDATES)
+        self.native = trained.execution == "native"
+        return trained.record.seconds / min(planned, RECORDED_UPDATES) * min(updates, RECORDED_UPDATES)
+
+    def native_times(self) -> Times:
+        """Return the times of native trainings, from differences of whole trainings."""
+        small, large = self._sizes
+        forget_loops()
+        first, again, larger = (self._seconds(n_fits, MIN_UPDATES) for n_fits in (small, small, large))
+        more = max(MIN_UPDATES, min(MOST_UPDATES, round(LONG_SECONDS * MIN_UPDATES / again)))
+        update = max(0.0, self._seconds(small, MIN_UPDATES + more) - again) / more / small
+        setups = [whole - MIN_UPDATES * update * n_fits for whole, n_fits in ((again, small), (larger, large))]
+        stack, fit = _line((small, large), setups)
+        return Times(max(0.0, first - again), stack, fit, 0.0, update, lanes=small)
+
+    def times(self) -> Times:
+        """Return the times of trainings that make one update after the other."""
+        steps, setup = [], 0.0
+        for n_fits in self._sizes:
+            started = now(self._device)
+            _, clock = self._trained(n_fits, UPDATES[self._device.type])
+            steps.append(clock.update_seconds)
+            setup = max(0.0, now(self._device) - started - steps[-1] * UPDATES[self._device.type])
+        update, update_of_fit = _line(self._sizes, steps)
+        setups = (setup, 0.0) if self._stacked else (0.0, setup)
+        return Times(0.0, *setups, update, update_of_fit)
+
+    def predict_seconds(self, n_points: int) -> float:
+        """Return the seconds of a prediction, per fit, point and sample.
+
+        Args:
+            n_points: inputs at which a fit predicts in a run.
+        """
+        trained, _ = self._trained(self._sizes[0], 1, execution="eager")
+        rows = [np.resize(fit.rows, min(n_points, POINTS)) for fit in trained.fits]
+        samples = min(self._protocol.validation_samples, SAMPLES)
+        list(trained.predict(rows[:1], samples))
+        started = now(self._device)
+        list(trained.predict(rows, samples))
+        return (now(self._device) - started) / (sum(map(len, rows)) * samples)
+
+    def bytes_held(self) -> int:
+        """Return the most bytes of a fit, which it holds in an update that is made eagerly or in a prediction."""
+        n_fits = self._sizes[-1]
+
+        def work() -> None:
+            trained, _ = self._trained(n_fits, 2, execution="eager")
+            list(trained.predict([fit.rows[:POINTS] for fit in trained.fits], 10))
+
+        _, held = peak_during(work, self._device)
+        return -(-held // (n_fits * (self._method.members if self._stacked else 1)))
+
+    def _seconds(self, n_fits: int, updates: int) -> float:
+        started = now(self._device)
+        self._trained(n_fits, updates)
+        return now(self._device) - started
+
+    def _trained(
+        self, n_fits: int, updates: int, n_recorded: int = 0, execution: Execution = "native"
+    ) -> tuple[TrainedFits, Clock]:
+        evaluation, minibatches = self._evaluation, updates * self._method.batches_per_update
+        evaluation.progress = clock = Clock(self._device)
+        evaluation.execution = execution
+        # Epochs enough for as many updates, however few the protocol has.
+        evaluation.protocol = replace(self._protocol, max_minibatches=minibatches, max_updates=None, epochs=minibatches)
+        fits = [evaluation.trial_fits(0, trial, self._hparams)[0][0] for trial in range(n_fits)]
+        return evaluation._train(self._method, fits, len(fits[0].rows), n_recorded), clock
 
 
 def _updates(evaluation: TunedEvaluation, cell: Cell, rows: int) -> int:
@@ -150,7 +257,7 @@ def _cost_on_stream(job: Job, source: StreamSource, device: torch.device) -> Cos
     _, bytes_held = peak_during(partial(fitted, VECTORS[0]), device)
     setup, vector = _line(VECTORS, [fitted(length) for length in VECTORS])
     length = min(cell.protocol.stream_length, source.max_length or cell.protocol.stream_length)
-    return Cost(cell.work, 0.0, setup + length * vector, _process_bytes(device), bytes_held)
+    return Cost(cell.work, 0.0, 0.0, setup + length * vector, _process_bytes(device), bytes_held)
 
 
 def _line(places: Sequence[int], values: Sequence[float]) -> tuple[float, float]:

@@ -56,6 +56,11 @@ def native_training(
     return NativeTraining(stack, state, noise, loops)
 
 
+def forget_loops() -> None:
+    """Forget the loops of this process, so that the next ones are traced again."""
+    _LOOPS.clear()
+
+
 # Why methods were not trained natively in this process: name -> reason.
 UNAVAILABLE: dict[str, str] = {}
 

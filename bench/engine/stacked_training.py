@@ -55,7 +55,7 @@ def train_stacked(
         stacked: False trains one replica after the other, without `vmap` and eagerly.
         n_recorded: at how many evenly spaced updates diagnostics are recorded, at most. The other updates do not
             compute them, unless they are eager, and the numbers of the state do not depend on it.
-        on_update: called with the number of each update when it is done.
+        on_update: called with the number of the last update that is done, now and then: one call may report hundreds.
 
     Raises:
         TypeError: if an update returns a state of another structure, or of other shapes or types, than it got, or
@@ -104,8 +104,7 @@ def _trained(
                     diagnostics = updates[phase](*updates[phase].fixed, *inputs, *tree_flatten(training.state())[0])[1]
                 record.add(first, diagnostics)
             training.advance(phase, rows[part], first)
-            for number in range(first, done + part.stop + 1):
-                on_update(number)
+            on_update(done + part.stop)
         done += len(rows)
     return training.state(), execution
 

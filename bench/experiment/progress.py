@@ -37,7 +37,7 @@ class ProgressReporter:
         self._n_begun, self._reported_at, self._done = 0, time.monotonic(), 0.0
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
-        """Return a function that the next stack, of so many updates, calls with the number of each update."""
+        """Return a function that the next stack calls now and then with the number of its `n_updates` that are done."""
         before = self._n_begun
         self._n_begun += 1
 

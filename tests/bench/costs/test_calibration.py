@@ -14,7 +14,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.protocol import SETTINGS, Protocol
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(epochs=2, trials=4), 0)  # fills a stack of 20
-COST = Cost(CELL.work, stack_seconds=3.0, cell_seconds=1.0, base_bytes=100, row_bytes=10)
+COST = Cost(CELL.work, job_seconds=0.0, stack_seconds=3.0, cell_seconds=1.0, base_bytes=100, row_bytes=10)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import time
 from dataclasses import replace
 
 import pytest
+import torch
 
 from bench.costs import probe as module
-from bench.costs.probe import probe
+from bench.costs.cost import Cost
+from bench.costs.probe import Clock, Times, probe
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from methods.map import MAP
@@ -78,3 +80,19 @@ def test_streams_are_probed_by_shorter_ones():
         for length in (100_000, 10)
     )
     assert probe(long, None, "cpu").cell_seconds > probe(short, None, "cpu").cell_seconds > 0
+
+
+def test_update_times_come_from_bursts_of_any_length():
+    clock = Clock(torch.device("cpu"))
+    clock.times = [(0, 0.0), (1, 5.0), (101, 6.0), (201, 7.0)]
+    assert clock.update_seconds == pytest.approx(0.01)
+
+
+def test_empty_lanes_cost_as_much_as_full_ones():
+    times = Times(job=0.0, stack=1.0, fit=0.5, update=0.0, update_of_fit=0.01, lanes=16)
+    assert [times.of_stack(n_fits, 10) + times.of_fits(n_fits, 10) for n_fits in (1, 16)] == pytest.approx([3.1, 10.6])
+
+
+def test_jobs_pay_for_tracing_once():
+    cost = Cost(CELL.work, 10.0, 2.0, 1.0, 0, 0)
+    assert cost.seconds([CELL] * 3, rows=1000) == 10.0 + 2.0 + 3.0

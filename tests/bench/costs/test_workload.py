@@ -19,7 +19,7 @@ from bench.experiment.protocol import Protocol
 from bench.results.folder import Results
 
 GIB = 1024 * MIB
-COST = Cost(1.0, 1e-5, 1e-5, 400 * MIB, 4 * MIB)
+COST = Cost(1.0, 0.0, 1e-5, 1e-5, 400 * MIB, 4 * MIB)
 CPU = Surroundings(("cpu",), "cpu", 2, 16 * GIB)
 GPUS = Surroundings(("cuda:0", "cuda:1"), "GPU", 8, 16 * GIB)
 

@@ -41,7 +41,7 @@ PUBLISHED = pa.schema(
         pa.field("stderr", pa.float64()),
         pa.field("n", pa.float64()),  # number of splits
         pa.field("note", pa.string(), nullable=False),
-        pa.field("comparable", pa.bool_(), nullable=False),
+        pa.field("incomparable", pa.string(), nullable=False),  # why it is not what this project measures, or ""
     ]
 )
 

@@ -1,7 +1,8 @@
 """Numbers of the papers, for "published versus measured".
 
 `published.csv` has one row per number: source (a title to cite), table, suite, dataset, method, metric, statistic
-("mean" or "median"), value, stderr, n, note.
+("mean" or "median"), value, stderr, n, note, incomparable. Every row names a registered suite and data set. Where it
+does not name a registered method and a measured metric, `incomparable` says why nothing here measures its quantity.
 """
 
 from math import hypot, isnan, nan
@@ -11,10 +12,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from leaderboards.data.frames import PUBLISHED, checked, records
-
-# Notes of numbers that share a name with ours but are something else.
-OTHER_QUANTITY = "not per point|standard deviation|drops eigenvalues"
-
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 THESIS = (
@@ -47,7 +44,7 @@ class Published(NamedTuple):
     stderr: float
     n: float
     note: str
-    comparable: bool
+    incomparable: str
 
 
 class _Pair(NamedTuple):
@@ -62,16 +59,13 @@ class _Pair(NamedTuple):
     their_mean: float
     their_stderr: float
     their_n: float
-    comparable: bool
+    incomparable: str
 
 
 def read_published() -> pd.DataFrame:
-    """Return all published numbers, columns `frames.PUBLISHED`; missing `table` and `note` are empty strings.
-
-    `comparable` says whether value and stderr are the quantities that this project measures.
-    """
-    table = pd.read_csv(Path(__file__).with_name("published.csv")).fillna({"table": "", "note": ""})
-    return checked(table.assign(comparable=~table["note"].str.contains(OTHER_QUANTITY)), PUBLISHED)
+    """Return all published numbers, columns `frames.PUBLISHED`; missing texts are empty strings."""
+    table = pd.read_csv(Path(__file__).with_name("published.csv"))
+    return checked(table.fillna({"table": "", "note": "", "incomparable": ""}), PUBLISHED)
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:
@@ -107,7 +101,7 @@ def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataF
     """Return measured and published means of one suite, data set, method and metric in a row; columns `BESIDE`.
 
     `difference` is NaN where the numbers are not the same quantity (see the function `difference`). `apart` says why
-    they are not from one protocol (see the function `apart`).
+    they are not the same quantity, or not from one protocol (see the function `apart`).
 
     Args:
         summary: result of `stats.summary.summarise`.
@@ -119,8 +113,8 @@ def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataF
     both = summary[summary["n"] > 0].merge(theirs, on=["suite", "dataset", "method", "metric"])
     judged = [
         (
-            difference(row.mean, row.stderr, row.their_mean, row.their_stderr) if row.comparable else nan,
-            apart(row.source, row.suite, row.preset, row.n, row.their_n),
+            difference(row.mean, row.stderr, row.their_mean, row.their_stderr) if not row.incomparable else nan,
+            row.incomparable or apart(row.source, row.suite, row.preset, row.n, row.their_n),
         )
         for row in records(both, _Pair)
     ]

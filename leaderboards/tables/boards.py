@@ -54,6 +54,24 @@ class Row(NamedTuple):
     cells: dict[str, Cell]  # by metric
 
 
+class Unmatched(NamedTuple):
+    """A published number that no column of the board holds.
+
+    Attributes:
+        method: name of the method.
+        metric: title of the quantity.
+        value: as the paper prints it.
+        reason: why nothing here measures the same quantity; empty if the results merely lack the column.
+        source: number in the page's list of sources.
+    """
+
+    method: str
+    metric: str
+    value: str
+    reason: str
+    source: int
+
+
 class Board(NamedTuple):
     """The results of one suite, data set and preset.
 
@@ -66,6 +84,7 @@ class Board(NamedTuple):
         others: all other metrics, by name.
         rows: ordered by the mean of `lead`; published rows below their method.
         sentence: notes on tests, published numbers and times.
+        unmatched: published numbers of the data set that no column holds.
     """
 
     suite: str
@@ -76,6 +95,7 @@ class Board(NamedTuple):
     others: dict[str, Metric]
     rows: list[Row]
     sentence: str
+    unmatched: list[Unmatched]
 
     @property
     def long(self) -> bool:
@@ -141,6 +161,7 @@ def board(summary: pd.DataFrame, verdicts: pd.DataFrame, published: pd.DataFrame
                 (_tests_in_words(verdicts), _protocols_in_words(published, means, sources), about_times(summary)),
             )
         ),
+        _unmatched(published, names, sources),
     )
 
 
@@ -206,16 +227,29 @@ def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: 
     return sorted(rows, key=lambda row: row.method)
 
 
+def _unmatched(published: pd.DataFrame, names: list[str], sources: Sources) -> list[Unmatched]:
+    """Return the published numbers of metrics other than `names`, by metric and method."""
+    left = published[~published["metric"].isin(names)].sort_values(["metric", "method", "statistic"], kind="stable")
+    entries = []
+    for row in records(left, Published):
+        value, stderr = as_printed(row.value, row.stderr)
+        printed = f"{value} ± {stderr}" if stderr else value
+        title = metric(row.metric).title + (", median" if row.statistic == "median" else "")
+        number_of_source = sources.cite(row.source, row.table, row.note)
+        entries.append(Unmatched(row.method, title, printed, row.incomparable, number_of_source))
+    return entries
+
+
 def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) -> Cell:
     """Return what one source reports of one metric of one method: a mean, a median, or both."""
     reported = {row.statistic: row for row in records(report, Published)}
-    hints = [f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "") for row in reported.values()]
+    hints = ["; ".join(filter(None, (_cited(row), row.incomparable))) for row in reported.values()]
     value = stderr = median = apart_by = ""
     amount = nan
     if mean := reported.get("mean"):
         value, stderr = as_printed(mean.value, mean.stderr)
         amount = mean.value
-        if measured is not None and mean.comparable:
+        if measured is not None and not mean.incomparable:
             distance = difference(measured.mean, measured.stderr, mean.value, mean.stderr)
             apart_by = "" if isnan(distance) else _signed(distance)
     if middle := reported.get("median"):
@@ -224,18 +258,22 @@ def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) ->
     return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), apart_by, numbers, amount)
 
 
+def _cited(row: Published) -> str:
+    return f"{row.source}, {row.table}" + (f": {row.note}" if row.note else "")
+
+
 def _signed(distance: float) -> str:
     text = number(distance, 1)
     return text if text.startswith("−") else f"+{text}"
 
 
 def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources) -> str:
-    """Return a sentence on published numbers whose protocol differs from that of the measured number."""
+    """Return a sentence on published numbers that are another quantity or of another protocol than the measured."""
     by_reason: dict[str, set[int]] = {}
     for row in records(published[published["statistic"] == "mean"], Published):
         ours = means.get((row.method, row.metric))
-        if ours is not None and ours.n and row.comparable:
-            reason = apart(row.source, ours.suite, ours.preset, ours.n, row.n)
+        if ours is not None and ours.n:
+            reason = row.incomparable or apart(row.source, ours.suite, ours.preset, ours.n, row.n)
             by_reason.setdefault(reason, set()).add(sources.cite(row.source, row.table, row.note))
     by_reason.pop("", None)
     parts = [f"{reason} (source {', '.join(map(str, sorted(numbers)))})" for reason, numbers in by_reason.items()]

@@ -4,9 +4,12 @@ import math
 
 import pytest
 
+from bench.experiment.estimators import ESTIMATORS
 from bench.experiment.suites import SUITES
 from leaderboards.data.published import FOLLOWED, THESIS, VIFA, apart, beside_published, difference, read_published
+from leaderboards.metrics import MEASURED, metric
 from leaderboards.stats.summary import summarise
+from methods.catalogue import registry
 
 
 def test_all_numbers_are_there_with_sources_to_cite():
@@ -24,14 +27,36 @@ def test_two_numbers_that_anyone_can_check_in_the_papers():
     assert table.loc[(vifa, "energy", "slang", "nmll", "median"), "value"].item() == 1.19
 
 
-def test_numbers_that_are_another_quantity_are_not_comparable():
+def test_every_row_names_something_registered_or_says_why():
     table = read_published()
-    odd = table[~table["comparable"]]
-    assert set(odd["note"]) == {
-        "joint predictive / N, not per point",
-        "AlexNet, batch 512; the spread is a standard deviation",
-        "100,000 samples; by a root in single precision that drops eigenvalues below 1.2e-4 of the largest",
+    for suite, rows in table.groupby("suite"):
+        assert set(rows["dataset"]) <= set(SUITES[suite].datasets())
+    known = table["method"].isin({*registry.names(), *ESTIMATORS}) & table["metric"].isin(MEASURED)
+    assert table.loc[~known & (table["incomparable"] == ""), ["table", "method", "metric"]].empty
+
+
+def test_every_published_metric_has_a_title():
+    assert [name for name in set(read_published()["metric"]) if metric(name).title == name] == []
+
+
+def test_plain_vi_at_its_mean_is_not_tomczaks():
+    # Tomczak et al. infer a prior mean; Unlu and Aitchison's VI (Mean) predicts with the posterior's.
+    table = read_published()
+    theirs = table[table["source"].str.startswith("Unlu") & (table["table"] == "Table 1")]
+    by_method = theirs.groupby("method")["incomparable"].agg(lambda reasons: (reasons != "").all())
+    assert by_method.to_dict() == {
+        "map": False,
+        "mfvi": True,
+        "mfvi-at-its-mean": True,
+        "variational-laplace-tempered": False,
     }
+
+
+def test_an_incomparable_number_has_no_difference(cells):
+    rows = cells(*({"dataset": "energy", "method": "mfvi", "split": s, "nmll": 1.0 + 0.1 * s} for s in range(2)))
+    (pair,) = beside_published(summarise(rows), read_published()).itertuples()
+    assert math.isnan(pair.difference)
+    assert pair.apart == "joint predictive of all test points divided by their number, not per point"
 
 
 def test_difference_in_joint_standard_errors():

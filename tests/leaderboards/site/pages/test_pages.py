@@ -264,6 +264,17 @@ def test_joint_likelihood_gets_no_difference(built):
     page = built(*rows)["dataset-energy.html"]
     assert "joint predictive / N, not per point" in page.words
     assert page.words.count("Δ") == 1  # the number of the VIFA paper
+    assert "another protocol" not in page.words
+    assert "Not directly comparable with published numbers: " in page.words
+    assert page.words.count("joint predictive of all test points divided by their number, not per point") == 1
+
+
+def test_published_numbers_without_a_column_give_reasons(built):
+    rows = ({"suite": "images", "dataset": "cifar10", "method": "map", "split": s, "nmll": 0.4} for s in range(2))
+    page = built(*rows)["dataset-cifar10.html"]
+    assert "Published numbers that no column holds" in page.words
+    assert "against SVHN alone; far_ood_auroc here is a mean over MNIST and SVHN" in page.words
+    assert "seconds on the authors' machine" in page.words
 
 
 def test_mixed_protocols_get_separate_tables(built):

@@ -22,9 +22,11 @@ from bench.experiment.plan import (
     chosen_methods,
     chosen_splits,
     excluded,
+    given_hparams,
     have,
     outsiders,
     parse_devices,
+    parse_hparams,
     parse_settings,
     parse_splits,
     protocol_of,
@@ -99,6 +101,14 @@ def main(
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other part of the protocol: NAME=VALUE; may be repeated.", rich_help_panel=HOW),
+    ] = None,
+    hparam: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[METHOD:]NAME=VALUE",
+            help="Fix a hyper-parameter instead of tuning it; may be repeated.",
+            rich_help_panel=HOW,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
     devices: Annotated[
@@ -186,9 +196,11 @@ def main(
             "network": network,
         }
         changes = {name: value for name, value in options.items() if value is not None}
+        changes |= parse_hparams(hparam or ())
         set_fields = parse_settings(settings or ())
         if twice := changes.keys() & set_fields.keys():
-            raise InvalidRequest(f"--set {min(twice)}=... and --{min(twice)} say the same thing; leave one out")
+            option = "hparam" if min(twice) == "hparams" else min(twice)
+            raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed)
@@ -198,6 +210,7 @@ def main(
             spare.start(workers_on(places, 1)[0].environment)
         usable, broken = chosen_methods(request)
         chosen = chosen_splits(request, chosen_datasets(request))
+        given = given_hparams(request, tuple(chosen), usable)
         available, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
         available, not_runnable = runnable(request, available, data_dir, fetch=not dry_run)
         _, missing_ood = have(outsiders(available), data_dir, fetch=not dry_run)
@@ -240,6 +253,7 @@ def main(
                 load = workload(todo, around, results.rows(), each=workers, measure=measure)
             display.show_plan(protocol_of(request), wanted, todo, load.workers)
             display.show_excluded(without)
+            display.show_given(given)
             if dry_run:
                 forecast.show(display.out, load)
                 return

@@ -1,5 +1,6 @@
 """The front door, used as a person uses it."""
 
+import json
 import os
 import re
 import signal
@@ -171,6 +172,8 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--devices", "gpu"], "write cpu, cuda, or cuda:0,1"),
         (["--methods", ","], "--methods names nothing"),
         (["--set", "smaples=3"], "setting 'smaples' is unknown; did you mean 'samples'?"),
+        (["--methods", "map", "--hparam", "rate=1"], "no hyper-parameter 'rate'; map has lr"),
+        (["--hparam", "lr=1", "--set", "hparams=lr=2"], "--set hparams=... and --hparam say the same thing"),
         (["--set", "epochs=3", "--epochs", "4"], "--set epochs=... and --epochs say the same thing"),
         (["--cluster", "tcp://h:1", "--workers", "2"], "--workers 2 is for this machine"),
         (["--cluster", "tcp://h:1", "--devices", "cuda"], "--devices cuda is for this machine"),
@@ -218,6 +221,22 @@ def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(invoke, tmp_pat
         assert re.search(r"About .* in all", done.stdout)
         assert len(list((tmp_path / "calibrations").iterdir())) == 1
     assert not (tmp_path / "r").exists()
+
+
+def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path):
+    arguments = ("--methods", "map,vifa", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
+    fixing = ("--hparam", "lr=0.001", "--hparam", "map:prior_precision=2", "--hparam", "map:noise_precision=0.0003")
+    planned = invoke(*arguments, *fixing, "--dry-run")
+    assert "map is not tuned in lr = 0.001, prior_precision = 2, noise_precision = 0.0003" in planned.stdout
+    assert "vifa is not tuned in lr = 0.001" in planned.stdout
+    done = invoke(*arguments, *fixing)
+    assert done.exit_code == 0, done.stdout
+    (of_map, of_vifa) = rows(tmp_path / "r").to_dict("records")
+    assert json.loads(of_map["hparams"]) == {"lr": 0.001, "prior_precision": 2, "noise_precision": 0.0003}
+    assert (of_map["n_trials"], of_vifa["n_trials"]) == (0, 2)
+    assert json.loads(of_vifa["hparams"])["lr"] == 0.001
+    assert "lr=0.001 map:noise_precision=0.0003 map:prior_precision=2" in of_vifa["protocol"]
+    assert of_map["protocol_hash"] == of_vifa["protocol_hash"]
 
 
 def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(invoke, tmp_path):

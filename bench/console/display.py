@@ -94,6 +94,12 @@ def show_excluded(excluded: Mapping[tuple[str, str], str]) -> None:
         say(f"  {method} is not for {', '.join(names)}: {reason}")
 
 
+def show_given(given: Mapping[str, Mapping[str, float]]) -> None:
+    """Print the hyper-parameters of each method that are given instead of tuned."""
+    for method, values in given.items():
+        say(f"  {method} is not tuned in " + ", ".join(f"{name} = {value:g}" for name, value in values.items()))
+
+
 def show_plan(
     named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Worker]
 ) -> None:

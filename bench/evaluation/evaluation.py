@@ -171,7 +171,10 @@ class TunedEvaluation(Evaluation):
 
     @cached_property
     def search(self) -> Protocol:
-        """The protocol, with one trial where the space is a single point."""
+        """The protocol, with one trial where the space is a single point, and none where the protocol fixes all."""
+        given = self.protocol.fixed_for(self.method.name)
+        if given and self.space.keys() <= given.keys():
+            return self.protocol.changed(sampler="centre")
         is_point = all(distribution.single() for distribution in self.space.values())
         return self.protocol.changed(trials=1) if is_point else self.protocol
 

@@ -24,10 +24,12 @@ class Kind:
     Attributes:
         runner: "module:class" of their `bench.evaluation.evaluation.Evaluation`.
         data: kind of data, which decides what fields of a protocol concern the cells (`Setting.data`).
+        settled: hyper-parameters that a data set's model settles, so that they are neither tuned nor given.
     """
 
     runner: str
     data: ClassVar[str] = VECTORS
+    settled: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def evaluation(self) -> type:
@@ -114,6 +116,8 @@ class Images(Kind):
 @dataclass(frozen=True)
 class Fidelity(Kind):
     """Cells in which a posterior, of weights or of functions, is compared with a reference posterior."""
+
+    settled = frozenset({"prior_precision", "noise_precision"})
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
         from methods.mcmc import nuts

@@ -1,14 +1,16 @@
-"""The protocol of a run: how every cell is tuned and trained, whatever its method. Imports the standard library alone.
+"""The protocol of a run: how every cell is tuned and trained, whatever its method. Imports nothing heavy.
 
 Each field carries its metadata (`Setting`), so that a new field is one line.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
+
+from bench.experiment import fixed
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
 VECTORS, IMAGES, STREAMS = "vectors", "images", "streams"  # data that a field may concern
@@ -23,7 +25,8 @@ class Setting:
         default: value where nothing is said. A default of None allows None, for no limit.
         since: version of the protocol that introduced the field. At its default, a field later than version 1 is left
             out of the JSON, so that hashes of earlier versions stay as they were.
-        choices: allowed texts; empty for an integer.
+        choices: allowed texts; empty for an integer or another text.
+        check: returns what is wrong with a text, or None; of settings that are neither a choice nor an integer.
         least: smallest allowed integer.
         data: kinds of data whose cells depend on the field.
         tuning: whether the field has no effect where nothing is tuned.
@@ -35,6 +38,7 @@ class Setting:
     default: int | str | None
     since: int = 1
     choices: tuple[str, ...] = ()
+    check: Callable[[str], str | None] | None = None
     least: int = 1
     data: tuple[str, ...] = (VECTORS, IMAGES)
     tuning: bool = False
@@ -50,7 +54,11 @@ class Setting:
         if self.choices:
             allowed = f"one of {', '.join(self.choices)}"
             return None if value in self.choices else f"is {value!r}; it must be {allowed}"
-        if (value is None and self.optional) or (type(value) is int and value >= self.least):
+        if value is None and self.optional:
+            return None
+        if self.check:
+            return self.check(value) if isinstance(value, str) else f"is {value!r}; it must be a text"
+        if type(value) is int and value >= self.least:
             return None
         return f"is {value}; it must be an integer of at least {self.least}"
 
@@ -63,6 +71,11 @@ def _count(default: int | None, words: str, **metadata: Any) -> Any:
 def _choice(choices: tuple[str, ...], words: str, **metadata: Any) -> Any:
     """Return a dataclass field that holds one of `choices`, by default the first."""
     return field(default=choices[0], metadata={"setting": Setting(words, choices[0], choices=choices, **metadata)})
+
+
+def _text(check: Callable[[str], str | None], words: str, **metadata: Any) -> Any:
+    """Return a dataclass field that holds a text that passes a check, or None."""
+    return field(default=None, metadata={"setting": Setting(words, None, check=check, **metadata)})
 
 
 NETWORKS = (
@@ -87,6 +100,7 @@ class Protocol:
         trials: hyper-parameter settings drawn per cell.
         sampler: "random" draws all trials at once; "tpe" draws rounds that learn from earlier rounds; "centre" tunes
             nothing and takes the middle of each range, on the range's own scale.
+        hparams: hyper-parameters that are given instead of tuned (`bench.experiment.fixed`); None for none.
         folds: parts of the cross-validation inside each train split.
         epochs: passes over the training rows of a fit.
         batch_size: M, training examples per minibatch.
@@ -109,6 +123,7 @@ class Protocol:
 
     trials: int = _count(30, "{} trials", tuning=True)
     sampler: str = _choice(("random", "tpe", "centre"), "drawn by {} search", tuning=True)
+    hparams: str | None = _text(fixed.complaint, "fixed {}", since=9, data=(VECTORS, IMAGES))
     folds: int = _count(5, "{}-fold cross-validation", least=2, data=(VECTORS,), tuning=True)
     epochs: int = _count(120, "{} epochs", rescales=True)
     batch_size: int = _count(10, "minibatches of {}")
@@ -150,6 +165,10 @@ class Protocol:
     def weights(self) -> str | None:
         """Name in `datasets.images.weights` of the weights that networks start from; None for random weights."""
         return None if self.start == "random" else f"{self.network}-{self.start}"
+
+    def fixed_for(self, method: str) -> dict[str, float]:
+        """Return the hyper-parameters of a method that are given instead of tuned."""
+        return fixed.values_for(self.hparams, method)
 
     @cached_property
     def hash(self) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from math import prod
 
-from optuna.distributions import BaseDistribution, distribution_to_json
+from optuna.distributions import BaseDistribution, FloatDistribution, distribution_to_json
 
 import datasets
 import methods
@@ -68,7 +68,16 @@ def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
 
 
 def space_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDistribution]:
-    """Return the search space of a method on a task under a protocol, by hyper-parameter."""
+    """Return the search space of a method on a task under a protocol, by hyper-parameter.
+
+    A hyper-parameter that the protocol fixes has a range of one point.
+    """
+    points = {name: FloatDistribution(value, value) for name, value in protocol.fixed_for(method.name).items()}
+    return {name: points.get(name, distribution) for name, distribution in ranges_of(method, task, protocol).items()}
+
+
+def ranges_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDistribution]:
+    """Return the ranges of all hyper-parameters of a method on a task, whether the protocol fixes them or not."""
     if task.network.image:
         return method.image_space(task)
     return method.wide_space(task) if protocol.space == "wide" else method.search_space(task)

@@ -450,3 +450,38 @@ def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
     found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
     assert list(found) == [("mfvi", "diabetes")]
     assert found["mfvi", "diabetes"].startswith("its check of the task raised AttributeError: 'Task' object has")
+
+
+# fixed hyper-parameters
+
+
+def given(*texts: str, methods=("map", "mfvi-mean"), names=("yacht",), **asked) -> dict[str, dict[str, float]]:
+    return plan.given_hparams(request(changes=plan.parse_hparams(texts), **asked), names, methods)
+
+
+def test_a_hyperparameter_is_fixed_where_a_method_has_it():
+    assert given() == {}
+    assert given("prior_precision=3") == {"map": {"prior_precision": 3}}
+    assert given("lr=1e-9", "map:lr=2") == {"map": {"lr": 2}, "mfvi-mean": {"lr": 1e-9}}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("learning_rate=1", r"no hyper-parameter 'learning_rate'; map has lr \(.* to .*\), prior_precision \("),
+        ("mfvi-mean:prior_precision=1", r"'prior_precision'; mfvi-mean has lr \(.*\), penalty_weight \(0\.1, "),
+        ("vifa:lr=1", "method 'vifa' is unknown; .*Allowed: map, mfvi-mean"),
+        ("lr=0", "0 is not above 0, and its range is logarithmic; map has lr"),
+        ("lr", "--hparam 'lr' cannot be read"),
+    ],
+)
+def test_an_impossible_fixed_hyperparameter_is_refused(text, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        given(text)
+
+
+def test_what_the_model_settles_is_not_fixed():
+    with pytest.raises(InvalidRequest, match="settle prior_precision; leave the option out"):
+        given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
+    with pytest.raises(InvalidRequest, match="the suite factor-analysis has no hyper-parameters"):
+        given("lr=3", suite="factor-analysis", methods=("batch-svd",), names=())

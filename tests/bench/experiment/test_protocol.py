@@ -31,6 +31,7 @@ DIFFERENT = {
     "max_shifted": 10,
     "start": "imagenet",
     "precision": "bfloat16",
+    "hparams": "lr=0.25",
 }
 
 # Computed before fields carried their metadata and presets a common base; the names of results folders hold them.
@@ -73,6 +74,7 @@ protocols = st.builds(
     max_shifted=st.just(0) | counts,
     start=st.sampled_from(["random", "imagenet"]),
     precision=st.sampled_from(["float32", "bfloat16"]),
+    hparams=st.sampled_from([None, "lr=0.1", "lr=0.1 map:lr=0.2"]),
 )
 
 
@@ -121,6 +123,11 @@ def test_json_builds_the_same_protocol(protocol):
         ("folds", 0),
         ("sampler", "grid"),
         ("sampler", ""),
+        ("hparams", ""),
+        ("hparams", 0.1),
+        ("hparams", "lr"),
+        ("hparams", "lr=0.10"),
+        ("hparams", "map:lr=0.1 lr=0.1"),
     ],
 )
 def test_invalid_value_raises_with_field_name(name, value):

@@ -1,0 +1,54 @@
+"""Fixed hyper-parameters are read, ordered, and given to the methods that they are for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.experiment import fixed
+from bench.experiment.fixed import Fixed
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+each = st.builds(
+    Fixed,
+    st.none() | st.sampled_from(["map", "ensemble:map", "directuq-l2"]),
+    st.sampled_from(["lr", "prior_precision"]),
+    finite,
+)
+
+
+@given(each)
+def test_written_value_is_read_back(one):
+    assert fixed.parse(str(one)) == one
+
+
+@given(st.lists(each, unique_by=lambda one: one[:2]))
+def test_order_given_does_not_matter(every):
+    text = fixed.joined(map(str, every))
+    assert fixed.joined(map(str, reversed(every))) == text
+    assert fixed.complaint(text) is None or not every
+
+
+def test_own_value_goes_before_that_for_all():
+    text = fixed.joined(["map:lr=0.1", "lr=1e-2", "ensemble:map:lr=3", "alpha=1"])
+    assert text == "alpha=1 lr=0.01 ensemble:map:lr=3 map:lr=0.1"
+    assert fixed.values_for(text, "map") == {"alpha": 1, "lr": 0.1}
+    assert fixed.values_for(text, "ensemble:map") == {"alpha": 1, "lr": 3}
+    assert fixed.values_for(text, "vifa") == {"alpha": 1, "lr": 0.01}
+    assert fixed.values_for(None, "map") == {}
+
+
+@pytest.mark.parametrize("text", ["lr", "lr=", "=1", "lr=1=2", "lr:1", "1r=2", ""])
+def test_unreadable_text_raises_with_example(text):
+    with pytest.raises(ValueError, match=r"write NAME=VALUE or METHOD:NAME=VALUE, as in lr=0.01"):
+        fixed.parse(text)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "many", "1e999"])
+def test_value_must_be_finite(value):
+    with pytest.raises(ValueError, match="must be a finite number"):
+        fixed.parse(f"lr={value}")
+
+
+def test_two_values_for_one_raise():
+    with pytest.raises(ValueError, match=r"lr=0.1 and lr=0.2 fix the same"):
+        fixed.joined(["lr=0.1", "map:lr=1", "lr=0.2"])

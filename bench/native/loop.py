@@ -15,7 +15,7 @@ from bench.native.compiler import compiled
 from bench.native.lanes import Lanes, address, addresses, aligned
 from bench.native.lowering import lower
 from bench.native.nests import bind
-from bench.native.source import source_of
+from bench.native.source import chains, source_of
 from bench.native.values import Value
 
 
@@ -48,11 +48,11 @@ class Loop:
 
     Attributes:
         library: with the functions `run`, `width` and `workspace_bytes`.
-        unchanged: for each leaf of the state, whether an update returns it as it was.
+        chains: leaves that exchange their memory with that of the next state of the first of them, after an update.
     """
 
     library: ctypes.CDLL
-    unchanged: tuple[bool, ...]
+    chains: tuple[tuple[int, ...], ...]
 
     @property
     def width(self) -> int:
@@ -88,11 +88,11 @@ def compile_loop(
     read = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.index, streams.noise, streams.count)]
     leaves = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
     program = lower(module, examples, [*constant, *data, *read, *leaves])
-    unchanged = bind(program, leaves)
-    library = compiled(source_of(program, constant, leaves, unchanged, *read))
+    origins = bind(program, leaves)
+    library = compiled(source_of(program, constant, leaves, origins, *read))
     for function in (library.width, library.workspace_bytes):
         function.restype = ctypes.c_int64
-    return Loop(library, tuple(unchanged))
+    return Loop(library, tuple(map(tuple, chains(origins))))
 
 
 class Replicas:
@@ -151,10 +151,13 @@ class Replicas:
         else:
             with ThreadPoolExecutor(n_threads) as pool:
                 list(pool.map(run, range(n_threads)))
-        if len(rows) % 2:
-            for number, same in enumerate(loop.unchanged):
-                if not same:
-                    self._state[number], self._next[number] = self._next[number], self._state[number]
+        for chain in loop.chains:
+            arrays = [self._next[chain[0]], *(self._state[number] for number in chain)]
+            turns = len(rows) % len(arrays)
+            turned = arrays[-turns:] + arrays[:-turns] if turns else arrays
+            self._next[chain[0]] = turned[0]
+            for number, array in zip(chain, turned[1:], strict=True):
+                self._state[number] = array
 
     def generators(self) -> np.ndarray:
         """Return the states of the generators of noise, (R, 4)."""

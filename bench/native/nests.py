@@ -9,11 +9,11 @@ once per call.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from bench.native.memory import operands
 from bench.native.operators import literal
 from bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, Store, Value, View
 
@@ -220,24 +220,63 @@ def _extend(value: Value, first: int, last: int) -> None:
     value.nest = max(value.nest, last)
 
 
-def bind(program: Program, state: Sequence[Value]) -> list[bool]:
-    """Let every leaf of the next state be computed in memory of its own.
+def bind(program: Program, state: Sequence[Value]) -> list[int | None]:
+    """Choose the memory in which every leaf of the next state is computed.
+
+    A leaf that an update returns as it was, or as another leaf, is not copied. A leaf is computed in place where
+    nothing reads its old numbers later, so that less memory passes through the processor's cache.
 
     Args:
         program: whose outputs are changed in place.
         state: leaves of the state.
 
     Returns:
-        For each leaf whether an update returns it as it was.
+        For each leaf of the next state, the leaf of the state in whose memory it is; None if that is memory of its own.
     """
-    nests, bound = Nests(program), set[Any]()
-    unchanged = [output.value is leaf and output.is_whole for output, leaf in zip(program.outputs, state, strict=True)]
+    nests, origins, bound = Nests(program), list[int | None](), set[Value]()
     for number, output in enumerate(program.outputs):
         value = output.value
+        origin = next((n for n, leaf in enumerate(state) if leaf is value and output.is_whole), None)
+        if origin is not None and (origin in origins or _ends_in(origins, origin, number)):
+            origin = None
+        origins.append(origin)
         has_memory = output.is_whole and value.nest >= 0 and not value.fixed and value.home is None
-        if not unchanged[number] and (not has_memory or value in bound):
+        if origin is None and (not has_memory or value in bound):
             output = nests.copy(output, fixed=False)
         output.value.stored = True
         program.outputs[number] = output
         bound.add(output.value)
-    return unchanged
+    for number, leaf in enumerate(state):
+        if origins[number] is None and number not in origins and _may_replace(program, program.outputs[number], leaf):
+            origins[number] = number
+    return origins
+
+
+def _ends_in(origins: Sequence[int | None], origin: int, number: int) -> bool:
+    """Return whether a leaf, or that in whose memory it is, and so on, is in the memory of leaf `number` in the end."""
+    last: int | None = origin
+    while last is not None and last < len(origins) and last != origins[last]:
+        last = origins[last]
+    return last == number and origin != number
+
+
+def _may_replace(program: Program, output: View, leaf: Value) -> bool:
+    """Return whether a leaf's next numbers may overwrite it: each is computed after the last use of the old one."""
+    place = next(
+        (
+            (number, position)
+            for number, nest in enumerate(program.nests)
+            for position, statement in enumerate(nest.statements)
+            if isinstance(statement, Compute) and statement.target is output.value
+        ),
+        None,
+    )
+    if place is None or output.value.overwritten or output.value.domain is None:
+        return False
+    for number, nest in enumerate(program.nests):
+        for position, statement in enumerate(nest.statements):
+            for view in operands(statement):
+                same_index = number == place[0] and view.is_whole and view.shape == nest.domain
+                if view.value is leaf and not (number < place[0] or (same_index and position <= place[1])):
+                    return False
+    return True

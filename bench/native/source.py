@@ -21,7 +21,8 @@ extern "C" int64_t width() {{ return W; }}
 extern "C" int64_t workspace_bytes() {{ return {workspace_bytes} * W; }}
 
 // Makes updates of the replicas of some blocks. `fixed`, `state` and `next_state` hold for each tensor the numbers of
-// all blocks. What an update computes goes to `next_state`, and the two change places after each update.
+// all blocks. What an update computes goes to `next_state` where it cannot replace the old numbers. Then the two change
+// places, perhaps by way of other tensors that hold what was in them.
 extern "C" void run(int64_t first_block, int64_t last_block, int64_t n_updates, int64_t first_update,
                     int64_t n_replicas, const double* data_x, const double* data_y, const int64_t* rows,
                     void** fixed, void** state, void** next_state, uint64_t* generators, char* workspace) {{
@@ -45,7 +46,7 @@ def source_of(
     program: Program,
     fixed: Sequence[Value],
     state: Sequence[Value],
-    unchanged: Sequence[bool],
+    origins: Sequence[int | None],
     index: Value,
     noise: Value,
     count: Value,
@@ -56,17 +57,19 @@ def source_of(
         program: of one update.
         fixed: values that do not change during training.
         state: leaves of the state.
-        unchanged: for each leaf whether an update returns it as it was.
+        origins: for each leaf of the next state, the leaf in whose memory it is; None if that is memory of its own.
         index: row indices of the minibatches of an update.
         noise: random numbers of an update.
         count: number of the update.
     """
     workspace, writer = Workspace(), LoopWriter()
-    changing = [number for number, same in enumerate(unchanged) if not same]
+    separate = [number for number, origin in enumerate(origins) if origin is None]
     block_pointers = [_pointer(value, f"fixed{number}", f"fixed[{number}]") for number, value in enumerate(fixed)]
     block_pointers += [_pointer(value, f"state{number}", f"state[{number}]") for number, value in enumerate(state)]
-    homes = {}
-    for number in changing:
+    homes = {
+        program.outputs[number].value: leaf.pointer for number, leaf in enumerate(state) if origins[number] == number
+    }
+    for number in separate:
         output = program.outputs[number].value
         block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]"))
         homes[output] = output.pointer
@@ -80,7 +83,9 @@ def source_of(
     block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
     update_pointers = workspace.share(program, homes)
     once, nests = list(writer.lines(program.once)), list(writer.lines(program.nests))
-    swaps = [f"std::swap(state{number}, next{number});" for number in changing]
+    swaps = [
+        f"std::swap({array}, next{chain[0]});" for chain in chains(origins) for array in map("state{}".format, chain)
+    ]
     return TEMPLATE.format(
         constants="\n".join(writer.declarations()),
         workspace_bytes=workspace.size,
@@ -96,6 +101,23 @@ def source_of(
             }.items()
         },
     )
+
+
+def chains(origins: Sequence[int | None]) -> list[list[int]]:
+    """Return in which order leaves exchange their memory with that of the next state of the first of them.
+
+    Args:
+        origins: for each leaf of the next state, the leaf in whose memory it is; None if that is memory of its own.
+    """
+    after = {origin: number for number, origin in enumerate(origins) if origin is not None and origin != number}
+    found = []
+    for number, origin in enumerate(origins):
+        if origin is None:
+            chain = [number]
+            while chain[-1] in after:
+                chain.append(after[chain[-1]])
+            found.append(chain)
+    return found
 
 
 def _pointer(value: Value, name: str, array: str) -> str:

@@ -23,6 +23,7 @@ INTEGRATION = (
     "bench/console",
     "bench/costs",
     "bench/engine/test_graph_capture.py",
+    "bench/engine/test_native_training.py",
     "bench/engine/test_stacked_training.py",
     "bench/evaluation",
     "bench/execution",

@@ -147,9 +147,17 @@ def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase
 
 
 def _key(stack: Stack, phase: Hashable, examples: Sequence[Tensor]) -> Hashable | None:
-    """Return what a loop depends on; None if the method or the task cannot be compared."""
+    """Return what a loop depends on; None if the method or the task cannot be compared.
+
+    Classes are compared as objects, because a pickle holds their names alone. In a notebook or a script, functions that
+    an update calls may change under the same names as well, so no loop of such a method is remembered.
+    """
+    parts = stack.model.method, stack.model.likelihood, stack.model.network
+    kinds = tuple(map(type, parts))
+    if any(kind.__module__ == "__main__" for kind in kinds):
+        return None
     try:
-        described = pickle.dumps((stack.model.method, stack.model.likelihood, stack.model.network))
+        described = pickle.dumps(parts)
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
-    return described, phase, tuple((tuple(example.shape), example.dtype) for example in examples)
+    return described, kinds, phase, tuple((tuple(example.shape), example.dtype) for example in examples)

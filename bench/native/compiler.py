@@ -74,7 +74,12 @@ def compiled(source: str) -> ctypes.CDLL:
                 _compile(source, Path(folder)).replace(library)
         except OSError as error:
             raise NoCompiler(f"the cache of compiled loops cannot be written: {error}; set {CACHE_VARIABLE}") from error
-    return ctypes.CDLL(str(library))
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise NoCompiler(
+            f"a compiled loop cannot be loaded: {error}; set {CACHE_VARIABLE} to another folder"
+        ) from error
 
 
 def _compile(source: str, folder: Path) -> Path:

@@ -142,6 +142,29 @@ def _run_update(function: Callable[..., Sequence[Tensor]], arguments: Sequence[T
     per_replica = [[leaf[number] for leaf in (*fixed, *arguments)] for number in range(N_REPLICAS)]
     expected = [torch.stack(list(parts)) for parts in zip(*(function(*leaves) for leaves in per_replica), strict=True)]
     results = [torch.zeros_like(leaf) for leaf in expected]
+    n_fixed = len(fixed)
+
+    def update(*leaves: Tensor) -> list[Tensor]:
+        given = leaves[n_fixed : n_fixed + len(arguments)]
+        return [*given, *function(*leaves[:n_fixed], *given)]
+
+    outcomes, seen = _run_updates(update, [*arguments, *results], fixed, [1])
+    for before, after in zip(arguments, outcomes, strict=False):
+        assert torch.equal(before.nan_to_num(), after.nan_to_num())
+    return Update(seen, outcomes[len(arguments) :], expected)
+
+
+def _run_updates(
+    function: Callable[..., Sequence[Tensor]], state: Sequence[Tensor], fixed: Sequence[Tensor], cuts: Sequence[int]
+) -> tuple[list[Tensor], set[Any]]:
+    """Return the state after the updates of a native loop, and the operators of its graph.
+
+    Args:
+        function: of one replica's `fixed` and `state`, to the next state.
+        state: (R, ...).
+        fixed: (R, ...), which stay the same.
+        cuts: updates of each call.
+    """
     streams = Streams(
         x=torch.zeros(1, 1, dtype=torch.float64),
         y=torch.zeros(1, dtype=torch.float64),
@@ -152,11 +175,8 @@ def _run_update(function: Callable[..., Sequence[Tensor]], arguments: Sequence[T
     n_fixed, n_streams = len(fixed), len(streams.tensors())
 
     def update(*leaves: Tensor) -> list[Tensor]:
-        state = leaves[n_fixed + n_streams :]
-        given = state[: len(arguments)]
-        return [*given, *function(*leaves[:n_fixed], *given)]
+        return list(function(*leaves[:n_fixed], *leaves[n_fixed + n_streams :]))
 
-    state = [*arguments, *results]
     one_fixed, one_state = ([leaf[0].clone() for leaf in leaves] for leaves in (fixed, state))
     examples = [*one_fixed, *streams.tensors(), *one_state]
     graph = trace(update, examples)
@@ -167,14 +187,20 @@ def _run_update(function: Callable[..., Sequence[Tensor]], arguments: Sequence[T
     compiler.target.cache_clear()
     generators = np.zeros((N_REPLICAS, 4), dtype=np.uint64)
     replicas = Replicas(loop.width, fixed, streams.x, streams.y, state, generators)
-    replicas.advance(loop, np.zeros((1, N_REPLICAS, 1, 1), dtype=np.int64), 1)
-    outcomes = replicas.state()
-    for before, after in zip(arguments, outcomes, strict=False):
-        assert torch.equal(before.nan_to_num(), after.nan_to_num())
-    return Update({node.target for node in graph.graph.nodes}, outcomes[len(arguments) :], expected)
+    first = 1
+    for count in cuts:
+        replicas.advance(loop, np.zeros((count, N_REPLICAS, 1, 1), dtype=np.int64), first)
+        first += count
+    return replicas.state(), {node.target for node in graph.graph.nodes}
 
 
 @pytest.fixture(scope="session")
 def run_update() -> Callable[..., Update]:
     """`run_update(function, arguments, fixed=())`: see `_run_update`."""
     return _run_update
+
+
+@pytest.fixture(scope="session")
+def run_updates() -> Callable[..., tuple[list[Tensor], set[Any]]]:
+    """`run_updates(function, state, fixed, cuts)`: see `_run_updates`."""
+    return _run_updates

@@ -41,21 +41,25 @@ class Graph:
         results: numbers of the tensors that it returns.
     """
 
-    def __init__(self, chance: random.Random, inputs: list[Tensor]):
+    def __init__(self, chance: random.Random, inputs: list[Tensor], n_operations: int = N_OPERATIONS):
         self._chance, self._known = chance, list(inputs)
         self.steps: list[tuple[Callable[..., Tensor], tuple[int, ...]]] = []
         kinds = (self._unary, self._binary, self._reduction, self._view, self._joined, self._scattered, self._product)
-        while len(self.steps) < N_OPERATIONS:
+        while len(self.steps) < n_operations:
             chance.choices(kinds, weights=(4, 5, 3, 4, 3, 3, 1))[0]()
         self.results = [len(self._known) - 1, *chance.choices(range(len(self._known)), k=3)]
 
-    def run(self, inputs: list[Tensor]) -> list[Tensor]:
+    def of_shape(self, shape: tuple[int, ...]) -> list[int]:
+        """Return the numbers of the tensors of a shape."""
+        return [number for number, tensor in enumerate(self._known) if tensor.shape == shape]
+
+    def run(self, inputs: list[Tensor], results: list[int] | None = None) -> list[Tensor]:
         known = list(inputs)
         for function, operands in self.steps:
             known.append(function(*(known[number] for number in operands)))
-        return [known[number] for number in self.results]
+        return [known[number] for number in results or self.results]
 
-    def _pick(self, fits: Callable[[Tensor], bool] = lambda tensor: True) -> int | None:
+    def _pick(self, fits: Callable[[Tensor], bool] = lambda tensor: tensor.numel() > 0) -> int | None:
         numbers = [number for number, tensor in enumerate(self._known) if fits(tensor)]
         # Recent tensors are taken more often, so that chains form.
         return self._chance.choice(numbers + 3 * numbers[-4:]) if numbers else None
@@ -77,7 +81,7 @@ class Graph:
         self._add(self._chance.choice(BINARY), *self._chance.sample((first, second), 2))
 
     def _reduction(self) -> None:
-        number = self._pick(lambda tensor: tensor.ndim > 0)
+        number = self._pick(lambda tensor: tensor.ndim > 0 and tensor.numel() > 0)
         rank = self._known[number].ndim
         axes, keep = self._chance.sample(range(rank), self._chance.randint(1, rank)), self._chance.random() < 0.5
         one = axes[0]
@@ -114,7 +118,7 @@ class Graph:
         self._add(self._chance.choice(views), number)
 
     def _joined(self) -> None:
-        first = self._pick(lambda tensor: tensor.ndim > 0)
+        first = self._pick(lambda tensor: tensor.ndim > 0 and tensor.numel() > 0)
         shape = self._known[first].shape
         axis = self._chance.randrange(len(shape))
         second, third = (
@@ -132,7 +136,7 @@ class Graph:
         self._add(lambda a, b: torch.stack([a, b], axis), first, self._pick(lambda other: other.shape == shape))
 
     def _scattered(self) -> None:
-        number = self._pick(lambda tensor: tensor.ndim > 0)
+        number = self._pick(lambda tensor: tensor.ndim > 0 and tensor.numel() > 0)
         shape = list(self._known[number].shape)
         axis, before, after = self._chance.randrange(len(shape)), self._chance.randrange(3), self._chance.randrange(3)
         longer = [*shape[:axis], shape[axis] + before + after, *shape[axis + 1 :]]
@@ -172,6 +176,32 @@ def test_random_graphs_equal_torch(run_update, seed):
     for number, (outcome, expected) in enumerate(zip(update.outcomes, update.expected, strict=True)):
         message = f"graph {N_GRAPHS * seed + number // len(graphs[0].results)}"
         torch.testing.assert_close(outcome, expected, rtol=1e-4, atol=1e-5, msg=lambda text, m=message: f"{m}: {text}")
+
+
+@pytest.mark.parametrize("seed", range(N_LOOPS))
+def test_random_states_equal_torch(run_updates, seed):
+    """Leaves change places, appear twice, stay, or are parts, views and constants, in calls of several updates."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [shape for shape in SHAPES for _ in range(2)]
+    inputs = [torch.randn(R, *shape, generator=generator) for shape in [*SHAPES[:N_FIXED], *shapes, (0, 3)]]
+    constants = [torch.randn(shape, generator=generator) for shape in ((3, 4), ())]
+    fixed, state = inputs[:N_FIXED], inputs[N_FIXED:]
+    chance = random.Random(seed)
+    graph = Graph(chance, [*(leaf[0] for leaf in inputs), *constants], 5 * N_OPERATIONS)
+    sources = [chance.choice(graph.of_shape(leaf[0].shape)[-4:]) for leaf in state]
+
+    def function(*leaves: Tensor) -> list[Tensor]:
+        return graph.run([*leaves, *constants], sources)
+
+    expected = []
+    for number in range(R):
+        leaves = [leaf[number] for leaf in state]
+        for _ in range(7):
+            leaves = function(*(leaf[number] for leaf in fixed), *leaves)
+        expected.append(leaves)
+    outcomes, _ = run_updates(function, state, fixed, [1, 2, 3, 1])
+    for outcome, *wanted in zip(outcomes, *expected, strict=True):
+        torch.testing.assert_close(outcome, torch.stack(wanted), rtol=1e-3, atol=1e-4)
 
 
 def test_zeros_do_not_overwrite_earlier_parts(run_update):

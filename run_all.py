@@ -228,6 +228,7 @@ def main(
 
     from bench.console import forecast
     from bench.costs.workload import surroundings, workload, workload_elsewhere
+    from bench.native import compiler
     from bench.results.earlier import notes_on_earlier_rows
     from bench.results.folder import Results
     from bench.results.lock import locked
@@ -261,6 +262,8 @@ def main(
                 display.say(f"Old results moved to {aside}")
             results.note_missing(missing)
 
+            if todo and places == ["cpu"] and not backend and (obstacle := compiler.obstacle()):
+                display.show_no_compiler(obstacle)
             where = backend or load.workers
             interrupted = _run(results, load, where, results.journal, data_dir, timeout) if todo else False
         same = True

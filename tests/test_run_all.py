@@ -290,3 +290,11 @@ def test_help_and_list_import_no_torch(run_all):
     listed = run_all("--list").stdout
     for name in ("yacht", "diabetes", "vifa", "deep-ensemble", "paper", "quick"):
         assert name in listed
+
+
+def test_a_missing_compiler_is_said_once_and_loses_nothing(run_all, tmp_path):
+    arguments = ("--methods", "map", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
+    done = run_all(*arguments, env=run_all.environment | {"CXX": "no-such-compiler"})
+    assert done.returncode == 0
+    assert done.stderr.count("No C++ compiler was found; looked for no-such-compiler") == 1
+    assert rows(tmp_path / "r")["execution"].tolist() == ["captured"]

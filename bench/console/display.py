@@ -151,6 +151,14 @@ def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell,
         err.print(f"[red]Not timed:[/] {escape(cell.key)} {status} when it was repeated", soft_wrap=True)
 
 
+def show_no_compiler(obstacle: str) -> None:
+    """Print why fits will be slow, and what to do."""
+    warn(
+        f"{obstacle[:1].upper()}{obstacle[1:]}. Cells take five to nine times as long. Install one, for example by "
+        "`apt install g++`, or name one in the variable CXX. Numbers differ by rounding alone."
+    )
+
+
 def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
     """Print the invalid files of the results folder, which were renamed, with the reason."""
     for path, why in renamed:

@@ -17,7 +17,7 @@ from bench.experiment.protocol import Protocol
 EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "earlier runs",  # of equal cells but for their split
     "earlier runs, scaled",  # of the method on this data set, else on others, in proportion to the work
-    "probe",  # a few updates of the cell
+    "probe",  # short trainings of the cell
     "probe, scaled",  # of the method on the data set with the most features, in proportion to the work
     "rough guess",
 )

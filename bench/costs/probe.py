@@ -30,10 +30,11 @@ from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.suites import SUITES
+from bench.native.compiler import lanes
 from bench.tuning.tuner import Centred
 from datasets.synthetic.streams import StreamSource
 
-SMALL, LARGE = 16, 48  # replicas of the two stacks; native loops train them in blocks of 16
+SMALL, LARGE = 16, 48  # replicas of the two stacks; native loops train them in blocks of 4, 8 or 16
 UPDATES = {"cpu": 7, "cuda": 193}  # of captured stacks; a GPU makes 64 at a time
 LONG_SECONDS = 0.6  # of a longer native training, at most
 MOST_UPDATES = 2000  # of the same
@@ -181,7 +182,7 @@ class _Trainer:
         update = max(0.0, self._seconds(small, MIN_UPDATES + more) - again) / more / small
         setups = [whole - MIN_UPDATES * update * n_fits for whole, n_fits in ((again, small), (larger, large))]
         stack, fit = _line((small, large), setups)
-        return Times(max(0.0, first - again), stack, fit, 0.0, update, lanes=small)
+        return Times(max(0.0, first - again), stack, fit, 0.0, update, max(1, lanes() // self._method.members))
 
     def times(self) -> Times:
         """Return the times of trainings that make one update after the other."""

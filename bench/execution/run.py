@@ -1,5 +1,6 @@
 """Run a job and return the results of its cells; every failure on the way becomes a result too."""
 
+import sys
 import time
 import traceback
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from dataclasses import replace
 
 import torch
 
+from bench.engine.native_training import UNAVAILABLE
 from bench.environment import memory
 from bench.environment.process import settle
 from bench.experiment.cells import Cell
@@ -16,6 +18,8 @@ from bench.experiment.progress import OnProgress
 from bench.experiment.suites import SUITES
 from bench.results.record import CellResult, Outcome, Provenance, class_name
 from bench.results.storage import cannot_store
+
+_SAID: set[str] = set()  # methods of which the log of this process says that they are not trained natively
 
 
 def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
@@ -55,6 +59,7 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
         if cannot_store(problem, {journal.parent for journal in job.journals}):
             raise
         outcomes = [outcome if outcome.status else _failed(outcome, problem) for outcome in outcomes]
+    _say_what_is_not_native()
     peak_mib, seconds = memory.peak_mib(place), time.perf_counter() - started
     return [
         CellResult(
@@ -78,6 +83,14 @@ def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_se
         elapsed_seconds: Duration of the job.
     """
     return CellResult(cell=cell, outcome=outcome, provenance=_provenance(cell, device), elapsed_seconds=elapsed_seconds)
+
+
+def _say_what_is_not_native() -> None:
+    """Write to the log which methods could not be trained natively, each once."""
+    for method, reason in UNAVAILABLE.items():
+        if method not in _SAID:
+            _SAID.add(method)
+            print(f"{method} is not trained natively: {reason}", file=sys.stderr)
 
 
 def _provenance(cell: Cell, device: str) -> Provenance:

@@ -21,6 +21,10 @@ CACHE_VARIABLE = "BENCH_NATIVE_CACHE"
 COMPILERS = ("c++", "g++", "clang++")
 
 
+# Needs the headers and, to be loaded, the instructions that the flags allow.
+TRIAL = '#include "lanes.hpp"\nextern "C" int width() { return W; }\n'
+
+
 class NoCompiler(RuntimeError):
     """There is no C++ compiler, or it cannot compile a training loop."""
 
@@ -80,6 +84,24 @@ def compiled(source: str) -> ctypes.CDLL:
         raise NoCompiler(
             f"a compiled loop cannot be loaded: {error}; set {CACHE_VARIABLE} to another folder"
         ) from error
+
+
+def lanes() -> int:
+    """Return how many replicas a loop trains at once on this machine.
+
+    Raises:
+        NoCompiler: if loops cannot be compiled.
+    """
+    return int(compiled(TRIAL).width())
+
+
+def obstacle() -> str | None:
+    """Return why no loop can be compiled on this machine; None if loops can be."""
+    try:
+        lanes()
+    except (NoCompiler, OSError) as reason:
+        return str(reason)
+    return None
 
 
 def _compile(source: str, folder: Path) -> Path:

@@ -15,7 +15,7 @@ from methods.base import Method
 from methods.map import MAP, State
 from methods.mfvi import MeanFieldVI
 
-QUICK = [title for title in RULES if title not in ("cost", "conjugate posterior")]
+QUICK = [title for title in RULES if title not in ("cost", "trains natively", "conjugate posterior")]
 
 
 def findings(method: Method, rules=QUICK, tasks=TASKS) -> dict[str, Finding]:

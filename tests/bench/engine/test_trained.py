@@ -55,3 +55,11 @@ def test_stacks_without_compiler_are_captured(monkeypatch):
     monkeypatch.setattr(native_training, "UNAVAILABLE", {})
     assert execution() == "captured"
     assert native_training.UNAVAILABLE == {"map": "no C++ compiler was found"}
+
+
+@pytest.mark.parametrize("updates", [MIN_UPDATES - 1, MIN_UPDATES])
+def test_progress_rises_to_the_last_update(updates):
+    told: list[int] = []
+    execution(updates, on_update=told.append)
+    assert told == sorted(set(told))
+    assert told[-1] == updates

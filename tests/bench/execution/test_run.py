@@ -20,6 +20,7 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
 from bench.evaluation.evaluation import RECORDED_UPDATES
+from bench.execution import run as run_module
 from bench.execution.run import run
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
@@ -373,3 +374,11 @@ def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, m
     monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
     assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
     assert seen == [updates, updates]
+
+
+def test_log_says_once_what_is_not_native(monkeypatch, capsys):
+    monkeypatch.setattr(run_module, "UNAVAILABLE", {"mine": "operator aten.sort has no native form"})
+    monkeypatch.setattr(run_module, "_SAID", set())
+    run_module._say_what_is_not_native()
+    run_module._say_what_is_not_native()
+    assert capsys.readouterr().err == "mine is not trained natively: operator aten.sort has no native form\n"

@@ -271,12 +271,18 @@ def _gather(nests: Nests, operation: Operation, view: View, axis: int, index: Vi
 # Linear algebra -------------------------------------------------------------------------------------------------------
 
 
+FEW_TERMS = 8  # of an inner product; one loop then does as well as tiles, and reads its operands where they are made
+
+
 def _matmul(nests: Nests, operation: Operation, left: View, right: View) -> View:
     """Return the product of matrices (..., M, K) and (..., K, N), of at most one leading axis, the same for both."""
     *batch, rows, inner = left.shape
     columns = right.shape[-1]
     if inner == 1:
         return nests.compute("{0} * {1}", [left, right], (*batch, rows, columns), left.value.dtype)
+    if not batch and rows == 1 and inner <= FEW_TERMS:  # joins the nest of its operands
+        products = nests.compute("{0} * {1}", [left.transposed(), right], (inner, columns), left.value.dtype)
+        return _spread(nests.sum(products, [0]), 0)
     if not batch and right == left.transposed():
         text = f"gram<{rows}, {inner}, {left.strides[0]}, {left.strides[1]}>({{0}}, {{1}});"
         return nests.call(text, [left], (rows, rows))[0]

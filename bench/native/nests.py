@@ -162,7 +162,9 @@ class Nests:
                 is_local = value.domain == domain and operand.is_whole
                 earliest = max(earliest, value.nest if is_local else value.nest + 1)
         nests = self._nests(fixed)
-        number = next((n for n in reversed(range(earliest, len(nests))) if nests[n].domain == domain), len(nests))
+        # Single numbers are computed early: a nest that needs one must come later, and would part from its operands.
+        places = range(earliest, len(nests)) if not domain else reversed(range(earliest, len(nests)))
+        number = next((place for place in places if nests[place].domain == domain), len(nests))
         if number == len(nests):
             nests.append(Nest(domain))
         for operand in operands:

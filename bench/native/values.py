@@ -186,7 +186,7 @@ class Nest:
 
 @dataclass
 class Program:
-    """An update as loop nests.
+    """An update as loop nests. The first nest of each kind is for single numbers that need no others.
 
     Attributes:
         once: nests that run once per call.
@@ -194,6 +194,6 @@ class Program:
         outputs: the leaves of the next state.
     """
 
-    once: list[Nest] = field(default_factory=list)
-    nests: list[Nest] = field(default_factory=list)
+    once: list[Nest] = field(default_factory=lambda: [Nest(())])
+    nests: list[Nest] = field(default_factory=lambda: [Nest(())])
     outputs: list[View] = field(default_factory=list)

@@ -16,7 +16,8 @@ with the KL in closed form. The variants differ in one of the two terms:
 
 Networks for images would underfit. There, standard deviations start small and have an upper bound, and the divergence
 is annealed (`methods.training.annealing`), as in "Sparse Uncertainty Representation in Deep Learning with Inducing
-Weights". That paper does not state the upper bound for weights, so the one of its inducing weights is used.
+Weights". That paper does not state the upper bound for weights. The 0.1 used here is that of its authors' code, and of
+its inducing weights.
 """
 
 import math

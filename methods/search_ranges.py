@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from optuna.distributions import BaseDistribution
 
-from methods.maths.search_spaces import LogUniform
+from methods.maths.priors import PENALTY_WEIGHTS
+from methods.maths.search_spaces import LogUniform, OneOf
 
 Ranges = Mapping[str, BaseDistribution]
 
@@ -23,4 +24,6 @@ INDUCING_WIDE: Ranges = {"prior_precision": LogUniform(1e-3, 1e2)}
 INDUCING_IMAGES: Ranges = {"prior_precision": LogUniform(0.1, 10)}
 
 COLLAPSED_WIDE: Ranges = {"penalty_weight": LogUniform(1e-3, 10)}
+# Wei and Khardon use 5 on images (section 6.1). The first value is that of a run without tuning.
+DIRECTUQ_L2_IMAGES: Ranges = {"penalty_weight": OneOf(5.0, *(eta for eta in PENALTY_WEIGHTS if eta != 5.0))}
 DIRECTUQ_WIDE: Ranges = {"penalty_weight": LogUniform(1e-4, 100)}

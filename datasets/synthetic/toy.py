@@ -45,7 +45,7 @@ SOURCE = Source(
     n_splits=N_DRAWS,
     n_ood=len(GRID),
     origin="Foong et al. 2019, 'In-Between' Uncertainty in Bayesian Neural Networks; as in Sparse Uncertainty "
-    "Representation in Deep Learning with Inducing Weights (section 5.1)",
+    "Representation in Deep Learning with Inducing Weights (section 4.1)",
     licence="none needed: drawn at random by this project",
     read=read,
     suites=("toy", "posterior"),

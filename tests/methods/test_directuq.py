@@ -15,6 +15,7 @@ from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, Heterosc
 from methods.maths.noise import Noise
 from methods.maths.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
 from methods.networks.mlp import MLP
+from methods.networks.resnets import preresnet_20
 from methods.problem import Batch, HParams, Problem, Step, Task
 from methods.training.optim import SGD
 
@@ -134,3 +135,15 @@ def test_search_spaces():
     assert wide["lr"].high == 0.1
     assert wide["penalty_weight"].low < 0.1
     assert set(paper) == {"lr", "penalty_weight"}
+
+
+def test_images_have_the_papers_fixed_prior_and_eta():
+    # Appendix D: variance 0.1 on UCI, 1 on images. Section 6.1: eta 0.1 on images, but 5 with weight decay.
+    images = Task("any", Categorical(10), preresnet_20())
+    tabular = Task("any", Categorical(3), MLP(3, (4,), n_outputs=3))
+    assert DirectUQNaive().suited_to(images).prior == Fixed(1.0)
+    assert DirectUQNaive().suited_to(tabular).prior == Fixed(0.1)
+    for name in VARIANTS:
+        choices = methods.get(name).image_space(images)["penalty_weight"].choices
+        assert choices[0] == (5.0 if name == "directuq-l2" else 0.1)
+        assert sorted(choices) == sorted(PENALTY_WEIGHTS)

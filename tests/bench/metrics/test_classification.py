@@ -113,7 +113,14 @@ def test_two_samples_that_are_sure_of_different_classes():
     assert pooled.disagreement.item() == pooled.one_minus_confidence.item() == 0.5
 
 
-@pytest.mark.parametrize("n_samples", [1, 3, 10])
+def test_disagreement_of_confident_samples_is_kept():
+    # Two samples of binary probabilities d and 3 d: both classes are d from their means, so 2 d^2.
+    d = 1e-9
+    log_probs = torch.tensor([[[math.log1p(-each), math.log(each)]] for each in (d, 3 * d)], dtype=torch.float64)
+    assert pool(Classes(log_probs)).disagreement.item() == pytest.approx(2 * d**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_samples", [1, 3, 10, 1000])
 def test_samples_that_agree_have_no_spread_at_all(n_samples):
     one, _ = random_case(1, 200, 6, 7)
     pooled = pool(Classes(one.log_probs.expand(n_samples, -1, -1)))

@@ -1,5 +1,6 @@
 """The command: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -56,7 +57,7 @@ app = typer.Typer(
 def _names(option: str, text: str | None) -> list[str] | None:
     if text is None:
         return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]  # not between parentheses
     if not names:
         raise InvalidRequest(f"{option} names nothing; give names, or leave it out for all")
     return names
@@ -107,6 +108,14 @@ def main(
         typer.Option(
             metavar="[METHOD:]NAME=VALUE",
             help="Fix a hyper-parameter instead of tuning it; may be repeated.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    method_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD:NAME=VALUE",
+            help="Change an option of a method, as --methods 'METHOD(NAME=VALUE)' does; may be repeated.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -203,7 +212,7 @@ def main(
             raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
-        request = Request(suite, preset, *named, numbers, changes | set_fields, seed)
+        request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
         protocol_of(request)
         places = parse_devices(devices or "cpu")
         if not dry_run and elsewhere is None and places == ["cpu"]:

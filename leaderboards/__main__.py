@@ -2,6 +2,7 @@
 
 import enum
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -245,7 +246,7 @@ def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes
 
 
 def _listed(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
 
 
 def _require_results(folder: Path) -> None:

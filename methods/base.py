@@ -11,8 +11,9 @@ The engine trains thousands of fits in lockstep under `torch.func.vmap`. A metho
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
+from copy import copy
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from optuna.distributions import BaseDistribution
 from torch import Tensor
@@ -74,6 +75,7 @@ class Method(ABC):
             N(0, I / prior_precision), so that it can be compared with the exact one.
         suites: suites that include the method by default; in others it must be requested by name.
         limits: further limits, for people: "networks of up to 2,000 weights".
+        options: arguments of the constructor that the method's name gave, as in "mfvi(tempering=0.1)".
     """
 
     name: str
@@ -92,6 +94,7 @@ class Method(ABC):
     weight_posterior: bool = True
     suites: tuple[str, ...] = ("uci", "posterior", "toy", "images", "retinopathy")
     limits: str = ""
+    options: Mapping[str, Any] = {}
 
     def __init_subclass__(cls) -> None:
         """Check the signatures of an adapter's functions.
@@ -138,6 +141,13 @@ class Method(ABC):
         divergence that grows during training. The engine asks for the method of its task before anything else.
         """
         return self
+
+    def changed(self, **settings: Any) -> Self:
+        """Return a copy with other values of attributes, except for those that `options` gives."""
+        suited = copy(self)
+        for name in settings.keys() - self.options.keys():
+            setattr(suited, name, settings[name])
+        return suited
 
     def proxy(self) -> "Method":
         """Return a cheaper method that ranks hyper-parameters alike, to be trained in tuning; by default itself."""

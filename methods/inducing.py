@@ -108,6 +108,7 @@ class Inducing(Method):
         size: M, which is M_out and M_in of all layers. By default M_out = min(M, d_out) and M_in = min(M, d_in), with
             the largest M up to `PAPER_SIZE` for which there are no more parameters than weights, as the method intends.
             For 6 inputs and 50 units, M is 3.
+        max_scale: cap of lambda; by default that of the variant.
     """
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
@@ -117,8 +118,9 @@ class Inducing(Method):
     max_scale = 0.03  # cap of lambda
     n_points = 1  # samples per update
 
-    def __init__(self, size: int | None = None):
+    def __init__(self, size: int | None = None, max_scale: float | None = None):
         self.size = size
+        self.max_scale = max_scale or type(self).max_scale
 
     def suited_to(self, task: Task) -> "Inducing":
         network, suited = self.network(task), copy(self)
@@ -259,11 +261,19 @@ class InducingFFG(Inducing):
     """Inducing weights with a factorised Gaussian q(U).
 
     `q` holds its mean and the logits of its standard deviations as fractions of `max_sd`.
+
+    Args:
+        size: see `Inducing`.
+        max_scale: see `Inducing`.
+        max_sd: cap of the standard deviations.
     """
 
     name = "inducing-ffg"
     title = "Inducing weights, FFG-U"
-    max_sd = 0.1
+
+    def __init__(self, size: int | None = None, max_scale: float | None = None, max_sd: float = 0.1):
+        super().__init__(size, max_scale)
+        self.max_sd = max_sd
 
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         return [(m_out, m_in), (m_out, m_in)]

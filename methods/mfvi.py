@@ -21,7 +21,6 @@ its inducing weights.
 """
 
 import math
-from copy import copy
 from typing import NamedTuple
 
 import torch
@@ -64,7 +63,9 @@ class MeanFieldVI(Method):
     Args:
         initial_log_sd: initial log standard deviation of all weights.
         max_sd: upper bound of all standard deviations, or None.
-        annealed: whether the weight of the divergence grows from 0 to 1 (`methods.training.annealing`).
+        annealed: whether the weight of the divergence grows from 0 to `tempering` (`methods.training.annealing`).
+        tempering: weight of the divergence; 1 for the ELBO, less for a colder posterior.
+        mean_network: whether to predict with the posterior mean alone, as "VI (Mean)" of Unlu and Aitchison does.
     """
 
     name = "mfvi"
@@ -73,17 +74,24 @@ class MeanFieldVI(Method):
 
     gaussian = True
 
-    def __init__(self, initial_log_sd: float = INITIAL_LOG_SD, max_sd: float | None = None, annealed: bool = False):
+    def __init__(
+        self,
+        initial_log_sd: float = INITIAL_LOG_SD,
+        max_sd: float | None = None,
+        annealed: bool = False,
+        tempering: float = 1.0,
+        mean_network: bool = False,
+    ):
         self.initial_log_sd = initial_log_sd
         self.max_sd = max_sd
         self.annealed = annealed
+        self.tempering = tempering
+        self.mean_network = mean_network
 
     def suited_to(self, task: Task) -> "MeanFieldVI":
         if self.network(task).image is None:
             return self
-        suited = copy(self)
-        suited.initial_log_sd, suited.max_sd, suited.annealed = math.log(IMAGE_INITIAL_SD), IMAGE_MAX_SD, True
-        return suited
+        return self.changed(initial_log_sd=math.log(IMAGE_INITIAL_SD), max_sd=IMAGE_MAX_SD, annealed=True)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -107,6 +115,8 @@ class MeanFieldVI(Method):
             mean, log_sd = params.unbind()
             nll = self.sampled_nll(problem, mean, log_sd, batch, noise)
             divergence = self.divergence(problem, mean, log_sd)
+            if self.tempering != 1:
+                divergence = self.tempering * divergence
             return problem.n_train * nll + (annealing.weight(step) * divergence if self.annealed else divergence)
 
         gradient, value = grad_and_value(negative_elbo)(state.params)
@@ -132,6 +142,8 @@ class MeanFieldVI(Method):
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         mean, log_sd = posterior.unbind()
+        if self.mean_network:
+            return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
 

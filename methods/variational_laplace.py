@@ -30,7 +30,6 @@ no curvature and return to the prior. In a sample the outgoing weights are not z
 than the objective assumes. A small `tempering` keeps q narrow. The paper tries several; its Table 1 shows the best.
 """
 
-from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -116,9 +115,7 @@ class VariationalLaplace(Method):
     def suited_to(self, task: Task) -> "VariationalLaplace":
         if self.network(task).image is None:
             return self
-        suited = copy(self)
-        suited.mean_network = suited.difference = True
-        return suited
+        return self.changed(mean_network=True, difference=True)
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {

@@ -14,7 +14,6 @@ understand the paper). The first stage takes 2 of 10 epochs. The paper also deca
 schedule, so it is left out here. From pretrained weights L is 12, as in the paper.
 """
 
-from copy import copy
 from typing import NamedTuple, cast
 
 import torch
@@ -74,6 +73,7 @@ class VIFA(Method):
         optimizer: Adam in the papers' network experiments, SGD in Algorithm 4.
         factor_lr_ratio: learning rate of F over that of c and gamma.
         two_stages: whether c is trained alone first.
+        mean_network: whether to predict with c alone.
     """
 
     name = "vifa"
@@ -90,19 +90,20 @@ class VIFA(Method):
         optimizer: type[Adam] | type[SGD] = Adam,
         factor_lr_ratio: float = 1.0,
         two_stages: bool = False,
+        mean_network: bool = False,
     ):
         self.latent_dim = latent_dim
         self.batches_per_update = mc_samples
         self.optimizer = optimizer
         self.factor_lr_ratio = factor_lr_ratio
         self.two_stages = two_stages
+        self.mean_network = mean_network
 
     def suited_to(self, task: Task) -> "VIFA":
         if self.network(task).image is None:
             return self
-        suited = copy(self)
-        suited.two_stages = True
-        if task.pretrained:
+        suited = self.changed(two_stages=True)
+        if task.pretrained and "mc_samples" not in self.options:
             suited.batches_per_update = PRETRAINED_SAMPLES
         return suited
 
@@ -153,7 +154,7 @@ class VIFA(Method):
         return posterior_of(state.params)
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
-        return posterior.sample(noise, n_samples)
+        return posterior.mean[None] if self.mean_network else posterior.sample(noise, n_samples)
 
     def _pace(self, lr: Tensor, step: Step) -> tuple[Tensor, Step]:
         """Return learning rates and step, whose `count` is that of each parameter: () or, by row, (K + 2, 1)."""

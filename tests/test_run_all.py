@@ -173,6 +173,7 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--methods", ","], "--methods names nothing"),
         (["--set", "smaples=3"], "setting 'smaples' is unknown; did you mean 'samples'?"),
         (["--methods", "map", "--hparam", "rate=1"], "no hyper-parameter 'rate'; map has lr"),
+        (["--methods", "mfvi(tempring=1)"], "mfvi has no option 'tempring'; its options are: initial_log_sd"),
         (["--hparam", "lr=1", "--set", "hparams=lr=2"], "--set hparams=... and --hparam say the same thing"),
         (["--set", "epochs=3", "--epochs", "4"], "--set epochs=... and --epochs say the same thing"),
         (["--cluster", "tcp://h:1", "--workers", "2"], "--workers 2 is for this machine"),
@@ -237,6 +238,22 @@ def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path):
     assert json.loads(of_vifa["hparams"])["lr"] == 0.001
     assert "lr=0.001 map:noise_precision=0.0003 map:prior_precision=2" in of_vifa["protocol"]
     assert of_map["protocol_hash"] == of_vifa["protocol_hash"]
+
+
+def test_options_of_a_method_reach_rows_and_pages(invoke, tmp_path):
+    arguments = ("--splits", "0", "--workers", "1", "--out", "r", *TINY)
+    fixing = ("--hparam", "lr=0.001", "--hparam", "prior_precision=2", "--hparam", "noise_precision=0.0003")
+    named = invoke("--methods", "mfvi,mfvi(max_sd=1,mean_network=true)", *arguments, *fixing)
+    assert named.exit_code == 0, named.stdout
+    stored = rows(tmp_path / "r")
+    assert list(stored["method"]) == ["mfvi", "mfvi(max_sd=1,mean_network=true)"]
+    assert len(set(stored["rmse"])) == 2
+    assert len(set(stored["protocol_hash"])) == 1
+    given = ("--method-option", "mfvi:mean_network=true", "--method-option", "mfvi:max_sd=1")
+    again = invoke("--methods", "mfvi", *given, *arguments, *fixing)
+    assert "1 cells, 1 of them finished before" in again.stdout
+    page = (tmp_path / "r/html/dataset-diabetes.html").read_text()
+    assert "mfvi(max_sd=1,mean_network=true)" in page
 
 
 def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(invoke, tmp_path):

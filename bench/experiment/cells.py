@@ -8,6 +8,7 @@ from bench.engine.seeds import seed_of
 from bench.experiment.protocol import Protocol
 from bench.schema import cell_key
 from datasets.synthetic.streams import StreamSource
+from methods.catalogue.options import registered
 
 STREAM_DIM_OF_OVERHEAD = 275  # dimension at which a vector's arithmetic takes as long as its fixed overhead
 
@@ -39,8 +40,8 @@ class Cell:
 
     @property
     def fit_seed(self) -> int:
-        """Seed of the cell's trials and fits."""
-        return seed_of(self.seed, self.suite, self.dataset, self.method, self.split)
+        """Seed of the cell's trials and fits, equal for a method with and without options."""
+        return seed_of(self.seed, self.suite, self.dataset, registered(self.method), self.split)
 
     @property
     def fold_seed(self) -> int:

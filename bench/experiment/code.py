@@ -7,6 +7,7 @@ from bench.environment.code_identity import code_identity
 from bench.experiment.estimators import ESTIMATORS
 from bench.experiment.kinds import Streams
 from bench.experiment.suites import SUITES
+from methods.catalogue.options import registered
 from methods.catalogue.registry import ENSEMBLE, target
 
 ENVIRONMENT = "bench.environment.process"  # how many threads a worker has
@@ -43,7 +44,7 @@ def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
     if isinstance(SUITES[suite].kind, Streams):
         estimator = ESTIMATORS[method].target
         return (estimator.partition(":")[0],), estimator
-    entry = target(method.removeprefix(ENSEMBLE))
+    entry = target(registered(method.removeprefix(ENSEMBLE)))
     pooled = ("methods.ensemble",) if method.startswith(ENSEMBLE) else ()
     return (entry.module, *pooled), f"{entry.value} {entry.dist.version if entry.dist else ''}"
 

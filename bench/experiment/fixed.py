@@ -1,10 +1,12 @@
-"""Fixed hyper-parameters as a text: "lr=0.01 slang:lr=0.08". Imports the standard library alone."""
+"""Fixed hyper-parameters as a text: "lr=0.01 slang:lr=0.08". Imports nothing heavy."""
 
 import math
 import re
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
+
+from methods.catalogue.options import registered
 
 WRITTEN = re.compile(r"(?:(?P<method>\S+):)?(?P<name>[A-Za-z_]\w*)=(?P<value>[^\s:=]+)")
 
@@ -68,6 +70,15 @@ def complaint(text: str) -> str | None:
 
 
 def values_for(text: str | None, method: str) -> dict[str, float]:
-    """Return the fixed hyper-parameters of a method; what is fixed for it alone goes before what is fixed for all."""
+    """Return the fixed hyper-parameters of a method.
+
+    What is fixed for the method alone goes before what is fixed for it with any options, and that before what is fixed
+    for all methods.
+    """
     every = [parse(word) for word in (text or "").split()]
-    return {fixed.name: fixed.value for owner in (None, method) for fixed in every if fixed.method == owner}
+    return {
+        fixed.name: fixed.value
+        for owner in (None, registered(method), method)
+        for fixed in every
+        if fixed.method == owner
+    }

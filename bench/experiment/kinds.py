@@ -45,6 +45,10 @@ class Kind:
         """Return the names of one method per idea."""
         return methods.headline()
 
+    def canonical(self, name: str) -> str:
+        """Import a method and return its name with its options in one form; the name itself if that cannot be done."""
+        return name if methods.problem_with(name) else methods.get(name).name
+
     def problem_with(self, name: str) -> str | None:
         """Import a method and return why it cannot be used at all, or None."""
         return methods.problem_with(name)
@@ -86,6 +90,9 @@ class Streams(Kind):
 
     def headline(self) -> tuple[str, ...]:
         return estimators.names()
+
+    def canonical(self, name: str) -> str:
+        return name
 
     def problem_with(self, name: str) -> str | None:
         known = estimators.names()

@@ -13,6 +13,7 @@ from bench.experiment import fixed
 from bench.experiment.cells import Cell, cells_of
 from bench.experiment.protocol import IMAGES, SETTINGS, STREAMS, Protocol
 from bench.experiment.suites import SUITES, Suite
+from methods.catalogue.options import registered, with_options
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -32,6 +33,7 @@ class Request:
         splits: split numbers; None for those of the preset.
         changes: values for fields of the preset's `Protocol`.
         seed: seed of the whole run.
+        options: options of methods, each "METHOD:NAME=VALUE".
     """
 
     suite: str
@@ -41,6 +43,7 @@ class Request:
     splits: Sequence[int] | None
     changes: Mapping[str, int | str | None]
     seed: int
+    options: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,29 @@ def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
     kind = suite.kind
     requested = kind.names() if request.methods is None else request.methods
     groups = (kind.headline() if name == "headline" else (name,) for name in requested)
-    names = tuple(dict.fromkeys(name for group in groups for name in group))
+    every = tuple(dict.fromkeys(name for group in groups for name in group))
+    names = tuple(dict.fromkeys(kind.canonical(name) for name in _with_options(every, request.options)))
     broken = {name: problem for name in names if (problem := kind.problem_with(name))}
     if broken and request.methods is not None:
         raise InvalidRequest(next(iter(broken.values())))
     usable = tuple(name for name in names if name not in broken)
     return usable if request.methods else tuple(name for name in usable if kind.belongs(name, suite.name)), broken
+
+
+def _with_options(names: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of methods with the options "METHOD:NAME=VALUE" in them."""
+    given: dict[str, dict[str, str]] = {}
+    for text in options:
+        match = re.fullmatch(r"(?P<method>\S+):(?P<name>\w+)=(?P<value>[\w.+-]+)", text.strip())
+        if not match:
+            raise InvalidRequest(
+                f"--method-option {text!r} cannot be read; write METHOD:NAME=VALUE, as in mfvi:tempering=0.1"
+            )
+        known("--method-option: method", match["method"], names)
+        if match["name"] in given.setdefault(match["method"], {}):
+            raise InvalidRequest(f"--method-option {match['method']}:{match['name']} is given twice; leave one out")
+        given[match["method"]][match["name"]] = match["value"]
+    return tuple(with_options(name, given.get(name, {})) if name in given else name for name in names)
 
 
 def protocol_of(request: Request) -> tuple[str, Protocol]:
@@ -161,8 +181,10 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
     spaces = _spaces(request, names, method_names, protocol)
     for each in map(fixed.parse, protocol.hparams.split()):
         if each.method:
-            known("--hparam: method", each.method, tuple(method_names))
-        concerned = {name: spaces[name] for name in ((each.method,) if each.method else method_names)}
+            known(
+                "--hparam: method", each.method, tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
+            )
+        concerned = {name: spaces[name] for name in spaces if each.method in (None, name, registered(name))}
         having = {name: space for name, space in concerned.items() if each.name in space}
         if not having:
             allowed = "; ".join(f"{name} has {_ranges_in_words(space)}" for name, space in concerned.items())

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from methods.catalogue import registry
+from methods.catalogue import options, registry
 
 
 class Card(NamedTuple):
@@ -50,7 +50,10 @@ def card(name: str) -> Card:
             name=name, title=f"Ensemble of {inner.title}", variant="Pools five independently trained members."
         )
     try:
-        return _read(name)
+        read = _read(options.registered(name))
+        if said := options.in_words(name):
+            return read._replace(name=name, title=f"{read.title}, {said}", variant=f"With {said}. {read.variant}")
+        return read
     except Exception:  # the source of a third-party package may raise anything when it is read
         return Card(name, name)
 

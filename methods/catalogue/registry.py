@@ -6,7 +6,8 @@ A package adds a method by an entry point of the group `lockstep_bench.methods`:
     my-method = "my_package.my_method:MyMethod"
 
 Every method NAME with a single member also has an ensemble `ensemble:NAME`, which pools five of them. `names` does not
-list ensembles.
+list ensembles. A name may end with options of the method's constructor, as `mfvi(tempering=0.1)` does
+(`methods.catalogue.options`).
 """
 
 import ast
@@ -17,6 +18,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from methods.catalogue import options
+from methods.catalogue.options import InvalidOption, registered
 
 if TYPE_CHECKING:
     from methods.base import Method
@@ -134,9 +138,13 @@ def get(name: str) -> "Method":
     """
     if name.startswith(ENSEMBLE):
         return _ensemble(name)
-    entry = target(name)
+    entry = target(registered(name))
     try:
-        method = entry.load()()
+        constructor = entry.load()
+        values = options.values_of(name, constructor)
+        method = constructor(**values)
+    except InvalidOption as error:
+        raise BrokenMethod(str(error)) from error
     except (Exception, SystemExit) as error:  # a script that is not meant to be imported may call sys.exit
         reason = f"{type(error).__name__}: {error}{_moved(error)}"
         raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
@@ -148,10 +156,14 @@ def get(name: str) -> "Method":
         raise BrokenMethod(
             f"method {name!r} ({entry.value}) is a {kind}, not a methods.base.Method; derive its class from Method"
         )
-    if method.name != name:
+    if method.name != registered(name):
         raise BrokenMethod(
-            f"method {name!r} ({entry.value}) has the attribute name = {method.name!r}; the two must be equal"
+            f"method {registered(name)!r} ({entry.value}) has the attribute name = {method.name!r}; "
+            "the two must be equal"
         )
+    if values:
+        method.name, method.options = options.canonical(name, values), values
+        method.title = f"{method.title}, {options.in_words(method.name)}"
     return method
 
 
@@ -164,7 +176,7 @@ def _moved(error: BaseException) -> str:
 
 def _ensemble(name: str) -> "Method":
     inner = name.removeprefix(ENSEMBLE)
-    if inner not in _targets() and not inner.startswith(ENSEMBLE):
+    if registered(inner) not in _targets() and not inner.startswith(ENSEMBLE):
         raise UnknownMethod(name)
     method = get(inner)
 
@@ -193,7 +205,7 @@ def describe(name: str) -> str:
     """
     if name.startswith(ENSEMBLE):
         return f"Ensemble of: {describe(name.removeprefix(ENSEMBLE))}"
-    entry = target(name)
+    entry = target(registered(name))
     try:
         return (ast.get_docstring(source(entry)) or "").partition("\n")[0]
     except Exception as error:  # a third-party package may raise anything, and must not break the listing

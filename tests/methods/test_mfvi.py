@@ -44,7 +44,8 @@ def gradients(method, problem, params, batch, tapes):
     return vmap(one)(tapes)
 
 
-def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, batches):
+@pytest.mark.parametrize("tempering", [1.0, 0.2])
+def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, batches, tempering):
     params, batch = start(problem.dim), batches(1)
     unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
@@ -52,10 +53,20 @@ def test_an_update_follows_the_gradient_of_the_negative_elbo(problem, hparams, b
         mean, sd = params[0], params[1].exp()
         prior = Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)
         kl = kl_divergence(Normal(mean, sd), prior).sum()
-        return problem.n_train * problem.nll(mean + sd * unit, batch) + kl
+        return problem.n_train * problem.nll(mean + sd * unit, batch) + tempering * kl
 
-    (found,) = gradients(MeanFieldVI(), problem, params, batch, unit[None])
+    (found,) = gradients(MeanFieldVI(tempering=tempering), problem, params, batch, unit[None])
     torch.testing.assert_close(found, grad(negative_elbo)(params))
+
+
+@pytest.mark.parametrize("name", ["mfvi", "mfvi-local", "vifa", "variational-laplace"])
+def test_mean_network_predicts_with_the_posterior_mean(problem, name):
+    given, plain = methods.get(f"{name}(mean_network=true)"), methods.get(name)
+    gauge = NoiseGauge(torch.float64)
+    posterior = plain.finish(problem, plain.init(problem, gauge))
+    (sample,) = given.sample(problem, posterior, gauge, 7)
+    assert torch.equal(sample, plain.moments(problem, posterior)[0])
+    assert len(plain.sample(problem, posterior, gauge, 7)) == 7
 
 
 # Of an image each makes one position: only then is the local estimator's law exact.

@@ -128,3 +128,9 @@ def test_a_limit_of_minibatches_makes_all_large_sets_the_same_work():
     assert limited.work < CELL.work
     assert limited.work == replace(limited, dataset="protein").work
     assert replace(CELL, protocol=Protocol(max_minibatches=10**9)).work == CELL.work
+
+
+def test_options_change_the_key_and_keep_the_seeds():
+    given = replace(CELL, method="vifa(latent_dim=2)")
+    assert given.key != CELL.key
+    assert (given.fit_seed, given.fold_seed) == (CELL.fit_seed, CELL.fold_seed)

@@ -52,3 +52,10 @@ def test_value_must_be_finite(value):
 def test_two_values_for_one_raise():
     with pytest.raises(ValueError, match=r"lr=0.1 and lr=0.2 fix the same"):
         fixed.joined(["lr=0.1", "map:lr=1", "lr=0.2"])
+
+
+def test_options_of_a_method_go_before_its_bare_name():
+    text = fixed.joined(["lr=1", "mfvi:lr=2", "mfvi(tempering=0.1,max_sd=1):lr=3"])
+    assert fixed.complaint(text) is None
+    names = "map", "mfvi", "mfvi(tempering=0.2)", "mfvi(tempering=0.1,max_sd=1)"
+    assert [fixed.values_for(text, name)["lr"] for name in names] == [1, 2, 2, 3]

@@ -485,3 +485,31 @@ def test_what_the_model_settles_is_not_fixed():
         given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
     with pytest.raises(InvalidRequest, match="the suite factor-analysis has no hyper-parameters"):
         given("lr=3", suite="factor-analysis", methods=("batch-svd",), names=())
+
+
+# options of methods
+
+
+def chosen(*options: str, methods=("map", "mfvi", "mfvi(max_sd=1)")) -> tuple[str, ...]:
+    return plan.chosen_methods(request(methods=methods, options=options))[0]
+
+
+def test_an_option_becomes_part_of_a_methods_name():
+    assert chosen() == ("map", "mfvi", "mfvi(max_sd=1)")
+    given = chosen("mfvi:tempering=0.10", "mfvi:max_sd=1")
+    assert given == ("map", "mfvi(max_sd=1,tempering=0.1)", "mfvi(max_sd=1)")
+    assert chosen("mfvi:max_sd=1.0") == ("map", "mfvi(max_sd=1)")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["tempering=1"], "write METHOD:NAME=VALUE, as in mfvi:tempering=0.1"),
+        (["vifa:latent_dim=2"], "--method-option: method 'vifa' is unknown; .*Allowed: map, mfvi"),
+        (["mfvi:tempring=1"], r"mfvi has no option 'tempring'; its options are: .*tempering \(a number\)"),
+        (["mfvi:tempering=1", "mfvi:tempering=2"], "mfvi:tempering is given twice"),
+    ],
+)
+def test_an_impossible_option_is_refused(options, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        chosen(*options)

@@ -1,0 +1,140 @@
+"""Options of a method in its name: "mfvi(tempering=0.1)" is `mfvi` with another argument of its constructor.
+
+The options of a method are the arguments of its constructor that are numbers, texts, or true or false. Imports neither
+torch nor a method.
+"""
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+WRITTEN = re.compile(r"(?P<method>[^()]+)\((?P<options>[^()]*)\)")
+Value = bool | int | float | str | None
+READABLE = (NoneType, bool, int, float, str)  # in the order in which a text is tried
+
+
+class InvalidOption(ValueError):
+    """An option that the method does not have, or a value that it cannot have; the message says what is allowed."""
+
+
+def registered(name: str) -> str:
+    """Return a method's name without its options: "mfvi" of "mfvi(tempering=0.1)"."""
+    return name.partition("(")[0]
+
+
+def texts_of(name: str) -> dict[str, str]:
+    """Return the options in a method's name, as they are written; none of a name without options.
+
+    Raises:
+        InvalidOption: the name cannot be read, or it gives an option twice.
+    """
+    if "(" not in name and ")" not in name:
+        return {}
+    match = WRITTEN.fullmatch(name.strip())
+    texts: dict[str, str] = {}
+    for part in match["options"].split(",") if match else [""]:
+        option, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or not option or not re.fullmatch(r"[\w.+-]+", value):
+            raise InvalidOption(f"{name!r} cannot be read; write METHOD(NAME=VALUE), as in mfvi(tempering=0.1)")
+        if option in texts:
+            raise InvalidOption(f"{name!r} gives {option} twice; leave one out")
+        texts[option] = value
+    return texts
+
+
+def with_options(name: str, texts: Mapping[str, str]) -> str:
+    """Return a method's name with further options, in alphabetical order."""
+    every = sorted((texts_of(name) | dict(texts)).items())
+    return f"{registered(name)}({','.join('='.join(pair) for pair in every)})" if every else name
+
+
+def values_of(name: str, constructor: Callable[..., Any]) -> dict[str, Value]:
+    """Return the options in a method's name, typed by the signature of its constructor.
+
+    Raises:
+        InvalidOption: the constructor has no such option, or the value is of another type.
+    """
+    texts = texts_of(name)
+    allowed = _options(constructor) if texts else {}
+    values = {}
+    for option, text in texts.items():
+        if option not in allowed:
+            has = ", ".join(f"{known} ({_in_words(kinds)})" for known, kinds in allowed.items()) or "none"
+            raise InvalidOption(f"{registered(name)} has no option {option!r}; its options are: {has}")
+        try:
+            values[option] = _read(text, allowed[option])
+        except ValueError:
+            raise InvalidOption(
+                f"{option} of {registered(name)} is {text!r}; it must be {_in_words(allowed[option])}"
+            ) from None
+    return values
+
+
+def in_words(name: str) -> str:
+    """Return the options in a method's name for people: "tempering = 0.1"; an empty text without options."""
+    return ", ".join(f"{option} = {value}" for option, value in texts_of(name).items())
+
+
+def canonical(name: str, values: Mapping[str, Value]) -> str:
+    """Return a method's name with its options in alphabetical order and their values in the shortest form."""
+    return with_options(registered(name), {option: _written(value) for option, value in values.items()})
+
+
+def _options(constructor: Callable[..., Any]) -> dict[str, tuple[type, ...]]:
+    """Return the types of each argument of a constructor that a text can say."""
+    try:
+        parameters = inspect.signature(constructor, eval_str=True).parameters
+    except (NameError, TypeError, ValueError):  # annotations of a third party that cannot be evaluated
+        return {}
+    options = {}
+    for name, parameter in parameters.items():
+        union = get_origin(parameter.annotation) in (Union, UnionType)
+        kinds = get_args(parameter.annotation) if union else (parameter.annotation,)
+        if all(kind in READABLE for kind in kinds):
+            options[name] = kinds
+    return options
+
+
+def _read(text: str, kinds: tuple[type, ...]) -> Value:
+    for kind in (kind for kind in READABLE if kind in kinds):
+        try:
+            return _READERS[kind](text)
+        except (ValueError, KeyError):
+            continue
+    raise ValueError(text)
+
+
+def _count(text: str) -> int:
+    if (value := int(text)) < 1:
+        raise ValueError(text)
+    return value
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(text)
+    return value
+
+
+_READERS: Mapping[type, Callable[[str], Value]] = {
+    NoneType: lambda text: {"none": None}[text.lower()],
+    bool: lambda text: {"true": True, "false": False}[text.lower()],
+    int: _count,
+    float: _finite,
+    str: str,
+}
+
+
+def _written(value: Value) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _in_words(kinds: tuple[type, ...]) -> str:
+    """Return what a value may be: "a number or none"."""
+    names = {NoneType: "none", bool: "true or false", int: "an integer of at least 1", float: "a number", str: "a text"}
+    return " or ".join(names[kind] for kind in reversed(READABLE) if kind in kinds)

@@ -1,0 +1,84 @@
+"""A method's name carries options of its constructor, which are checked before anything runs."""
+
+import pytest
+
+import methods
+from bench.experiment.protocol import Protocol
+from bench.experiment.tasks import method_for, task_of
+from methods.catalogue import options, registry
+
+
+def test_an_option_is_given_to_the_constructor():
+    vifa = methods.get("vifa(mc_samples=2,latent_dim=3)")
+    assert (vifa.latent_dim, vifa.batches_per_update) == (3, 2)
+    assert vifa.name == "vifa(latent_dim=3,mc_samples=2)"
+    assert vifa.title == "VIFA, latent_dim = 3, mc_samples = 2"
+    assert methods.get("vifa").latent_dim == 1
+
+
+def test_an_ensemble_takes_options_of_its_members():
+    ensemble = methods.get("ensemble:mfvi(max_sd=none)")
+    assert (ensemble.name, ensemble.members, ensemble.max_sd) == ("ensemble:mfvi(max_sd=none)", 5, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("mfvi( tempering = 1e-1 )", "mfvi(tempering=0.1)"),
+        ("mfvi(tempering=0.10,mean_network=TRUE)", "mfvi(mean_network=true,tempering=0.1)"),
+        ("variational-laplace(sd_lr_ratio=3.0)", "variational-laplace(sd_lr_ratio=3)"),
+    ],
+)
+def test_names_have_one_form(name, canonical):
+    assert methods.get(name).name == canonical
+    assert methods.get(canonical).name == canonical
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("mfvi(temprature=1)", "mfvi has no option 'temprature'; its options are: initial_log_sd (a number), max_sd"),
+        ("vifa-k1(latent_dim=2)", "vifa-k1 has no option 'latent_dim'; its options are: none"),
+        ("vifa(optimizer=Adam)", "vifa has no option 'optimizer'"),
+        ("mfvi(max_sd=x)", "max_sd of mfvi is 'x'; it must be a number or none"),
+        ("mfvi(max_sd=inf)", "must be a number or none"),
+        ("vifa(latent_dim=0)", "must be an integer of at least 1"),
+        ("vifa(latent_dim=1.5)", "must be an integer of at least 1"),
+        ("mfvi(annealed=1)", "must be true or false"),
+        ("mfvi(tempering=1,tempering=2)", "gives tempering twice"),
+        ("mffvi(tempering=1)", "did you mean 'mfvi'?"),
+        *[(f"mfvi{text}", "write METHOD(NAME=VALUE)") for text in ("(", "()", "(tempering)", "(a=1)(b=2)")],
+    ],
+)
+def test_what_is_wrong_is_said(name, complaint):
+    assert complaint in methods.problem_with(name)
+
+
+def test_an_option_outlasts_the_settings_for_images():
+    task = task_of("images", "mnist", Protocol(network="lenet5"))
+    assert method_for("mfvi", task).max_sd == 0.1
+    assert method_for("mfvi(max_sd=none)", task).max_sd is None
+    assert method_for("mfvi(max_sd=none)", task).annealed
+    assert not method_for("variational-laplace(mean_network=false)", task).mean_network
+
+
+def test_caps_of_inducing_weights_are_options():
+    given = methods.get("inducing-ffg(max_scale=0.2,max_sd=0.5,size=5)")
+    assert (given.size, given.max_scale, given.max_sd) == (5, 0.2, 0.5)
+    assert methods.get("inducing-ffg").max_scale == 0.03
+    assert methods.get("inducing-ensemble").max_scale == 0.1
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_each_listed_option_is_readable(name):
+    constructor = registry.target(name).load()
+    for option, kinds in options._options(constructor).items():
+        text = {bool: "true", int: "2", float: "2", str: "x"}[next(kind for kind in kinds if kind is not type(None))]
+        assert options.values_of(f"{name}({option}={text})", constructor).keys() == {option}
+
+
+def test_a_card_names_the_options():
+    card = methods.card("ensemble:vifa(latent_dim=3)")
+    assert card.title == "Ensemble of VIFA, latent_dim = 3"
+    assert methods.card("vifa(latent_dim=3)").variant.startswith("With latent_dim = 3. VIFA with one learning rate")
+    assert methods.describe("vifa(latent_dim=3)") == methods.describe("vifa")

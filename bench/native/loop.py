@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from bench.native.compiler import compiled
+from bench.native.delays import delay
 from bench.native.lanes import Lanes, address, addresses, aligned
 from bench.native.lowering import lower
 from bench.native.nests import bind
@@ -88,6 +89,7 @@ def compile_loop(
     read = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in (streams.index, streams.noise, streams.count)]
     leaves = [Value(tuple(leaf.shape), leaf.dtype, fixed=False) for leaf in state]
     program = lower(module, examples, [*constant, *data, *read, *leaves])
+    delay(program)
     origins = bind(program, leaves)
     library = compiled(source_of(program, constant, leaves, origins, *read))
     for function in (library.width, library.workspace_bytes):

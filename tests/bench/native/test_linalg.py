@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import bench.native
+from bench.native.compiler import lanes, obstacle
 
-LANES = 16
+LANES = 16 if obstacle() else lanes()  # 16, 8 or 4, by the processor
 INCLUDE = Path(bench.native.__file__).parent / "include"
 FLAGS = "-O3 -march=native -std=c++17 -fno-math-errno -fno-trapping-math -ffp-contract=fast -shared -fPIC -Wno-psabi"
 
@@ -186,12 +187,12 @@ def test_each_lane_chooses_its_own_pivots(library):
 
 def test_a_singular_matrix_has_no_finite_inverse(library):
     a = numbers(2, 2)
-    a[3] = [[1, 2], [2, 4]]
-    a[5] = 0
-    a[7, 0, 0] = np.nan
+    a[0] = [[1, 2], [2, 4]]
+    a[1] = 0
+    a[3, 0, 0] = np.nan
     inverses = inverse(library, a)
     finite = np.isfinite(inverses).all((1, 2))
-    assert np.flatnonzero(~finite).tolist() == [3, 5, 7]
+    assert np.flatnonzero(~finite).tolist() == [0, 1, 3]
     np.testing.assert_allclose(inverses[finite], np.linalg.inv(a[finite]), rtol=1e-3)
 
 
@@ -205,10 +206,10 @@ def test_cholesky_factors_equal_numpys(library, size, kind):
 
 def test_an_indefinite_matrix_has_no_cholesky_factor(library):
     a = symmetric(np.linspace(1, 3, 10))
-    a[4] -= 2 * np.eye(10)
+    a[2] -= 2 * np.eye(10)
     factor = library.call("cholesky_10", [(10, 10)], a)
-    assert np.isnan(factor[4, -1, -1])
-    assert np.isfinite(np.delete(factor, 4, axis=0)).all()
+    assert np.isnan(factor[2, -1, -1])
+    assert np.isfinite(np.delete(factor, 2, axis=0)).all()
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -312,7 +313,7 @@ SPECIAL = {
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("special", SPECIAL)
 def test_structured_matrices_have_orthonormal_eigenvectors(library, special, kind):
-    a = np.broadcast_to(SPECIAL[special], (LANES, 41, 41)) * np.arange(1, 17)[:, None, None]
+    a = np.broadcast_to(SPECIAL[special], (LANES, 41, 41)) * np.arange(1, LANES + 1)[:, None, None]
     values, vectors = eigenpairs(library, a, 10, kind)
     assert_are_top_eigenpairs(values, vectors, a, kind)
 
@@ -330,11 +331,11 @@ def test_a_matrix_that_is_not_finite_gives_nan_alone(library):
     a = symmetric(np.arange(41.0))
     broken = a.copy()
     broken[3, 5, 2] = np.nan
-    broken[9, 7, 7] = np.inf
+    broken[1, 7, 7] = np.inf
     values, vectors = eigenpairs(library, broken, 1)
-    assert np.isnan(values[[3, 9]]).all()
-    assert np.isnan(vectors[[3, 9]]).all()
-    others = np.delete(np.arange(LANES), [3, 9])
+    assert np.isnan(values[[1, 3]]).all()
+    assert np.isnan(vectors[[1, 3]]).all()
+    others = np.delete(np.arange(LANES), [1, 3])
     expected = eigenpairs(library, a, 1)
     assert (values[others] == expected[0][others]).all()
     assert (vectors[others] == expected[1][others]).all()

@@ -7,10 +7,13 @@ import pytest
 import torch
 
 from bench.engine.random_streams import RandomStream
+from bench.native.compiler import lanes, obstacle
+
+LANES = 16 if obstacle() else lanes()  # 16, 8 or 4, by the processor
 
 
 def generators():
-    return [np.random.SFC64(seed) for seed in range(16)]
+    return [np.random.SFC64(seed) for seed in range(LANES)]
 
 
 def states(bit_generators):
@@ -32,7 +35,7 @@ def normals_of(words, dtype):
 
 def test_words_and_state_equal_numpy(probes):
     bit_generators = generators()
-    state, words = states(bit_generators), np.empty((1000, 16), dtype=np.uint64)
+    state, words = states(bit_generators), np.empty((1000, LANES), dtype=np.uint64)
     probes.words(pointer(state), pointer(words), 1000)
     np.testing.assert_array_equal(words.T, [generator.random_raw(1000) for generator in bit_generators])
     np.testing.assert_array_equal(state, states(bit_generators))
@@ -42,11 +45,11 @@ def test_words_and_state_equal_numpy(probes):
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
 def test_normals_follow_their_definition(probes, dtype, tolerance, count):
     calls, bit_generators = 200, generators()
-    state, numbers = states(bit_generators), np.empty((calls, count, 16), dtype=dtype)
+    state, numbers = states(bit_generators), np.empty((calls, count, LANES), dtype=dtype)
     draw = probes.float_normals if dtype is np.float32 else probes.double_normals
     draw(pointer(state), pointer(numbers), count, calls)
     words_a_call = (count + 1) // 2
-    words = np.stack([g.random_raw(calls * words_a_call) for g in bit_generators]).reshape(16, calls, words_a_call)
+    words = np.stack([g.random_raw(calls * words_a_call) for g in bit_generators]).reshape(LANES, calls, words_a_call)
     expected = normals_of(words, dtype)[..., :count]
     np.testing.assert_allclose(numbers.transpose(2, 0, 1), expected, rtol=0, atol=tolerance)
     np.testing.assert_array_equal(state, states(bit_generators))
@@ -55,9 +58,9 @@ def test_normals_follow_their_definition(probes, dtype, tolerance, count):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 3e-6), (torch.float64, 1e-14)])
 @pytest.mark.parametrize("length", [1, 7, 64])
 def test_lanes_continue_a_random_stream(probes, dtype, tolerance, length):
-    stream = RandomStream(range(16), length, dtype, torch.device("cpu"))
+    stream = RandomStream(range(LANES), length, dtype, torch.device("cpu"))
     next(stream)
-    state, numbers = stream.states(), torch.empty(50, length, 16, dtype=dtype)
+    state, numbers = stream.states(), torch.empty(50, length, LANES, dtype=dtype)
     draw = probes.float_normals if dtype == torch.float32 else probes.double_normals
     draw(pointer(state), ctypes.c_void_p(numbers.data_ptr()), length, 50)
     expected = torch.stack([next(stream) for _ in range(50)])

@@ -23,7 +23,7 @@ from bench.costs.estimates import (
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
-from bench.schema import CELLS
+from bench.schema import CELLS, SCHEMA_VERSION
 
 SHORT = Protocol(epochs=2, trials=4)
 CELL = Cell("uci", "yacht", "map", 0, "p", SHORT, 0)  # 6 features; boston 13, a1a 123
@@ -33,7 +33,13 @@ COST = Cost(CELL.work, 0.0, 1.5, 0.5, 100, 10)  # two seconds for a cell
 def row(cell: Cell = CELL, **changes) -> dict:
     found = dict.fromkeys(CELLS.names) | {"suite": cell.suite, "dataset": cell.dataset, "method": cell.method}
     found |= {"split": cell.split, "preset": cell.preset, "seed": 0, "protocol": cell.protocol.to_json()}
-    found |= {"protocol_hash": cell.protocol.hash, "status": "ok", "device": "cpu", "host": "here"}
+    found |= {
+        "protocol_hash": cell.protocol.hash,
+        "status": "ok",
+        "device": "cpu",
+        "host": "here",
+        "schema_version": SCHEMA_VERSION,
+    }
     return found | changes
 
 
@@ -73,7 +79,8 @@ def test_older_rows_use_the_sum_of_timings():
 def test_equal_cells_on_this_host_and_device(known, calibrations):
     calibrations.keep(CELL, COST)
     rows = [row(elapsed_seconds=4.0, peak_memory_mib=7.0), row(elapsed_seconds=6.0, peak_memory_mib=8.0)]
-    elsewhere = [row(elapsed_seconds=99.0, host="there"), row(elapsed_seconds=99.0, device="NVIDIA")]
+    others = {"host": "there"}, {"device": "NVIDIA"}, {"schema_version": 4}
+    elsewhere = [row(elapsed_seconds=99.0, **other) for other in others]
     estimate = known([CELL], *rows, *elsewhere).of([CELL, replace(CELL, split=1)], 150)
     assert estimate == (pytest.approx(10.0), 8 * MIB, EARLIER)
 

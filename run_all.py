@@ -19,6 +19,7 @@ from bench.experiment.plan import (
     Request,
     broken_datasets,
     cells,
+    check_schedule,
     chosen_datasets,
     chosen_methods,
     chosen_splits,
@@ -213,7 +214,7 @@ def main(
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
-        protocol_of(request)
+        check_schedule(request)
         places = parse_devices(devices or "cpu")
         if not dry_run and elsewhere is None and places == ["cpu"]:
             spare.start(workers_on(places, 1)[0].environment)

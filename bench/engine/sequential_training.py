@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.engine.minibatches import RowStream, Schedule
+from bench.engine.rates import Rate
 from bench.engine.replica import Data, Fit, Model, Replica
 from bench.engine.seeds import seed_of
 from bench.engine.sequential_fits import SequentialFits
@@ -31,7 +32,7 @@ def train_sequentially(
     *,
     channels: int,
     augment: Augment | None = None,
-    annealed: bool = False,
+    rate: Rate | None = None,
     dtype: torch.dtype = torch.float32,
     start: Tensor | None = None,
     short: torch.dtype | None = None,
@@ -48,7 +49,7 @@ def train_sequentially(
         schedule: of all fits.
         channels: C of the images, which are standardised channel by channel.
         augment: changes the images of every minibatch.
-        annealed: whether the learning rate falls along a cosine to zero. Methods that need a constant rate keep theirs.
+        rate: schedule of the learning rate; None for a constant one. Methods that need a constant rate keep theirs.
         dtype: of weights and arithmetic.
         start: trained weights of all layers but the last, to start from; None for a random start.
         short: the type in which minibatches pass through the network, if not `dtype`.
@@ -60,7 +61,7 @@ def train_sequentially(
     """
     series = Series.of(Model(method, task, dtype, start, short), data, fits, channels)
     record = TrainingRecord(schedule.plan.n_updates, n_recorded)
-    training = _Training(series, schedule, record, augment, annealed and not method.constant_rate)
+    training = _Training(series, schedule, record, augment, None if method.constant_rate else rate)
     posteriors = []
     for done, (number, member) in enumerate(series.members):
         before = done * schedule.plan.n_updates
@@ -79,14 +80,14 @@ class _Training:
         schedule: how many updates there are, and of which minibatches.
         record: takes diagnostics.
         augment: see `train_sequentially`.
-        annealed: whether the learning rate falls.
+        rate: schedule of the learning rate; None for a constant one.
     """
 
     def __init__(
-        self, series: Series, schedule: Schedule, record: TrainingRecord, augment: Augment | None, annealed: bool
+        self, series: Series, schedule: Schedule, record: TrainingRecord, augment: Augment | None, rate: Rate | None
     ):
         self._series, self._schedule, self._record = series, schedule, record
-        self._augment, self._annealed = augment, annealed
+        self._augment, self._rate = augment, rate
 
     def run(self, number: int, member: int, on_update: Callable[[int], None]) -> Any:
         """Return the state of one network after its last update."""
@@ -104,18 +105,19 @@ class _Training:
                 x = self._augment(x, image_noise)
             count = torch.tensor(float(update), dtype=model.dtype, device=data.x.device)
             step = Step(count, model.method.phase(update, plan))
-            annealed = self._annealed_replica(replica, (update - 1) / plan.n_updates)
-            state, diagnostics = model.update(annealed, x, y, places, state, noise, step)
+            scheduled = self._scheduled(replica, update)
+            state, diagnostics = model.update(scheduled, x, y, places, state, noise, step)
             if self._record.wants(update):
                 require_scalars(model.method.name, diagnostics)
                 self._record.add(update, diagnostics)
             on_update(update)
         return state
 
-    def _annealed_replica(self, replica: Replica, done: float) -> Replica:
-        if not self._annealed:
+    def _scheduled(self, replica: Replica, update: int) -> Replica:
+        """Return a replica with the learning rate of an update."""
+        if self._rate is None:
             return replica
-        lr = replica.hparams["lr"] * (0.5 + 0.5 * math.cos(math.pi * done))
+        lr = replica.hparams["lr"] * self._rate(update, self._schedule.plan)
         return replica._replace(hparams=replica.hparams | {"lr": lr})
 
 

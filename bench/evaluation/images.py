@@ -14,6 +14,7 @@ from bench import metrics
 from bench.engine.augment import crops_and_flips
 from bench.engine.minibatches import Schedule
 from bench.engine.plain_sgd import seconds_per_minibatch
+from bench.engine.rates import Rate, Steps, cosine
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.sequential_training import Augment, train_sequentially
@@ -201,6 +202,13 @@ class ImageEvaluation(TunedEvaluation):
         state = datasets.load_weights(self.protocol.weights, self.data_dir)
         return body_from_torchvision(self.task.network, state).to(self.device)
 
+    @property
+    def _rate(self) -> Rate | None:
+        """The schedule of the learning rate; None for a constant one."""
+        if self.protocol.schedule == "step":
+            return Steps(self.protocol.milestone_epochs, self.protocol.factor or 1)
+        return cosine if self.protocol.schedule == "cosine" else None
+
     def _augmentation(self) -> Augment | None:
         if not self.source.mirrored:
             return None
@@ -220,7 +228,7 @@ class ImageEvaluation(TunedEvaluation):
             schedule,
             channels=self.image[0],
             augment=self._augmentation(),
-            annealed=protocol.schedule == "cosine",
+            rate=self._rate,
             start=self._start,
             short=DTYPES[protocol.precision],
             n_recorded=n_recorded,

@@ -131,6 +131,23 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     return request.preset if protocol == original else f"{request.preset}-modified", protocol
 
 
+def check_schedule(request: Request) -> None:
+    """Raise InvalidRequest for a step schedule that is not complete, or for parts of one that is not asked for."""
+    _, protocol = protocol_of(request)
+    given = {"milestones": protocol.milestones, "factor": protocol.factor}
+    lacking = [name for name, value in given.items() if value is None]
+    if protocol.schedule == "step" and lacking:
+        raise InvalidRequest(
+            f"schedule is 'step' without {' and '.join(lacking)}; give both, as in "
+            "--set schedule=step --set milestones=100,150 --set factor=10"
+        )
+    if protocol.schedule != "step" and len(lacking) < len(given):
+        part = next(name for name in given if name not in lacking)
+        raise InvalidRequest(
+            f"{part} belongs to a step schedule, and schedule is {protocol.schedule!r}; set it to step"
+        )
+
+
 def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Return the splits to run of each data set: the requested ones that it has, else those of the preset."""
     default = suite_of(request).splits[request.preset]
@@ -338,7 +355,8 @@ def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
         if name in settings:
             raise InvalidRequest(f"setting {name!r} is given twice")
         nothing = SETTINGS[name].optional and value.lower() == "none"
-        settings[name] = None if nothing else int(value) if re.fullmatch("-?[0-9]+", value) else value
+        integer = not SETTINGS[name].check and re.fullmatch("-?[0-9]+", value)
+        settings[name] = None if nothing else int(value) if integer else value
     return settings
 
 

@@ -5,6 +5,7 @@ Each field carries its metadata (`Setting`), so that a new field is one line.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
@@ -78,6 +79,14 @@ def _text(check: Callable[[str], str | None], words: str, **metadata: Any) -> An
     return field(default=None, metadata={"setting": Setting(words, None, check=check, **metadata)})
 
 
+def _milestones_complaint(text: str) -> str | None:
+    """Return what is wrong with the milestones of a step schedule, or None."""
+    epochs = text.split(",")
+    if all(re.fullmatch("[1-9][0-9]*", epoch) for epoch in epochs) and epochs == sorted(set(epochs), key=int):
+        return None
+    return f"is {text!r}; it must be rising numbers of epochs, as in 100,150"
+
+
 NETWORKS = (
     "mlp",
     "cnn",
@@ -110,7 +119,9 @@ class Protocol:
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
         network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
-        schedule: learning rate of image classifiers: "constant", or a "cosine" that falls to zero.
+        schedule: learning rate of image classifiers: "constant", a "cosine" that falls to zero, or a "step" schedule.
+        milestones: epochs after which a step schedule divides the learning rate, as "100,150".
+        factor: what a step schedule divides the learning rate by at each milestone.
         max_train, max_test: most images to train on, and of each set to test on; None for all.
         max_shifted: most test images that are tested again under every severity of every shift; 0 for no shifts.
         start: initial weights of image classifiers: "random", or those trained on "imagenet", but for the last layer.
@@ -132,7 +143,9 @@ class Protocol:
     samples: int = _count(100, "{} samples per test prediction", rescales=True)
     validation_samples: int = _count(100, "{} per validation prediction", tuning=True, rescales=True)
     network: str = _choice(NETWORKS, "network {}", since=5, data=(IMAGES,))
-    schedule: str = _choice(("constant", "cosine"), "{} learning rate", since=5, data=(IMAGES,))
+    schedule: str = _choice(("constant", "cosine", "step"), "{} learning rate", since=5, data=(IMAGES,))
+    milestones: str | None = _text(_milestones_complaint, "which falls after epochs {}", since=9, data=(IMAGES,))
+    factor: int | None = _count(None, "divided by {} each time", least=2, since=9, data=(IMAGES,))
     max_train: int | None = _count(None, "at most {} training images", since=5, data=(IMAGES,))
     max_test: int | None = _count(None, "at most {} test images of each set", since=5, data=(IMAGES,))
     max_shifted: int = _count(1000, "every severity of every shift on {} test images", since=6, least=0, data=(IMAGES,))
@@ -165,6 +178,11 @@ class Protocol:
     def weights(self) -> str | None:
         """Name in `datasets.images.weights` of the weights that networks start from; None for random weights."""
         return None if self.start == "random" else f"{self.network}-{self.start}"
+
+    @property
+    def milestone_epochs(self) -> tuple[int, ...]:
+        """The milestones as numbers; none without a step schedule."""
+        return tuple(map(int, self.milestones.split(","))) if self.milestones else ()
 
     def fixed_for(self, method: str) -> dict[str, float]:
         """Return the hyper-parameters of a method that are given instead of tuned."""

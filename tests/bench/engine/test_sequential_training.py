@@ -14,6 +14,7 @@ import methods
 from bench.engine import series
 from bench.engine.minibatches import RowStream, Schedule
 from bench.engine.private_torch import tree_leaves
+from bench.engine.rates import Steps, cosine
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.sequential_training import train_sequentially
@@ -97,9 +98,13 @@ def test_learning_rate_anneals_unless_constant_or_off(data):
     class Constant(Spy):
         constant_rate = True
 
-    cases = (Spy(), True), (Constant(), True), (Spy(), False)
-    (annealed,), (constant,), (plain,) = (train(data, method, annealed=on).posteriors for method, on in cases)
+    steps = Steps((1,), 10)  # an epoch has 25 / 12 updates
+    cases = (Spy(), cosine), (Spy(), steps), (Constant(), cosine), (Spy(), None)
+    (annealed,), (stepped,), (constant,), (plain,) = (
+        train(data, method, rate=rate).posteriors for method, rate in cases
+    )
     expected = [0.01 * (1 + math.cos(math.pi * k / 5)) / 2 for k in range(5)]
+    np.testing.assert_allclose(stepped.lr, [0.01, 0.01, 0.01, 0.001, 0.001], rtol=1e-6)
     np.testing.assert_allclose(annealed.lr, expected, rtol=1e-6)
     np.testing.assert_allclose(constant.lr, 0.01)
     np.testing.assert_allclose(plain.lr, 0.01)
@@ -174,7 +179,7 @@ def test_sequential_fits_are_independent(data):
 def test_logistic_regression_equals_scikit_learn(data):
     fit = Fit(np.arange(25), {"lr": 0.05, "prior_precision": 2.0}, 0)
     schedule = Schedule(25, 25, 600, 1)
-    trained = train_sequentially(MAP(), LINEAR, data, [fit], schedule, channels=2, annealed=True, dtype=torch.float64)
+    trained = train_sequentially(MAP(), LINEAR, data, [fit], schedule, channels=2, rate=cosine, dtype=torch.float64)
     mean, scale = Standardisation.of_channels(data.x.numpy(), fit.rows, 2)
     x = (data.x.numpy() - mean) / scale
     # scikit-learn does not penalise biases, so they are the weights of one more input.

@@ -513,3 +513,29 @@ def test_an_option_becomes_part_of_a_methods_name():
 def test_an_impossible_option_is_refused(options, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         chosen(*options)
+
+
+# step schedules
+
+
+def schedule(*settings: str) -> None:
+    plan.check_schedule(request(suite="images", changes=plan.parse_settings(settings)))
+
+
+def test_a_step_schedule_has_milestones_and_a_factor():
+    schedule()
+    schedule("schedule=step", "milestones=100", "factor=10")
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (["schedule=step"], "without milestones and factor; give both, as in --set schedule=step"),
+        (["schedule=step", "milestones=1,2"], "without factor; give both"),
+        (["milestones=1,2", "factor=10"], "milestones belongs to a step schedule, and schedule is 'cosine'"),
+        (["schedule=step", "milestones=2,1", "factor=10"], "milestones is '2,1'; it must be rising numbers of epochs"),
+    ],
+)
+def test_an_incomplete_step_schedule_is_refused(settings, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        schedule(*settings)

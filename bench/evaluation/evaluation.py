@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import ceil, isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -92,6 +92,13 @@ class Evaluation(ABC):
         return now(self.device)
 
 
+class LargestFits(NamedTuple):
+    """Training rows of the largest fit of a trial, and of the largest final fit."""
+
+    trial: int
+    final: int
+
+
 class TunedEvaluation(Evaluation):
     """Evaluation of methods that are tuned and trained on a data set; subclasses define the data and the scores.
 
@@ -133,6 +140,14 @@ class TunedEvaluation(Evaluation):
             numbers: Their cells.
             known: Outcome of each of these cells so far.
         """
+
+    def largest_fits(self) -> LargestFits | None:
+        """Return the sizes of the largest fits over all splits of the data set, which set the number of updates.
+
+        They are of the set and not of the job, so that results do not depend on which cells share a job. None, as by
+        default, if the splits of a job must have equally many training rows.
+        """
+        return None
 
     @cached_property
     def task(self) -> Task:
@@ -182,8 +197,13 @@ class TunedEvaluation(Evaluation):
         """Tune, fit and score each cell."""
         known = [Outcome(data=self.data_facts(number)) for number in range(len(self.cells))]
         yield known
-        if len({len(split.train) for split in self.splits}) > 1:
-            raise ValueError("splits of different sizes cannot be trained in step; give each a job of its own")
+        sizes = sorted({len(split.train) for split in self.splits})
+        if len(sizes) > 1 and self.largest_fits() is None:
+            in_words = ", ".join(map(str, sizes))
+            raise ValueError(
+                f"splits of {self.source.name} have {in_words} training rows and cannot be trained in lockstep; only "
+                "those of tabular sets may differ, by one row; give each a job of its own"
+            )
         known = [replace(outcome, search_space=as_json(self.method_space)) for outcome in known]
         yield known
         self.prepare()
@@ -224,7 +244,9 @@ class TunedEvaluation(Evaluation):
         """Yield the outcomes of all cells after the final fits of the cells `numbers`, and after their scores."""
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
-        stack = self._train(self.method, fits, len(fits[0].rows), n_recorded=RECORDED_UPDATES)
+        of_set = self.largest_fits()
+        largest = of_set.final if of_set else len(fits[0].rows)
+        stack = self._train(self.method, fits, largest, n_recorded=RECORDED_UPDATES)
         facts = self._fit_facts(stack, (self.now() - started - stack.record.seconds) / len(fits))
         fitted = [replace(known[number], fit=fit) for number, fit in zip(numbers, facts, strict=True)]
         yield _updated(known, dict(zip(numbers, fitted, strict=True)))
@@ -283,7 +305,8 @@ class TunedEvaluation(Evaluation):
     def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any]) -> np.ndarray:
         """Return the score of each fit on its element of `scored_on`."""
         scores: list[float] = []
-        largest = max(len(fit.rows) for fit in fits)
+        of_set = self.largest_fits()
+        largest = of_set.trial if of_set else max(len(fit.rows) for fit in fits)
         proxy = self.method.proxy()
         for first in range(0, len(fits), self.limit):
             part = slice(first, first + self.limit)

@@ -11,7 +11,7 @@ from bench import metrics
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import TunedEvaluation, diverged
+from bench.evaluation.evaluation import LargestFits, TunedEvaluation, diverged
 from bench.experiment.cells import Cell
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import Outcome
@@ -35,6 +35,13 @@ class PredictionEvaluation(TunedEvaluation):
     def _folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
         pairs = zip(self.cells, self.splits, strict=True)
         return [_training_and_validation(cell, split.train) for cell, split in pairs]
+
+    def largest_fits(self) -> LargestFits | None:
+        """Return the sizes of the set's largest fits; None if its splits differ by more than one training row."""
+        sizes = [len(split.train) for split in self.dataset.splits]
+        if max(sizes) - min(sizes) > 1:
+            return None
+        return LargestFits(max(sizes) - max(sizes) // self.protocol.folds, max(sizes))
 
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
         seed = self.cells[number].fit_seed

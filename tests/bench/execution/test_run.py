@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import itertools
 import json
 import os
 import re
@@ -220,6 +221,36 @@ def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
     monkeypatch.setattr("methods.mfvi.MeanFieldVI.proxy", lambda method: methods.get("map"))
     assert outcome_of(job("mfvi")).row["status"] == "ok"
     assert trained == ["map", "mfvi"]
+
+
+def partition(sizes: list[int]) -> datasets.Dataset:
+    """The set diabetes in splits whose test parts are disjoint and have these sizes."""
+    original = datasets.load("diabetes")
+    ends = np.cumsum([0, *sizes])
+    tests = [np.arange(start, end) for start, end in itertools.pairwise(ends)]
+    rows = np.arange(len(original.x))
+    return dataclasses.replace(original, splits=[datasets.Split(np.setdiff1d(rows, test), test) for test in tests])
+
+
+def test_a_k_fold_partition_trains_side_by_side(job, monkeypatch):
+    thirds = partition([148, 147, 147])
+    # 294, 295 and 295 training rows: with minibatches of 49, 6 or 7 updates to the epoch by each one's own.
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: thirds)
+    jobs = [job("mfvi", split, batch_size=49) for split in range(3)]
+    together = run(side_by_side(*jobs))
+    for one, outcome in zip(jobs, together, strict=True):
+        alone = outcome_of(elsewhere(one)).row
+        assert (outcome.row["status"], outcome.row["hparams"]) == ("ok", alone["hparams"])
+        assert outcome.row["validation_nmll"] == pytest.approx(alone["validation_nmll"], rel=1e-6)
+        assert outcome.row["nmll"] == pytest.approx(alone["nmll"], rel=1e-6)
+        one.journals[0].with_name("elsewhere.jsonl").unlink()
+
+
+def test_splits_of_very_different_sizes_need_jobs(job, monkeypatch):
+    uneven = partition([148, 146, 148])
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: uneven)
+    for outcome in run(side_by_side(job("map", 0), job("map", 1))):
+        assert "splits of diabetes have 294, 296 training rows" in outcome.row["error"]
 
 
 def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):

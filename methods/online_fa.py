@@ -24,6 +24,10 @@ estimators are therefore changed as follows. None of the changes matters in the 
   small, at the median by a factor of six to ten.
 
 The first iterates only update averages: `WARM_UP` of them, or half of all if that is less.
+
+`online-em-fa-plain` and `online-sga-fa-plain` have none of these changes: they are Algorithms 2 and 1 as the thesis
+writes them, but for the misprint in line 5, and the bounds of `methods.maths.factor_analysis` that keep psi above zero
+and steps finite. They start at an orthonormal F and psi = 1.
 """
 
 from typing import NamedTuple
@@ -33,7 +37,7 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Method, Paper, Plan
-from methods.maths.factor_analysis import WARM_UP, Averages, GradientAscent
+from methods.maths.factor_analysis import WARM_UP, Averages, ExpectationMaximisation, GradientAscent
 from methods.maths.gaussian import LowRankNormal
 from methods.maths.noise import Noise
 from methods.problem import Batch, Problem, Step, Task
@@ -68,6 +72,18 @@ class SGAState(NamedTuple):
 
     trajectory: sgd.Trajectory
     estimator: GradientAscent
+
+
+class PlainState(NamedTuple):
+    """State of SGD and of an algorithm of the thesis.
+
+    Attributes:
+        trajectory: state of SGD.
+        estimator: fitted to the iterates since the burn-in.
+    """
+
+    trajectory: sgd.Trajectory
+    estimator: ExpectationMaximisation | GradientAscent
 
 
 class OnlineFactorAnalysis(Method):
@@ -162,6 +178,45 @@ class OnlineSGA(OnlineFactorAnalysis):
 
     def finish(self, problem: Problem, state: SGAState) -> LowRankNormal:
         return state.estimator.normal()
+
+
+class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
+    """Base of the two algorithms as the thesis writes them."""
+
+    suites = ()
+    algorithm: type[ExpectationMaximisation] | type[GradientAscent]
+
+    def phase(self, update: int, plan: Plan) -> str:
+        return _phase(update, plan, _warm_up(plan))
+
+    def init(self, problem: Problem, noise: Noise) -> PlainState:
+        trajectory = sgd.Trajectory.init(problem, noise)
+        return PlainState(trajectory, self.algorithm.init(problem.dim, min(self.latent_dim, problem.dim), noise))
+
+    def update(self, problem: Problem, state: PlainState, batch: Batch, noise: Noise, step: Step) -> PlainState:
+        trajectory = state.trajectory.step(problem, batch, step)
+        if step.phase == "follow":
+            return PlainState(trajectory, state.estimator)
+        return PlainState(trajectory, state.estimator.update(trajectory.weights, learn=step.phase == "learn"))
+
+    def finish(self, problem: Problem, state: PlainState) -> LowRankNormal:
+        return state.estimator.normal()
+
+
+class PlainOnlineEM(PlainOnlineFactorAnalysis):
+    """Algorithm 2 of the thesis, unaltered."""
+
+    name = "online-em-fa-plain"
+    title = "Online EM factor analysis, as published"
+    algorithm = ExpectationMaximisation
+
+
+class PlainOnlineSGA(PlainOnlineFactorAnalysis):
+    """Algorithm 1 of the thesis, unaltered."""
+
+    name = "online-sga-fa-plain"
+    title = "Online SGA factor analysis, as published"
+    algorithm = GradientAscent
 
 
 def _warm_up(plan: Plan) -> int:

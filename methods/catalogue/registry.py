@@ -37,6 +37,8 @@ BUILT_IN = {
     "vifa-k5": "methods.vifa:VIFAOfFiveFactors",
     "online-em-fa": "methods.online_fa:OnlineEM",
     "online-sga-fa": "methods.online_fa:OnlineSGA",
+    "online-em-fa-plain": "methods.online_fa:PlainOnlineEM",
+    "online-sga-fa-plain": "methods.online_fa:PlainOnlineSGA",
     "swag": "methods.swag:SWAG",
     "swag-diag": "methods.swag:DiagonalSWAG",
     "swa": "methods.swag:SWA",

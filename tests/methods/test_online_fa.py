@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from torch.distributions import MultivariateNormal
 
 from bench.reference.distances import relative_distance
 from methods.base import Plan
 from methods.maths.factor_analysis import ExpectationMaximisation
 from methods.maths.noise import Noise
-from methods.online_fa import MIN_SHARE, OnlineEM, OnlineSGA
+from methods.online_fa import MIN_SHARE, OnlineEM, OnlineSGA, PlainOnlineEM, PlainOnlineSGA
 from methods.problem import Batch, Step
 
 
@@ -55,6 +56,45 @@ def test_phases_are_burn_in_then_averages_alone_then_learning():
     assert (lengths(OnlineSGA(), 1000), lengths(OnlineEM(), 1000)) == ([500, 100, 400], [500, 101, 399])
     assert (lengths(OnlineSGA(), 100), lengths(OnlineEM(), 100)) == ([50, 25, 25], [50, 26, 24])
     assert (lengths(OnlineSGA(), 1), lengths(OnlineEM(), 1)) == ([0, 1, 0], [0, 1, 0])
+
+
+def log_density(factors: torch.Tensor, log_variance: torch.Tensor, deviation: torch.Tensor) -> torch.Tensor:
+    covariance = factors @ factors.T + log_variance.exp().diag()
+    return MultivariateNormal(torch.zeros_like(deviation), covariance).log_prob(deviation)
+
+
+def after_algorithm(name: str, iterates: np.ndarray, factors: np.ndarray, warm_up: int) -> tuple[np.ndarray, ...]:
+    """Mean, F F^T + diag(psi) after the thesis's Algorithm 1 or 2 by dense algebra, in the letters of its listings."""
+    (d, k), f = factors.shape, factors
+    psi, mean, b, a, d2 = np.ones(d), np.zeros(d), np.zeros((k, k)), np.zeros((d, k)), np.zeros(d)
+    for t, theta in enumerate(iterates, 1):
+        mean = mean + (theta - mean) / t  # without the misprint of line 5
+        dt = theta - mean
+        c = (f / psi[:, None]).T
+        sigma = np.linalg.inv(np.eye(k) + c @ f)
+        m = sigma @ c @ dt
+        if name == "online-em-fa-plain":
+            b, a, d2 = b + (np.outer(m, m) - b) / t, a + (np.outer(dt, m) - a) / t, d2 + (dt**2 - d2) / t
+            h = sigma + b
+            if t > warm_up:
+                f = a @ np.linalg.inv(h)
+                psi = d2 + ((f @ h) * f - 2 * f * a).sum(1)
+        elif t > warm_up:
+            arguments = torch.tensor(f), torch.tensor(psi).log(), torch.tensor(dt)
+            slopes = torch.func.grad(log_density, argnums=(0, 1))(*arguments)
+            f, psi = f + 1e-3 * slopes[0].numpy(), psi * np.exp(1e-3 * slopes[1].numpy())
+    return mean, f @ f.T + np.diag(psi)
+
+
+@pytest.mark.parametrize("method", [PlainOnlineEM(3), PlainOnlineSGA(3)], ids=lambda method: method.name)
+def test_plain_methods_are_the_written_algorithms(problem, hparams, batches, method):
+    posterior, iterates, phases = trained(method, problem, batches, Plan(120, 3.0))
+    assert (phases.index("average"), phases.index("learn")) == (60, 90)
+    factors = method.init(problem, Noise(numbers(20 * problem.dim))).estimator.factors.T.numpy()
+    np.testing.assert_allclose(factors.T @ factors, np.eye(3), atol=1e-12)
+    mean, covariance = after_algorithm(method.name, iterates[60:], factors, 30)
+    np.testing.assert_allclose(posterior.mean.numpy(), mean)
+    np.testing.assert_allclose(posterior.covariance().numpy(), covariance, rtol=1e-6, atol=1e-9)
 
 
 def followed(method, problem, batches, length: int, of: int | None = None):

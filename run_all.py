@@ -238,6 +238,7 @@ def main(
 
     from bench.console import forecast
     from bench.costs.workload import surroundings, workload, workload_elsewhere
+    from bench.experiment.noise_ranges import notes_on_noise_ranges
     from bench.native import compiler
     from bench.results.earlier import notes_on_earlier_rows
     from bench.results.folder import Results
@@ -249,6 +250,7 @@ def main(
             display.show_invalid(results.mend())
         if not fresh:
             display.show_notes(notes_on_earlier_rows(results.rows(), wanted, data_dir))
+        display.show_notes(notes_on_noise_ranges(wanted, data_dir))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
         if not todo:
             spare.end()

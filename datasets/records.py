@@ -174,7 +174,8 @@ class Source:
         n_ood: number of out-of-distribution rows; checked at loading.
         suites: names of the suites that run the set.
         noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
-            searches it log-uniformly.
+            searches it log-uniformly. The default is for targets with a standard deviation of about 10; a run warns
+            where the range does not suit the targets.
         model: model of the reference posterior, for suites that compare with one.
         files: the pinned files; () for a set that comes with an installed package.
         folder: folder of the files below the data folder.

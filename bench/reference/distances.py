@@ -69,3 +69,17 @@ class Target:
 def relative_distance(estimate: np.ndarray, reference: np.ndarray) -> float:
     """Return ||estimate - reference|| / ||reference|| in the Frobenius norm."""
     return float(np.linalg.norm(np.asarray(estimate) - reference) / np.linalg.norm(reference))
+
+
+def sampling_noise(covariance: np.ndarray, n_draws: float) -> float:
+    """Return the relative distance to expect between a Gaussian's covariance and that of independent draws.
+
+    E||C - S||^2 = (tr(S)^2 + ||S||^2) / n for the covariance C of n draws from N(m, S). The distance of the exact
+    posterior from a sampled reference is of this size, and no method can be shown to be nearer.
+
+    Args:
+        covariance: (D, D), S or an estimate.
+        n_draws: n; for chains, the number of independent draws that they are worth.
+    """
+    traces = np.trace(covariance) ** 2 / np.square(covariance).sum()
+    return float(np.sqrt((traces + 1) / n_draws))

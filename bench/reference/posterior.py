@@ -22,7 +22,8 @@ class ReferencePosterior:
         mean: (D,) mean of the weights. For a network it is that of the draws, and not meaningful.
         covariance: (D, D) covariance of the weights, as `mean`.
         kind: "exact", "grid" or "nuts".
-        facts: Quality of the draws: R-hat, effective sample size and others; empty unless they are sampled.
+        facts: Quality of the draws: R-hat, effective sample size, for linear models `rel_cov_noise` (see
+            `distances.sampling_noise`), and others; empty unless they are sampled.
     """
 
     draws: np.ndarray

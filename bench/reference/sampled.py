@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
+from bench.reference.distances import sampling_noise
 from bench.reference.posterior import ReferencePosterior
 from bench.reference.problem import Part
 from datasets.records import digest
@@ -79,7 +80,10 @@ def sampled(
             f"{MAX_R_HAT} ({settings.chains} chains of {settings.draws} draws after {settings.warmup} of warm-up)"
         )
     step = max(1, len(weights) // MAX_COMPARED)
-    return ReferencePosterior(weights[::step], weights.mean(axis=0), np.cov(weights.T, bias=True), "nuts", facts)
+    covariance = np.atleast_2d(np.cov(weights.T, bias=True))
+    if not part.network.hidden:
+        facts |= {"rel_cov_noise": sampling_noise(covariance, min(facts["effective_samples"], len(weights)))}
+    return ReferencePosterior(weights[::step], weights.mean(axis=0), covariance, "nuts", facts)
 
 
 def _run(

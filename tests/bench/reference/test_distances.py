@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
-from bench.reference.distances import Target, relative_distance
+from bench.reference.distances import Target, relative_distance, sampling_noise
 
 DIM = 6
 
@@ -58,3 +58,15 @@ def test_everything_is_zero_at_the_truth_itself():
 
 def test_a_relative_distance_is_frobenius_over_frobenius():
     assert relative_distance(np.array([[3.0, 0.0], [0.0, 8.0]]), np.array([[0.0, 0.0], [0.0, 4.0]])) == 5 / 4
+
+
+@pytest.mark.parametrize("rank", [2, DIM])
+def test_draws_have_the_expected_sampling_noise(rank):
+    mean, covariance = gaussian(3, rank)
+    generator = np.random.default_rng(0)
+    squares = [
+        relative_distance(np.cov(generator.multivariate_normal(mean, covariance, 200).T), covariance) ** 2
+        for _ in range(400)
+    ]
+    # The sum of squares of 400 repeats varies by a few per cent.
+    assert np.sqrt(np.mean(squares)) == pytest.approx(sampling_noise(covariance, 200), rel=0.1)

@@ -70,7 +70,8 @@ def test_a_truth_is_computed_once_and_read_back_as_it_was(monkeypatch):
     np.testing.assert_array_equal(first.draws, second.draws)
     np.testing.assert_array_equal(first.covariance, second.covariance)
     assert first.facts == second.facts
-    assert {"chains", "warmup", "draws", "r_hat", "effective_samples", "divergences", "saturated"} <= set(first.facts)
+    names = {"chains", "warmup", "draws", "r_hat", "effective_samples", "divergences", "saturated", "rel_cov_noise"}
+    assert names <= set(first.facts)
 
 
 def test_other_data_another_prior_or_another_seed_is_another_truth(monkeypatch):

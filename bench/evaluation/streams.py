@@ -16,7 +16,8 @@ from bench.reference.distances import Target
 from bench.results.record import FitFacts, Outcome
 from bench.schema import CURVES
 from bench.streams.fitting import Fitting, Gaussian
-from bench.streams.sources import Stream, stream_of
+from bench.streams.sources import Stream, longest, stream_of
+from datasets.synthetic.sgd_streams import SGDIterates
 from datasets.synthetic.streams import StreamSource
 
 MEASURES = tuple(CURVES.names[1:])
@@ -34,12 +35,14 @@ class StreamEvaluation(Evaluation):
     def stream(self) -> Stream:
         """The streams of all cells."""
         seeds = [seed_of(cell.fold_seed, "stream") for cell in self.cells]
-        return stream_of(self.source, self.dataset, self.splits, seeds)
+        return stream_of(self.source, self.dataset, self.splits, seeds, self.protocol.stream_batch)
 
     @property
     def length(self) -> int:
         """Number of vectors in each stream."""
-        return min(self.protocol.stream_length, self.source.max_length or self.protocol.stream_length)
+        if not isinstance(self.source, SGDIterates):
+            return self.protocol.stream_length
+        return min(self.protocol.stream_length, longest(self.source, self.protocol.stream_batch))
 
     @cached_property
     def fitting(self) -> Fitting:
@@ -50,6 +53,7 @@ class StreamEvaluation(Evaluation):
             [cell.fit_seed for cell in self.cells],
             self.stream.dtype,
             self.device,
+            self.protocol.window,
         )
 
     def prepare(self) -> None:

@@ -102,7 +102,7 @@ class Streams(Kind):
         return True
 
     def in_words(self, protocol: Protocol) -> str:
-        return in_words({"stream_length": protocol.stream_length})
+        return in_words({"stream_length": protocol.stream_length} | json.loads(protocol.to_json()), self.data)
 
     def rows_of(self, method: str, protocol: Protocol) -> int:
         return 1

@@ -130,6 +130,8 @@ class Protocol:
         likelihood: regression likelihood: "gaussian" with one tuned noise precision, or "heteroscedastic", whose
             variance the network predicts.
         stream_length: vectors that an estimator of the suite factor-analysis sees.
+        stream_batch: training examples per minibatch of the SGD whose iterates are streams.
+        window: vectors of a stream that window averages average.
     """
 
     trials: int = _count(30, "{} trials", tuning=True)
@@ -154,6 +156,9 @@ class Protocol:
     space: str = _choice(("paper", "wide"), "{} search ranges", since=2, data=(VECTORS,))
     likelihood: str = _choice(("gaussian", "heteroscedastic"), "{} likelihood", since=2, data=(VECTORS,))
     stream_length: int = _count(100_000, "streams of up to {} vectors", since=3, data=(STREAMS,), rescales=True)
+
+    stream_batch: int = _count(100, "SGD on minibatches of {}", since=9, data=(STREAMS,))
+    window: int = _count(10, "windows of {}", since=9, data=(STREAMS,))
 
     def __post_init__(self) -> None:
         """Raise ValueError for a value that its field does not allow."""

@@ -10,14 +10,13 @@ from torch import Tensor
 from bench.streams.fitting import Fitting, Gaussian
 
 SKLEARN_TOL = 1e-2  # the default of its FactorAnalysis
-WINDOW = 10  # N / M, number of training rows over minibatch size (Brownlie 2022, appendix B.2)
 
 
 class Empirical(Fitting):
     """Mean and covariance (divided by T) of the T vectors of each stream, from sums in float64."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
         n_fits = len(self.seeds)
         self._count = 0
         self._sum = torch.zeros(n_fits, self.dim, dtype=torch.float64, device=self.device)
@@ -48,16 +47,16 @@ class Empirical(Fitting):
 class WindowAverages(Empirical):
     """Mean and covariance of averages over disjoint windows of each stream (finite-window iterate averaging)."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
         self._incomplete = torch.empty(len(self.seeds), 0, self.dim)
 
     def absorb(self, vectors: Tensor) -> None:
         vectors = torch.cat([self._incomplete.to(vectors), vectors], dim=1)
-        n_windows = vectors.shape[1] // WINDOW
-        whole, self._incomplete = vectors[:, : n_windows * WINDOW], vectors[:, n_windows * WINDOW :]
+        n_windows = vectors.shape[1] // self.window
+        whole, self._incomplete = vectors[:, : n_windows * self.window], vectors[:, n_windows * self.window :]
         if n_windows:
-            super().absorb(whole.unflatten(1, (n_windows, WINDOW)).mean(2))
+            super().absorb(whole.unflatten(1, (n_windows, self.window)).mean(2))
 
 
 class BatchSVD(Empirical):

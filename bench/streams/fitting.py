@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+WINDOW = 10  # N / M, number of training rows over minibatch size (Brownlie 2022, appendix B.2)
+
 
 class Gaussian(NamedTuple):
     """An estimated Gaussian, dense and in float64."""
@@ -25,6 +27,7 @@ class Fitting(ABC):
         seeds: one seed per fit.
         dtype: type of the arithmetic.
         device: device of the arithmetic.
+        window: W, consecutive vectors that estimators of window averages average.
 
     Attributes:
         execution: how vectors are absorbed, one of `bench.schema.EXECUTIONS`.
@@ -33,9 +36,16 @@ class Fitting(ABC):
     execution: str = "eager"
 
     def __init__(
-        self, dim: int, n_factors: int, seeds: Sequence[int], dtype: torch.dtype, device: torch.device | str = "cpu"
+        self,
+        dim: int,
+        n_factors: int,
+        seeds: Sequence[int],
+        dtype: torch.dtype,
+        device: torch.device | str = "cpu",
+        window: int = WINDOW,
     ):
         self.dim, self.n_factors, self.seeds, self.dtype, self.device = dim, n_factors, seeds, dtype, device
+        self.window = window
 
     @property
     @abstractmethod

@@ -24,8 +24,8 @@ class Online(Fitting):
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]
 
     @torch.no_grad()
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
         # A single fit is duplicated: torch uses other kernels for a batch of one, which would change the last bits.
         seeds = [seed_of(seed, "init") for seed in self.seeds for _ in range(2 if len(self.seeds) == 1 else 1)]
         noise = next(RandomStream(seeds, self.dim * self.n_factors, self.dtype, torch.device("cpu")))

@@ -18,7 +18,7 @@ from datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SGD
 from datasets.synthetic.streams import StreamSource
 
 BLOCK = 1000  # vectors drawn per call of the generator; another value would give other numbers
-BATCH_SIZE = 100  # this and the next line: SGD in the thesis, section 4.4.2.1
+BATCH_SIZE = 100  # by default; this and the next line: SGD in the thesis, section 4.4.2.1
 PRE_TRAINING_UPDATES, PRE_TRAINING_LR = 5000, 1e-3
 UPDATES_PER_BLOCK = 100
 
@@ -70,14 +70,27 @@ class SGDStream:
 
     SGD is first run for 5,000 updates with a small learning rate and no weight decay. These updates are not part of the
     stream, as in the thesis.
+
+    Args:
+        source: Entry of the data set in the registry.
+        dataset: The data set.
+        splits: The task of each stream.
+        seeds: One seed per stream.
+        batch_size: M, training rows per minibatch.
     """
 
     dtype = torch.float64
 
-    def __init__(self, source: SGDIterates, dataset: Dataset, splits: Sequence[Split], seeds: Sequence[int]):
-        if source.max_length is None:
-            raise ValueError(f"data set {source.name!r} has no max_length; a stream of SGD iterates must end")
-        self._source, self._seeds, self._length = source, seeds, source.max_length
+    def __init__(
+        self,
+        source: SGDIterates,
+        dataset: Dataset,
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        batch_size: int = BATCH_SIZE,
+    ):
+        self._source, self._seeds, self._batch_size = source, seeds, batch_size
+        self._length = longest(source, batch_size)
         tasks = [(dataset.x[split.train], dataset.y[split.train]) for split in splits]
         self._x, self._y = (torch.tensor(np.stack(parts)) for parts in zip(*tasks, strict=True))
         posteriors = [LinearProblem(x, y, PRIOR_PRECISION, NOISE_PRECISION).posterior() for x, y in tasks]
@@ -98,12 +111,12 @@ class SGDStream:
 
     def _visited(self, weights: Tensor, orders: Sequence[RowStream], lr: float, weight_decay: float) -> Tensor:
         """Return the weights (B, T, D) after each of the next T updates."""
-        taken = np.stack([order.take(UPDATES_PER_BLOCK * BATCH_SIZE) for order in orders])
-        rows = torch.tensor(taken).reshape(len(orders), UPDATES_PER_BLOCK, BATCH_SIZE)
+        taken = np.stack([order.take(UPDATES_PER_BLOCK * self._batch_size) for order in orders])
+        rows = torch.tensor(taken).reshape(len(orders), UPDATES_PER_BLOCK, self._batch_size)
         number = torch.arange(len(orders))[:, None, None]
         x, y = self._x[number, rows], self._y[number, rows]
         # The gradient of mean (y - theta^T x)^2 is 2 (H theta - g) with H and g of the minibatch.
-        curvature, pull = 2 * x.mT @ x / BATCH_SIZE, 2 * (x.mT @ y[..., None]) / BATCH_SIZE
+        curvature, pull = 2 * x.mT @ x / self._batch_size, 2 * (x.mT @ y[..., None]) / self._batch_size
         visited, current = [], weights[..., None]
         for update in range(UPDATES_PER_BLOCK):
             current = current - lr * (curvature[:, update] @ current - pull[:, update] + weight_decay * current)
@@ -111,9 +124,27 @@ class SGDStream:
         return torch.stack(visited, dim=1)
 
 
-STREAMS = {FactorModels: FactorStream, SGDIterates: SGDStream}
+def longest(source: SGDIterates, batch_size: int) -> int:
+    """Return the number of iterates in a stream, which has as many epochs for every size of minibatches.
+
+    Raises:
+        ValueError: the data set does not say where its streams end.
+    """
+    if source.max_length is None:
+        raise ValueError(f"data set {source.name!r} has no max_length; a stream of SGD iterates must end")
+    blocks = source.max_length * BATCH_SIZE // (batch_size * UPDATES_PER_BLOCK)
+    return max(1, blocks) * UPDATES_PER_BLOCK
 
 
-def stream_of(source: StreamSource, dataset: Dataset, splits: Sequence[Split], seeds: Sequence[int]) -> Stream:
-    """Return the streams of a data set's splits, with one seed per split."""
-    return STREAMS[type(source)](source, dataset, splits, seeds)
+def stream_of(
+    source: StreamSource,
+    dataset: Dataset,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    batch_size: int = BATCH_SIZE,
+) -> Stream:
+    """Return the streams of a data set's splits, with one seed per split; `batch_size` is that of SGD."""
+    if isinstance(source, SGDIterates):
+        return SGDStream(source, dataset, splits, seeds, batch_size)
+    assert isinstance(source, FactorModels)
+    return FactorStream(source, dataset, splits, seeds)

@@ -10,6 +10,7 @@ import torch
 from bench.evaluation.streams import StreamEvaluation, counts, distances, pieces
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
+from bench.experiment.protocol import Protocol
 from bench.reference.distances import Target
 from bench.streams.fitting import Gaussian
 from leaderboards.data.published import difference, read_published
@@ -18,7 +19,7 @@ FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.001"
 
 
 def evaluation_of(method, name=FACTOR, splits=(0,), length=300, seed=0):
-    protocol = SimpleNamespace(stream_length=length)
+    protocol = Protocol(stream_length=length)
     cells = tuple(Cell("factor-analysis", name, method, split, "paper", protocol, seed) for split in splits)
     job, reports = Job(cells, tuple(Path("unused") for _ in cells), None), []
     return StreamEvaluation(job, torch.device("cpu"), reports.append), reports

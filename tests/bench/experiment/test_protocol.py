@@ -33,6 +33,8 @@ DIFFERENT = {
     "precision": "bfloat16",
     "hparams": "lr=0.25",
     "milestones": "77,88",
+    "stream_batch": 66,
+    "window": 44,
     "factor": 9,
 }
 
@@ -71,6 +73,8 @@ protocols = st.builds(
     max_updates=st.none() | counts,
     network=st.sampled_from(["mlp", "lenet5"]),
     schedule=st.sampled_from(["constant", "cosine", "step"]),
+    stream_batch=counts,
+    window=counts,
     milestones=st.sampled_from([None, "1", "1,20"]),
     factor=st.none() | st.integers(2, 100),
     max_train=st.none() | counts,

@@ -31,8 +31,8 @@ def vectors(count: int = T, dim: int = D) -> torch.Tensor:
     return torch.tensor(20 + latent + generator.standard_normal((B, count, dim)))
 
 
-def fitted(cls, stream, seeds=SEEDS, cuts=()):
-    fitting = cls(stream.shape[2], K, seeds, torch.float64)
+def fitted(cls, stream, seeds=SEEDS, cuts=(), **options):
+    fitting = cls(stream.shape[2], K, seeds, torch.float64, **options)
     for piece in np.split(stream, cuts, axis=1) if cuts else [stream]:
         fitting.absorb(piece)
     return fitting
@@ -70,12 +70,13 @@ def test_empirical_equals_numpy():
         np.testing.assert_allclose(covariance, np.cov(stream.T, bias=True), atol=1e-12)
 
 
-def test_window_averages_are_those_of_whole_windows_of_ten_however_the_stream_is_cut():
+@pytest.mark.parametrize("window", [10, 50])
+def test_window_averages_are_of_whole_windows_however_cut(window):
     stream = vectors(count=307)
-    averages = stream[:, :300].numpy().reshape(B, 30, 10, D).mean(2)
+    averages = stream[:, :300].numpy().reshape(B, 300 // window, window, D).mean(2)
     for cuts in ((), (3, 5, 104, 300)):
         for (mean, covariance), own in zip(
-            fitted(WindowAverages, stream, cuts=cuts).estimates(), averages, strict=True
+            fitted(WindowAverages, stream, cuts=cuts, window=window).estimates(), averages, strict=True
         ):
             np.testing.assert_allclose(mean, own.mean(0))
             np.testing.assert_allclose(covariance, np.cov(own.T, bias=True), atol=1e-12)

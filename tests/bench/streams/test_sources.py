@@ -9,7 +9,7 @@ import torch
 from scipy.linalg import solve_discrete_lyapunov
 
 import datasets
-from bench.streams.sources import SGDStream, stream_of
+from bench.streams.sources import SGDStream, longest, stream_of
 from datasets.synthetic.sgd_streams import N_TRAIN
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.1"
@@ -133,3 +133,10 @@ def test_the_minibatches_of_an_sgd_stream_deal_every_row_once_an_epoch(monkeypat
     for rows in seen:
         assert np.array_equal(np.sort(rows), np.arange(N_TRAIN))
     assert not np.array_equal(seen[0], seen[1])
+
+
+def test_smaller_minibatches_make_longer_streams_of_equal_epochs():
+    source, dataset = datasets.entry(SGD), datasets.load(SGD)
+    stream = stream_of(source, dataset, [dataset.splits[0]], [3], batch_size=10)
+    assert sum(block.shape[1] for block in stream.blocks()) == longest(source, 10) == 10_000
+    assert (longest(source, 100), longest(source, 30), longest(source, 10**6)) == (1000, 3300, 100)

@@ -86,6 +86,8 @@ class MeanFieldVI(Method):
         self.max_sd = max_sd
         self.annealed = annealed
         self.tempering = tempering
+        if tempering != 1:  # a tempered posterior is not the exact one
+            self.gaussian = self.weight_posterior = False
         self.mean_network = mean_network
 
     def suited_to(self, task: Task) -> "MeanFieldVI":

@@ -108,6 +108,8 @@ class VariationalLaplace(Method):
         difference: bool = False,
     ):
         self.tempering = tempering
+        if tempering != 1:  # a tempered posterior is not the exact one
+            self.gaussian = self.weight_posterior = False
         self.sd_lr_ratio = sd_lr_ratio
         self.mean_network = mean_network
         self.difference = difference

@@ -62,6 +62,13 @@ def test_an_option_outlasts_the_settings_for_images():
     assert not method_for("variational-laplace(mean_network=false)", task).mean_network
 
 
+@pytest.mark.parametrize("name", ["mfvi", "variational-laplace"])
+def test_a_tempered_posterior_is_not_the_exact_one(name):
+    cold, plain = methods.get(f"{name}(tempering=0.5)"), methods.get(f"{name}(tempering=1)")
+    assert (cold.gaussian, cold.weight_posterior) == (False, False)
+    assert (plain.gaussian, plain.weight_posterior) == (True, True)
+
+
 def test_caps_of_inducing_weights_are_options():
     given = methods.get("inducing-ffg(max_scale=0.2,max_sd=0.5,size=5)")
     assert (given.size, given.max_scale, given.max_sd) == (5, 0.2, 0.5)

@@ -50,6 +50,7 @@ class LinearProblem(NamedTuple):
         batch_size: int,
         seeds: Sequence[int] = (0,),
         execution: Execution = "native",
+        dtype: torch.dtype = torch.float32,
         **others: float,
     ) -> StackedFits:
         """Return fits of a linear model without bias, one per seed, without standardisation and in float64.
@@ -63,6 +64,7 @@ class LinearProblem(NamedTuple):
             batch_size: M, rows per minibatch.
             seeds: one per fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
+            dtype: of weights and arithmetic; single precision, as in a run, is trained natively.
             others: hyper-parameters of the method besides `lr` and the two precisions.
         """
         hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta} | others
@@ -79,7 +81,7 @@ class LinearProblem(NamedTuple):
             schedule,
             standardise=False,
             execution=execution,
-            dtype=torch.float64,
+            dtype=dtype,
             stacked=method.stackable,
         )
 

@@ -185,7 +185,7 @@ def test_predictions_are_the_linearised_networks(hparams, likelihood, method):
 def test_equals_the_conjugate_posterior_of_a_linear_model(method):
     problem = correlated(seed=2, n_rows=100, alpha=5.0, beta=0.5)
     exact = problem.posterior()
-    stack = problem.fit(method, lr=0.02, updates=1500, batch_size=100, seeds=(0, 1))
+    stack = problem.fit(method, lr=0.02, updates=1500, batch_size=100, seeds=(0, 1), dtype=torch.float64)
     for mean, root in zip(stack.posterior.mean, stack.posterior.root, strict=True):
         np.testing.assert_allclose(mean, exact.mean, rtol=1e-5)
         np.testing.assert_allclose(root @ root.T, np.linalg.inv(exact.covariance), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""How the time of a fit grows with its updates and training rows, and that of a cell with the number of earlier cells.
+"""Growth of the time of a fit with its updates and rows, and of that of a cell with the number of earlier cells.
 
 Times are computing times of this process, with one thread. The fits are a stack of MAP on synthetic rows; the cells are
 as cheap as possible, so that what depends on earlier cells would show. Earlier cells are rows without training, stored

@@ -21,8 +21,8 @@ from bench.native.values import Unsupported
 from methods.maths.noise import Noise
 from methods.problem import Step
 
-# A loop takes 0.4 to 0.8 seconds to trace and compile where no cache has it. The choice depends on the plan alone, not
-# on the stack or the cache, because the two ways of training differ by rounding.
+# A loop takes 0.3 to 3 seconds to trace and compile where no cache has it. The choice depends on the plan alone, not on
+# the stack or the cache, because the two ways of training differ by rounding.
 MIN_UPDATES = 100
 MAX_LOOPS = 64  # that a process remembers
 

@@ -34,7 +34,7 @@ class TrainedFits(Protocol):
 
     @property
     def execution(self) -> str:
-        """How the fits were trained, one of `bench.schema.EXECUTIONS`."""
+        """The way in which the fits were trained, one of `bench.schema.EXECUTIONS`."""
 
     @property
     def n_parameters(self) -> int:

@@ -21,7 +21,7 @@ from methods.problem import Step
 
 
 class Needs(NamedTuple):
-    """What an update of one replica draws and reports in a phase.
+    """Random numbers and diagnostics of one replica's update in a phase.
 
     Attributes:
         noise_length: random numbers that it draws.

@@ -22,7 +22,7 @@ from bench.native.values import Value
 
 @dataclass(frozen=True)
 class Streams:
-    """What an update reads besides hyper-parameters and state, as example tensors.
+    """Inputs of an update besides hyper-parameters and state, as example tensors.
 
     Attributes:
         x: (N, P), the data of all replicas, float64.

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from bench.native.nests import Nests
+from bench.native.operation import Operation
 from bench.native.operators import (
     COMPARE,
     COPIES,
@@ -21,7 +22,7 @@ from bench.native.operators import (
     converted,
     literal,
 )
-from bench.native.rules import RULES, Operation
+from bench.native.rules import RULES
 from bench.native.values import Program, Unsupported, Value, View
 
 Lowered = Any  # a window onto a value, a list of them, or the value of data that all replicas share

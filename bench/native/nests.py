@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bench.native.memory import operands
-from bench.native.operators import literal
+from bench.native.operators import converted, literal
 from bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, Store, Value, View
 
 
@@ -110,6 +110,11 @@ class Nests:
     def whole(self, view: View) -> View:
         """Return a window whose numbers lie side by side."""
         return view if view.is_contiguous else self.copy(view)
+
+    def of_type(self, view: View, dtype: torch.dtype) -> View:
+        """Return the numbers of a window in another type."""
+        given = view.value.dtype
+        return view if given == dtype else self.compute(converted("{0}", given, dtype), [view], view.shape, dtype)
 
     def concatenated(self, parts: Sequence[View], axis: int, shape: Shape) -> View:
         """Return parts side by side along an axis of a tensor of some shape."""

@@ -19,7 +19,7 @@ class Unsupported(NotImplementedError):
 
 @dataclass(eq=False)
 class Value:
-    """What one operation computes, contiguous in row-major order.
+    """The result of one operation, contiguous in row-major order.
 
     Attributes:
         shape: of one replica.
@@ -78,13 +78,13 @@ class View:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the numbers lie side by side in row-major order."""
+        """Return whether the numbers lie side by side in row-major order."""
         pairs = zip(self.shape, self.strides, contiguous_strides(self.shape), strict=True)
         return all(size == 1 or stride == wanted for size, stride, wanted in pairs)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the window shows all of its value in order."""
+        """Return whether the window shows all of its value in order."""
         return self.offset == 0 and self.is_contiguous and prod(self.shape) == self.value.size
 
     def broadcast(self, shape: Shape) -> "View":

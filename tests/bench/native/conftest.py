@@ -1,11 +1,8 @@
 """Compiles the probes of the C++ headers, once per session."""
 
 import ctypes
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +13,6 @@ from torch import Tensor
 from bench.engine.graph_capture import trace, values_of
 from bench.native import compiler
 from bench.native.loop import Replicas, Streams, compile_loop
-
-INCLUDE = Path(__file__).parents[3] / "bench/native/include"
-FLAGS = "-O3 -march=native -std=c++17 -fno-math-errno -fno-trapping-math -ffp-contract=fast -shared -fPIC -Wno-psabi"
 
 PROBES = """
 #include "random.hpp"
@@ -101,16 +95,23 @@ void double_normals(uint64_t *states, double *out, int count, int calls) { norma
 
 
 @pytest.fixture(scope="session")
-def probes(tmp_path_factory):
-    """Shared library with the functions of `PROBES`."""
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler: neither g++ nor clang++ is on the path")
-    folder = tmp_path_factory.mktemp("probes")
-    (folder / "probes.cpp").write_text(PROBES)
-    command = [compiler, *FLAGS.split(), f"-I{INCLUDE}", "probes.cpp", "-o", "probes.so"]
-    subprocess.run(command, cwd=folder, check=True)
-    return ctypes.CDLL(str(folder / "probes.so"))
+def library_of(tmp_path_factory):
+    """Return a function that compiles a program with the headers, as loops are compiled."""
+    if reason := compiler.obstacle():
+        pytest.skip(reason)
+
+    def compiled(source: str) -> ctypes.CDLL:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(compiler.CACHE_VARIABLE, str(tmp_path_factory.mktemp("libraries")))
+            return compiler.compiled(source)
+
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def probes(library_of):
+    """Return the shared library with the functions of `PROBES`."""
+    return library_of(PROBES)
 
 
 @dataclass(frozen=True)

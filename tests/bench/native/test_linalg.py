@@ -1,20 +1,14 @@
 """Linear algebra of lanes against NumPy in double precision, with a different matrix in each lane."""
 
 import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import bench.native
 from bench.native.compiler import lanes, obstacle
+from bench.native.lanes import aligned
 
 LANES = 16 if obstacle() else lanes()  # 16, 8 or 4, by the processor
-INCLUDE = Path(bench.native.__file__).parent / "include"
-FLAGS = "-O3 -march=native -std=c++17 -fno-math-errno -fno-trapping-math -ffp-contract=fast -shared -fPIC -Wno-psabi"
-
 # Sizes (M, K, N) and steps (SAM, SAK, SBK, SBN) of products: rows by rows, A or B transposed, both.
 PRODUCTS = [
     (10, 6, 50, 6, 1, 50, 1),
@@ -61,27 +55,19 @@ def source() -> str:
     return "\n".join(lines)
 
 
-def aligned(shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    """Return an array of NaN whose data start at a multiple of 128 bytes, as values of lanes must."""
-    raw = np.empty(np.prod(shape) * np.dtype(dtype).itemsize + 128, np.uint8)
-    start = -raw.ctypes.data % 128
-    result = raw[start : len(raw) - 128 + start].view(dtype).reshape(shape)
-    result.fill(np.nan)
-    return result
-
-
 class Library:
     """The compiled program; arrays outside have the lane as their first axis."""
 
-    def __init__(self, path: Path):
-        self.functions = ctypes.CDLL(str(path))
+    def __init__(self, functions: ctypes.CDLL):
+        self.functions = functions
 
     def call(self, name, results, *arguments, kind="F"):
         """Return the results, float64 arrays (LANES, *shape) of the given shapes; an array as result is its start."""
         arrays = []
         for argument in (*results, *arguments):
             given = not isinstance(argument, tuple)
-            array = aligned((*(argument.shape[1:] if given else argument), LANES), TYPES[kind])
+            array = aligned((*(argument.shape[1:] if given else argument), LANES), np.dtype(TYPES[kind]))
+            array.fill(np.nan)
             if given:
                 array[:] = np.moveaxis(argument, 0, -1)
             arrays.append(array)
@@ -92,15 +78,8 @@ class Library:
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory):
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("there is no C++ compiler")
-    folder = tmp_path_factory.mktemp("linalg")
-    (folder / "linalg.cpp").write_text(source())
-    command = [compiler, *FLAGS.split(), f"-I{INCLUDE}", "linalg.cpp", "-o", "linalg.so"]
-    subprocess.run(command, cwd=folder, check=True)
-    return Library(folder / "linalg.so")
+def library(library_of):
+    return Library(library_of(source()))
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:

@@ -14,26 +14,10 @@ from bench.console import display
 from bench.execution import spare
 from bench.execution.cluster.connection import Tls, check, connected
 from bench.execution.workers import workers_on
-from bench.experiment.plan import (
-    InvalidRequest,
-    Request,
-    broken_datasets,
-    cells,
-    check_schedule,
-    chosen_datasets,
-    chosen_methods,
-    chosen_splits,
-    excluded,
-    given_hparams,
-    have,
-    outsiders,
-    parse_devices,
-    parse_hparams,
-    parse_settings,
-    parse_splits,
-    protocol_of,
-    runnable,
-)
+from bench.experiment.plan import InvalidRequest, Request, parse_devices, parse_hparams, parse_settings, parse_splits
+from bench.experiment.resolved import resolve
+from bench.replications.entries import SUITE as PAPERS
+from bench.replications.requests import requests_of
 
 if TYPE_CHECKING:
     from bench.console.runner import Store
@@ -79,7 +63,8 @@ def main(
     preset: Annotated[
         str,
         typer.Option(
-            help="paper: the papers' protocol. tuned: one generous budget for all. quick: a page in minutes.",
+            help="paper: the papers' protocol. tuned: one generous budget for all. quick: a page in minutes. "
+            "Of the suite papers: names of tables or figures, or all.",
             rich_help_panel=HOW,
         ),
     ] = "quick",
@@ -214,23 +199,16 @@ def main(
         numbers = None if splits is None else parse_splits(splits)
         named = _names("--methods", methods), _names("--datasets", datasets)
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
-        check_schedule(request)
+        requests = requests_of(preset, request) if suite == PAPERS else [request]
         places = parse_devices(devices or "cpu")
         if not dry_run and elsewhere is None and places == ["cpu"]:
             spare.start(workers_on(places, 1)[0].environment)
-        usable, broken = chosen_methods(request)
-        chosen = chosen_splits(request, chosen_datasets(request))
-        given = given_hparams(request, tuple(chosen), usable)
-        available, missing = have(tuple(chosen), data_dir, fetch=not dry_run)
-        available, not_runnable = runnable(request, available, data_dir, fetch=not dry_run)
-        _, missing_ood = have(outsiders(available), data_dir, fetch=not dry_run)
-        missing += not_runnable + missing_ood + broken_datasets()
+        resolved = resolve(requests, data_dir, fetch=not dry_run)
+        wanted, missing = resolved.cells, resolved.missing
         display.show_missing(missing)
-        display.show_broken(broken)
+        display.show_broken(resolved.broken)
         if missing and strict:
             raise InvalidRequest(f"--strict: {len(missing)} data set(s) are not available; see the remedies above")
-        without = excluded(request, available, usable)
-        wanted = cells(request, {name: chosen[name] for name in available}, usable, without)
     except InvalidRequest as problem:
         spare.end()
         display.show_error(str(problem))
@@ -264,9 +242,9 @@ def main(
                 elif around.kind == "cuda":
                     measure = forecast.measuring(display.err, data_dir)  # a GPU's memory does not stretch
                 load = workload(todo, around, results.rows(), each=workers, measure=measure)
-            display.show_plan(protocol_of(request), wanted, todo, load.workers)
-            display.show_excluded(without)
-            display.show_given(given)
+            display.show_plan(wanted, todo, load.workers)
+            display.show_excluded(resolved.without)
+            display.show_given(resolved.given)
             if dry_run:
                 forecast.show(display.out, load)
                 return
@@ -334,7 +312,7 @@ def _cluster_of(
 
 
 @contextmanager
-def _backend(elsewhere: tuple[str, Tls] | None, todo: "list[Cell]", fetch: bool) -> "Iterator[DaskBackend | None]":
+def _backend(elsewhere: tuple[str, Tls] | None, todo: "Sequence[Cell]", fetch: bool) -> "Iterator[DaskBackend | None]":
     """Yield the backend of a cluster, whose machines download missing data if `fetch`; None for this machine."""
     if elsewhere is None:
         yield None
@@ -371,7 +349,7 @@ def _run(
 
 
 def _time(
-    results: "Results", wanted: "list[Cell]", around: "Surroundings", data_dir: Path | None, timeout: float | None
+    results: "Results", wanted: "Sequence[Cell]", around: "Surroundings", data_dir: Path | None, timeout: float | None
 ) -> tuple[bool, bool]:
     """Repeat cells for their times; return whether Ctrl-C ended it, and whether every cell gave equal numbers."""
     from bench.costs.workload import workload

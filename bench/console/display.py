@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from bench.experiment.cells import Cell
 from bench.experiment.plan import Missing
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
+from bench.replications.entries import SUITE as PAPERS
+from bench.replications.entries import entries
 from bench.schema import STATUSES
 
 if TYPE_CHECKING:
@@ -64,6 +67,14 @@ def show_lists(data_dir: Path | None) -> None:
             state = STATES.get(datasets.availability(name, data_dir).state, "[red]broken[/]")
             table.add_row(name, entry.title, str(entry.n_rows), str(entry.n_features), str(entry.n_splits), state)
         out.print(table)
+    table = Table(title=f"Suite {PAPERS}: tables and figures of the papers", title_justify="left", box=None)
+    for heading in ("preset", "of", "what it shows", "runs"):
+        table.add_column(heading)
+    for each in entries():
+        here = "not on two cores" if each.unavailable else "as a test" if each.test else f"with {each.rows}"
+        of = f"{each.table}, {textwrap.shorten(each.paper, 40, placeholder=' ...')}"
+        table.add_row(*map(escape, (each.name, of, each.title, "here" if here == f"with {each.name}" else here)))
+    out.print(table)
     table = Table(title="Methods", title_justify="left", box=None)
     table.add_column("name")
     table.add_column("what it is")
@@ -100,25 +111,22 @@ def show_given(given: Mapping[str, Mapping[str, float]]) -> None:
         say(f"  {method} is not tuned in " + ", ".join(f"{name} = {value:g}" for name, value in values.items()))
 
 
-def show_plan(
-    named: tuple[str, Protocol], wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Worker]
-) -> None:
-    """Print what is about to run: the budget, the cells of each data set, and the workers.
+def show_plan(wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Worker]) -> None:
+    """Print what is about to run: the budgets, the cells of each data set, and the workers.
 
     Args:
-        named: name of the preset, and the protocol.
         wanted: cells of the request.
         todo: the cells of `wanted` that are not finished.
         workers: the workers.
     """
-    preset, protocol = named
-    if wanted:
-        say(f"Preset {preset}: {SUITES[wanted[0].suite].kind.in_words(protocol)}")
-    counts = Counter((cell.dataset, cell.method) for cell in wanted)
-    for name in dict.fromkeys(cell.dataset for cell in wanted):
-        per_method = {count for (dataset, _), count in counts.items() if dataset == name}
-        n_methods = len({cell.method for cell in wanted if cell.dataset == name})
-        say(f"  {name}: {n_methods} methods x {max(per_method)} splits")
+    budgets: dict[tuple[str, str, Protocol], list[Cell]] = {}
+    for cell in wanted:
+        budgets.setdefault((cell.suite, cell.preset, cell.protocol), []).append(cell)
+    for (suite, preset, protocol), cells in budgets.items():
+        say(f"Preset {preset}: {SUITES[suite].kind.in_words(protocol)}")
+        for name in dict.fromkeys(cell.dataset for cell in cells):
+            splits = Counter(cell.method for cell in cells if cell.dataset == name)
+            say(f"  {name}: {len(splits)} methods x {max(splits.values())} splits")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
     say(f"{len(wanted)} cells{finished}; {len(workers)} worker(s) on {', '.join(dict.fromkeys(map(_device, workers)))}")
@@ -202,11 +210,12 @@ def show_outcome(
         for cell in wanted
         for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
     }
-    for name, title in (SUITES[wanted[0].suite].headline if wanted else {}).items():
+    headline = {name: title for cell in wanted for name, title in SUITES[cell.suite].headline.items()}
+    for name, title in headline.items():
         figures = {
             (str(row.dataset), str(row.method)): _figure(row)
             for row in rows[(rows["metric"] == name) & (rows["n"] + rows["n_failed"] > 0)].itertuples()
-            if (row.suite, row.dataset, row.method, row.preset) in chosen
+            if (row.suite, row.dataset, row.method, row.preset) in chosen and name in SUITES[str(row.suite)].headline
         }
         if figures:
             say(f"{title}, mean±standard error over splits (lower is better):")

@@ -34,6 +34,8 @@ class Request:
         changes: values for fields of the preset's `Protocol`.
         seed: seed of the whole run.
         options: options of methods, each "METHOD:NAME=VALUE".
+        replication: entry of `bench.replications` that the request belongs to, which its rows name as their preset;
+            "" for none.
     """
 
     suite: str
@@ -44,6 +46,7 @@ class Request:
     changes: Mapping[str, int | str | None]
     seed: int
     options: Sequence[str] = ()
+    replication: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,10 @@ def _with_options(names: Sequence[str], options: Sequence[str]) -> tuple[str, ..
 
 
 def protocol_of(request: Request) -> tuple[str, Protocol]:
-    """Return the name of the resolved protocol, the preset's with "-modified" if anything differs, and the protocol."""
+    """Return the name of the resolved protocol and the protocol.
+
+    The name is that of the replication, or the preset's with "-modified" if anything differs.
+    """
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
     for name in request.changes:
@@ -128,7 +134,7 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
         protocol = original.changed(**request.changes)
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
-    return request.preset if protocol == original else f"{request.preset}-modified", protocol
+    return request.replication or request.preset + ("" if protocol == original else "-modified"), protocol
 
 
 def check_schedule(request: Request) -> None:

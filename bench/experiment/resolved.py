@@ -1,0 +1,74 @@
+"""What requests come to: cells, and what is left out of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.experiment import plan
+from bench.experiment.cells import Cell
+from bench.experiment.plan import Missing, Request
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Cells of requests, and what is left out.
+
+    Attributes:
+        cells: most work first.
+        missing: data sets that are not available.
+        broken: why a method of an installed package cannot be loaded, by name.
+        without: why a method cannot be used on a data set, by (method, data set).
+        given: hyper-parameters that the protocol fixes, by method.
+    """
+
+    cells: Sequence[Cell]
+    missing: Sequence[Missing]
+    broken: Mapping[str, str]
+    without: Mapping[tuple[str, str], str]
+    given: Mapping[str, Mapping[str, float]]
+
+
+def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> Resolved:
+    """Return what requests come to, which are all checked before anything is downloaded.
+
+    Args:
+        requests: at least one request.
+        data_dir: data folder; None for the default.
+        fetch: True to download what is missing.
+
+    Raises:
+        plan.InvalidRequest: a request cannot be met.
+    """
+    checked = [_checked(request) for request in requests]
+    needed = tuple(dict.fromkeys(name for _, _, splits in checked for name in splits))
+    here, absent = plan.have(needed, data_dir, fetch)
+    cells: dict[str, Cell] = {}
+    missing = {each.dataset: each for each in absent}
+    without: dict[tuple[str, str], str] = {}
+    others: dict[str, None] = {}
+    for request, (usable, _, splits) in zip(requests, checked, strict=True):
+        available, lacking = plan.runnable(request, [name for name in splits if name in here], data_dir, fetch)
+        missing |= {each.dataset: each for each in lacking}
+        others |= dict.fromkeys(plan.outsiders(available))
+        excluded = plan.excluded(request, available, usable)
+        chosen = {name: splits[name] for name in available}
+        cells |= {cell.key: cell for cell in plan.cells(request, chosen, usable, excluded)}
+        without |= excluded
+    _, absent = plan.have([name for name in others if name not in needed], data_dir, fetch)
+    return Resolved(
+        cells=sorted(cells.values(), key=lambda cell: -cell.work),
+        missing=[*missing.values(), *absent, *plan.broken_datasets()],
+        broken={name: problem for _, broken, _ in checked for name, problem in broken.items()},
+        without=without,
+        # The protocols of several requests differ in what they fix, and their descriptions have it.
+        given=plan.given_hparams(requests[0], needed, checked[0][0]) if len(requests) == 1 else {},
+    )
+
+
+def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapping[str, tuple[int, ...]]]:
+    """Return the methods of a request, those that cannot be loaded, and the splits of each data set."""
+    plan.check_schedule(request)
+    usable, broken = plan.chosen_methods(request)
+    splits = plan.chosen_splits(request, plan.chosen_datasets(request))
+    plan.given_hparams(request, tuple(splits), usable)
+    return usable, broken, splits

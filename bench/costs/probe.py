@@ -118,7 +118,8 @@ def _cost_of_fits(evaluation: TunedEvaluation) -> Cost:
     evaluation.prepare()
     cell, device, protocol = evaluation.cells[0], evaluation.device, evaluation.cells[0].protocol
     n_train = len(evaluation.splits[0].train)
-    held_out = n_train // protocol.folds if evaluation.fits_per_trial > 1 else 0
+    validates = evaluation.fits_per_trial > 1 or protocol.validation == "holdout"
+    held_out = n_train // protocol.folds if validates else 0
     trainer = _Trainer(evaluation)
     recording = trainer.recording_seconds(_updates(evaluation, cell, n_train))
     times = trainer.native_times() if trainer.native else trainer.times()

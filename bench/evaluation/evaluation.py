@@ -30,7 +30,7 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import as_json, method_for, space_of, task_of
 from bench.results.record import DataFacts, FitFacts, Outcome, TuningFacts, class_name
 from bench.schema import TRAINING
-from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, tune
+from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, n_combinations, tune
 from methods.base import Method
 from methods.problem import Task
 
@@ -181,17 +181,19 @@ class TunedEvaluation(Evaluation):
 
     @property
     def fits_per_trial(self) -> int:
-        """Number of fits that score one trial; by default one per fold of the cross-validation."""
-        return self.protocol.folds
+        """Number of fits that score one trial; by default one per fold that is held out."""
+        return self.protocol.fits_per_trial
 
     @cached_property
     def search(self) -> Protocol:
-        """The protocol, with one trial where the space is a single point, and none where the protocol fixes all."""
+        """The protocol, with no more trials than a grid or a single point has, and none where it fixes all."""
         given = self.protocol.fixed_for(self.method.name)
         if given and self.space.keys() <= given.keys():
             return self.protocol.changed(sampler="centre")
-        is_point = all(distribution.single() for distribution in self.space.values())
-        return self.protocol.changed(trials=1) if is_point else self.protocol
+        points = n_combinations(self.space)
+        if points is None or (points > 1 and self.protocol.sampler != "grid"):
+            return self.protocol
+        return self.protocol.changed(trials=min(points, self.protocol.trials))
 
     def run(self) -> Iterator[list[Outcome]]:
         """Tune, fit and score each cell."""

@@ -14,7 +14,7 @@ from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import LargestFits, TunedEvaluation, diverged
 from bench.experiment.cells import Cell
 from bench.metrics.prediction_table import predictions_table
-from bench.results.record import Outcome
+from bench.results.record import DataFacts, Outcome
 from datasets import Standardisation, folds
 from methods.maths.predictive import Predictive
 
@@ -36,12 +36,18 @@ class PredictionEvaluation(TunedEvaluation):
         pairs = zip(self.cells, self.splits, strict=True)
         return [_training_and_validation(cell, split.train) for cell, split in pairs]
 
+    def data_facts(self, number: int) -> DataFacts:
+        return replace(super().data_facts(number), n_train=len(self._final_rows(number)))
+
     def largest_fits(self) -> LargestFits | None:
         """Return the sizes of the set's largest fits; None if its splits differ by more than one training row."""
         sizes = [len(split.train) for split in self.dataset.splits]
         if max(sizes) - min(sizes) > 1:
             return None
-        return LargestFits(max(sizes) - max(sizes) // self.protocol.folds, max(sizes))
+        n_train, n_folds = max(sizes), self.protocol.folds
+        if self._holdout:  # the first fold is the largest
+            return LargestFits(n_train - -(-n_train // n_folds), n_train - -(-n_train // n_folds))
+        return LargestFits(n_train - n_train // n_folds, n_train)
 
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
         seed = self.cells[number].fit_seed
@@ -56,7 +62,7 @@ class PredictionEvaluation(TunedEvaluation):
         return [metrics.nmll(predictive, self.data.y[rows]) for predictive, rows in pairs]
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        return Fit(self.splits[number].train, hparams, self.final_seed(number))
+        return Fit(self._final_rows(number), hparams, self.final_seed(number))
 
     def final_outcomes(self, stack: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
         tests = [self.splits[number].test for number in numbers]
@@ -79,7 +85,7 @@ class PredictionEvaluation(TunedEvaluation):
         """
         if not all(part.isfinite().all() for part in (*predictive, *(ood or ()))):
             return diverged(known, "the final fit predicts numbers that are not finite")
-        train, test = self.splits[number].train, self.splits[number].test
+        train, test = self._final_rows(number), self.splits[number].test
         y = torch.tensor(self.dataset.y[test])
         y_scale = float(Standardisation.of(self.dataset.y, train).scale)
         return replace(
@@ -89,6 +95,14 @@ class PredictionEvaluation(TunedEvaluation):
             tables={"predictions": predictions_table(predictive, test, y, ood)},
         )
 
+    @property
+    def _holdout(self) -> bool:
+        return self.protocol.validation == "holdout"
+
+    def _final_rows(self, number: int) -> np.ndarray:
+        """Return the training rows of the final fit of cell `number`."""
+        return self._folds[number][0][0] if self._holdout else self.splits[number].train
+
     def _predictives(self, stack: TrainedFits, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
         """Yield each fit's predictive at its element of `rows`, on the CPU."""
         for predictive in stack.predict(rows, self.protocol.samples):
@@ -96,6 +110,7 @@ class PredictionEvaluation(TunedEvaluation):
 
 
 def _training_and_validation(cell: Cell, train: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the training and validation rows of each fold, which are equal for all methods."""
-    held_out = [train[part] for part in folds(len(train), cell.protocol.folds, cell.fold_seed)]
+    """Return the training and validation rows of each fold that is held out, which are equal for all methods."""
+    parts = folds(len(train), cell.protocol.folds, cell.fold_seed)[: cell.protocol.fits_per_trial]
+    held_out = [train[part] for part in parts]
     return [(np.setdiff1d(train, part), part) for part in held_out]

@@ -64,7 +64,7 @@ class Cell:
             minibatches = min(minibatches, self.protocol.max_minibatches)
         if self.protocol.max_updates:
             minibatches = min(minibatches, self.protocol.max_updates)
-        return minibatches * (self.protocol.trials * self.protocol.folds + 20)
+        return minibatches * (self.protocol.trials * self.protocol.fits_per_trial + 20)
 
 
 def cells_of(

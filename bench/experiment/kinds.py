@@ -67,7 +67,7 @@ class Kind:
         The stack holds the most trials that a round draws, on every fold, with all members of an ensemble.
         """
         used = methods.get(method)
-        fits = [(end - start) * protocol.folds for start, end in protocol.rounds()]
+        fits = [(end - start) * protocol.fits_per_trial for start, end in protocol.rounds()]
         return max([1, *fits]) * used.members if used.stackable else 0
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:

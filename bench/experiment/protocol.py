@@ -108,9 +108,12 @@ class Protocol:
     Attributes:
         trials: hyper-parameter settings drawn per cell.
         sampler: "random" draws all trials at once; "tpe" draws rounds that learn from earlier rounds; "centre" tunes
-            nothing and takes the middle of each range, on the range's own scale.
+            nothing and takes the middle of each range, on the range's own scale; "grid" takes every combination of
+            choices in turn, and draws ranges of real numbers at random.
         hparams: hyper-parameters that are given instead of tuned (`bench.experiment.fixed`); None for none.
         folds: parts of the cross-validation inside each train split.
+        validation: "folds" holds out every part in turn, and the final fit sees all parts; with "holdout" the first
+            part alone validates, and no fit sees it. With nine parts of a train split of 90 % that is 80/10/10.
         epochs: passes over the training rows of a fit.
         batch_size: M, training examples per minibatch.
         max_minibatches: number of minibatches after which training stops, even if epochs are left; None for no limit.
@@ -135,9 +138,10 @@ class Protocol:
     """
 
     trials: int = _count(30, "{} trials", tuning=True)
-    sampler: str = _choice(("random", "tpe", "centre"), "drawn by {} search", tuning=True)
+    sampler: str = _choice(("random", "tpe", "centre", "grid"), "drawn by {} search", tuning=True)
     hparams: str | None = _text(fixed.complaint, "fixed {}", since=9, data=(VECTORS, IMAGES))
     folds: int = _count(5, "{}-fold cross-validation", least=2, data=(VECTORS,), tuning=True)
+    validation: str = _choice(("folds", "holdout"), "cut to a {} of one fold", since=9, data=(VECTORS,))
     epochs: int = _count(120, "{} epochs", rescales=True)
     batch_size: int = _count(10, "minibatches of {}")
     max_minibatches: int | None = _count(None, "at most {} minibatches", rescales=True)
@@ -193,6 +197,11 @@ class Protocol:
         """Return the hyper-parameters of a method that are given instead of tuned."""
         return fixed.values_for(self.hparams, method)
 
+    @property
+    def fits_per_trial(self) -> int:
+        """Number of fits that score one trial on vectors: one for each part that is held out."""
+        return 1 if self.validation == "holdout" else self.folds
+
     @cached_property
     def hash(self) -> str:
         """Eight hexadecimal digits that identify the protocol."""
@@ -202,7 +211,7 @@ class Protocol:
         """Yield the first and one-past-last trial of each round of tuning, whose trials are trained at once."""
         if self.sampler == "centre":
             return
-        if self.sampler == "random":
+        if self.sampler != "tpe":
             yield 0, self.trials
             return
         start, end = 0, min(TPE_STARTUP, self.trials)

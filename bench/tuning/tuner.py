@@ -4,13 +4,14 @@ Trials are asked for in rounds. The trials and folds of a round, for all cells t
 The objective of a trial is the mean over the folds of its score. Only training rows are used.
 """
 
+import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import optuna
@@ -81,6 +82,8 @@ class Search:
         """Return the trials of a round, from number `start` to before `end`."""
         asked = []
         for number in range(start, end):
+            if self._protocol.sampler == "grid":
+                self._study.enqueue_trial(_combination(self._space, number))
             self._study.sampler = _sampler(self._protocol.sampler, seed_of(self._seed, "trial", number))
             asked.append(self._study.ask(self._space))
         return asked
@@ -140,6 +143,25 @@ def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -
             search.tell(of_search, search_scores, seconds)
 
 
+def n_combinations(space: Mapping[str, BaseDistribution]) -> int | None:
+    """Return the number of points of a space of choices, or None if it has a range of numbers."""
+    searched = [distribution for distribution in space.values() if not distribution.single()]
+    choices = [_choices(distribution) for distribution in searched]
+    return math.prod(map(len, choices)) if all(choices) else None
+
+
+def _combination(space: Mapping[str, BaseDistribution], number: int) -> dict[str, Any]:
+    """Return combination `number` of the choices of a space, starting again after the last; ranges are left out."""
+    choices = {name: _choices(distribution) for name, distribution in space.items() if _choices(distribution)}
+    combinations = list(itertools.product(*choices.values()))
+    return dict(zip(choices, combinations[number % len(combinations)], strict=True))
+
+
+def _choices(distribution: BaseDistribution) -> Sequence[Any]:
+    """Return the choices of a distribution, or none for a range of numbers."""
+    return distribution.choices if isinstance(distribution, CategoricalDistribution) else ()
+
+
 def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
     """Return the objective of each trial from the scores of all trials' folds, (trials * folds,)."""
     return scores.reshape(-1, n_folds).mean(axis=1).tolist()
@@ -157,7 +179,7 @@ def _middle(distribution: BaseDistribution) -> float:
 
 def _sampler(name: str, seed: int) -> BaseSampler:
     seed %= 2**32  # the range of Optuna's random state
-    if name == "random":
+    if name != "tpe":
         return RandomSampler(seed=seed)
     return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)
 

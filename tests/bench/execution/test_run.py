@@ -210,6 +210,36 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
     assert len({fit.seed for fit, _ in seen}) == 9
 
 
+def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
+    seen = []
+
+    def scores(self, fits, validation):
+        seen.extend(zip(fits, validation, strict=True))
+        return np.arange(1.0, len(fits) + 1)
+
+    def watched(method, task, data, fits, *arguments, **others):
+        seen.extend((fit, None) for fit in fits)
+        return train_stacked(method, task, data, fits, *arguments, **others)
+
+    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
+    row = outcome_of(job("map", folds=9, validation="holdout")).row
+    train = datasets.load("diabetes").splits[0].train
+    (final, _), validation = seen[-1], seen[0][1]
+    assert len(seen) == 3 + 1
+    assert row["n_train"] == len(final.rows) == 353  # of 442: 45 test, and 44 validate
+    for fit, _ in seen:
+        np.testing.assert_array_equal(fit.rows, final.rows)
+    np.testing.assert_array_equal(np.sort(np.concatenate([final.rows, validation])), np.sort(train))
+
+
+def test_a_grid_takes_no_more_trials_than_it_has_points(job, monkeypatch):
+    etas = (0.1, 1.0)
+    monkeypatch.setattr("methods.map.MAP.search_space", lambda *_: {"lr": OneOf(0.01), "prior_precision": OneOf(*etas)})
+    row = outcome_of(job("map", sampler="grid", likelihood="heteroscedastic")).row
+    assert (row["status"], row["n_trials"]) == ("ok", 2)
+
+
 def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
     trained = []
 

@@ -36,6 +36,7 @@ DIFFERENT = {
     "stream_batch": 66,
     "window": 44,
     "factor": 9,
+    "validation": "holdout",
 }
 
 # Computed before fields carried their metadata and presets a common base; the names of results folders hold them.
@@ -63,7 +64,8 @@ protocols = st.builds(
     batch_size=counts,
     trials=counts,
     folds=st.integers(2, 20),
-    sampler=st.sampled_from(["random", "tpe", "centre"]),
+    sampler=st.sampled_from(["random", "tpe", "centre", "grid"]),
+    validation=st.sampled_from(["folds", "holdout"]),
     samples=counts,
     validation_samples=counts,
     max_minibatches=st.none() | counts,
@@ -129,7 +131,7 @@ def test_json_builds_the_same_protocol(protocol):
         ("max_shifted", -1),
         ("folds", 1),
         ("folds", 0),
-        ("sampler", "grid"),
+        ("sampler", "guess"),
         ("sampler", ""),
         *[("milestones", text) for text in ("", "0,1", "2,1", "1,1", "1;2", "1,", "x")],
         ("factor", 1),
@@ -154,7 +156,7 @@ def test_weights_are_named_by_network_and_data():
 
 def test_unknown_sampler_error_lists_allowed_ones():
     with pytest.raises(ValueError, match="random, tpe"):
-        Protocol(sampler="grid")
+        Protocol(sampler="guess")
 
 
 @pytest.mark.parametrize("name", DIFFERENT)

@@ -14,11 +14,11 @@ from optuna.trial import TrialState
 
 from bench.experiment.protocol import Protocol
 from bench.tuning import tuner
-from bench.tuning.tuner import ABSURD_NMLL, Centred, Diverged, Search, Tuned, mean_over_folds, tune
+from bench.tuning.tuner import ABSURD_NMLL, Centred, Diverged, Search, Tuned, mean_over_folds, n_combinations, tune
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 TRIALS = 17  # for TPE rounds of 10, 5 and 2
-ROUNDS = {"random": [17], "tpe": [10, 5, 2]}
+ROUNDS = {"random": [17], "grid": [17], "tpe": [10, 5, 2]}
 
 
 class Crash(BaseException):
@@ -107,6 +107,24 @@ def test_seeds_beyond_32_bits_are_told_apart(journal):
     run(journal, "random", seed=2**62, trials=2)
     run(journal.with_name("other"), "random", seed=2**62 + 2**32, trials=2)
     assert trials_of(journal)[0][1] != trials_of(journal.with_name("other"))[0][1]
+
+
+def test_grid_search_tries_every_combination_of_choices(journal):
+    space = {"eta": CategoricalDistribution((0.1, 1.0, 10.0)), "width": CategoricalDistribution((5, 50))} | SPACE
+    protocol = Protocol(trials=8, sampler="grid")
+    search = Search(journal, space, protocol, 0)
+    tune([search], protocol, lambda due: [[0.0] * len(trials) for _, trials in due])
+    tried = [hparams for _, hparams, *_ in trials_of(journal)]
+    combinations = [(eta, width) for eta in (0.1, 1.0, 10.0) for width in (5, 50)]
+    assert [(hparams["eta"], hparams["width"]) for hparams in tried] == combinations + combinations[:2]
+    assert len({hparams["lr"] for hparams in tried}) == 8  # ranges of numbers are drawn
+
+
+def test_combinations_are_counted_unless_a_range_is_searched():
+    eta, point = CategoricalDistribution((0.1, 1.0, 10.0)), FloatDistribution(0.5, 0.5)
+    assert n_combinations({"eta": eta, "width": CategoricalDistribution((5, 50)), "lr": point}) == 6
+    assert n_combinations({"lr": point}) == 1
+    assert n_combinations({"eta": eta, "lr": SPACE["lr"]}) is None
 
 
 @samplers

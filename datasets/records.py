@@ -145,6 +145,8 @@ class Model(NamedTuple):
         hidden: units of each hidden layer of a network with biases; () for a linear model without bias.
         standardise: whether the training rows standardise the features and centre the targets.
         effort: factor on the protocol's number of epochs, for sets that a paper trains longer.
+        bias: whether a linear regression has a bias, the last weight. Methods give it the prior of the other weights;
+            the reference posterior gives it a flat one, as BayesianRidge does. The two are compared by its mean alone.
     """
 
     prior_precision: float | None
@@ -152,6 +154,7 @@ class Model(NamedTuple):
     hidden: tuple[int, ...] = ()
     standardise: bool = True
     effort: float = 1.0
+    bias: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,16 +84,19 @@ class StreamEvaluation(Evaluation):
             n_parameters=self.fitting.n_parameters,
             execution=self.fitting.execution,
         )
-        yield [_outcome(replace(each, fit=fit), curve) for each, curve in zip(known, curves, strict=True)]
+        fitted = [replace(each, fit=fit) for each in known]
+        yield [_outcome(*each) for each in zip(fitted, curves, self.stream.targets, estimates, strict=True)]
 
 
-def _outcome(known: Outcome, curve: list[dict[str, float]]) -> Outcome:
-    """Return a cell's outcome, whose metrics are the last measures of the curve."""
+def _outcome(known: Outcome, curve: list[dict[str, float]], target: Target, estimate: Gaussian) -> Outcome:
+    """Return a cell's outcome, whose metrics are the last measures of the curve, those of the last estimate."""
     tables = {"curves": pa.Table.from_pylist(curve, schema=CURVES)}
     measures = {name: value for name, value in curve[-1].items() if name != "n_samples"}
     if not np.isfinite(list(measures.values())).all():
         return diverged(known, "the last estimate holds numbers that are not finite", tables)
-    return replace(known, status="ok", metrics=measures, tables=tables)
+    single = target.scaled_wasserstein_single(*estimate)
+    fit = known.trained_fit.with_diagnostics(w2_scaled_single=single)
+    return replace(known, status="ok", fit=fit, metrics=measures, tables=tables)
 
 
 def counts(length: int) -> list[int]:

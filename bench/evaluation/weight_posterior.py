@@ -18,7 +18,7 @@ from bench.evaluation.evaluation import TunedEvaluation, diverged
 from bench.metrics.agreement import compare
 from bench.reference.distances import Target
 from bench.reference.posterior import ReferencePosterior, exact, grid
-from bench.reference.problem import Part, linear_part, model_of
+from bench.reference.problem import Part, linear_part, model_of, with_ones
 from bench.reference.sampled import sampled
 from bench.results.record import Outcome
 from bench.schema import POSTERIORS
@@ -108,6 +108,7 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         return replace(
             known,
             status="ok",
+            fit=known.trained_fit.with_diagnostics(w2_scaled_single=target.scaled_wasserstein_single(mean, covariance)),
             metrics=metrics,
             reference=json.dumps({"kind": posterior.kind, **posterior.facts}),
             tables={"posteriors": _table(moments, posterior)},
@@ -146,10 +147,11 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         """Return inputs (n, P) of the test part, in the units of the train part's model."""
         split = self.splits[number]
         x = self.dataset.x[split.test[:COMPARED]]
-        if not model_of(self.source).standardise:
-            return x
-        scaling = Standardisation.of(self.dataset.x, split.train)
-        return (x - scaling.mean) / scaling.scale
+        model = model_of(self.source)
+        if model.standardise:
+            scaling = Standardisation.of(self.dataset.x, split.train)
+            x = (x - scaling.mean) / scaling.scale
+        return with_ones(x) if model.bias else x
 
     @cached_property
     def _references(self) -> dict[tuple[int, str], tuple[ReferencePosterior, Target]]:
@@ -162,7 +164,8 @@ class WeightPosteriorEvaluation(TunedEvaluation):
             part = (self._train_parts if which == "judged" else self._test_parts)[number]
             name = f"{self.cells[number].dataset}-split{self.cells[number].split:02d}-{which}"
             posterior = reference_posterior(part, name, self.progress.activity(f"sampling the reference {name}"))
-            self._references[number, which] = posterior, Target(posterior.mean, posterior.covariance)
+            target = Target(posterior.mean, posterior.covariance, n_apart=int(part.bias))
+            self._references[number, which] = posterior, target
         return self._references[number, which]
 
     def _moments(self, stack: TrainedFits) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -26,7 +26,8 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
         network = image_network(protocol.network, source.image, likelihood.n_outputs)
     elif source.model:
         hidden = source.model.hidden
-        network = MLP(source.n_features, hidden, likelihood.n_outputs, bias=bool(hidden))
+        # The bias of a linear model is the weight of a column of ones.
+        network = MLP(source.n_features + source.model.bias, hidden, likelihood.n_outputs, bias=bool(hidden))
     else:
         network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
     return Task(dataset, likelihood, network, pretrained=protocol.weights is not None)

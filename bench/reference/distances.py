@@ -5,6 +5,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky
 
+SINGLE_CUT = 1e3 * 1.1920929e-07  # of the released root: a thousand units of rounding of float32
+
 
 class Target:
     """Moments of a reference posterior, factorised once for comparison with many approximations.
@@ -12,18 +14,22 @@ class Target:
     Args:
         mean: (D,) mean.
         covariance: (D, D) covariance, symmetric and positive semi-definite.
+        n_apart: number of weights, the last ones, that are compared by their mean alone (`Model.bias`).
     """
 
-    def __init__(self, mean: np.ndarray, covariance: np.ndarray):
-        self.mean, self.covariance = np.asarray(mean, float), np.asarray(covariance, float)
+    def __init__(self, mean: np.ndarray, covariance: np.ndarray, n_apart: int = 0):
+        self._whole_mean = np.asarray(mean, float)
+        self._compared = slice(len(mean) - n_apart)
+        self.mean = self._whole_mean[self._compared]
+        self.covariance = self._block(np.asarray(covariance, float))
 
     def relative_mean(self, mean: np.ndarray) -> float:
         """Return ||mean - reference|| / ||reference||, for a mean (D,)."""
-        return relative_distance(mean, self.mean)
+        return relative_distance(mean, self._whole_mean)
 
     def relative_covariance(self, covariance: np.ndarray) -> float:
         """Return ||covariance - reference|| / ||reference|| in the Frobenius norm, for a covariance (D, D)."""
-        return relative_distance(covariance, self.covariance)
+        return relative_distance(self._block(covariance), self.covariance)
 
     def scaled_wasserstein(self, mean: np.ndarray, covariance: np.ndarray) -> float:
         """Return the 2-Wasserstein distance between N(mean, covariance) and the reference, divided by D.
@@ -31,10 +37,24 @@ class Target:
         W^2 = |m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((R^T S1 R)^1/2) for any root R R^T = S2. The thesis and the VIFA
         paper divide W by D in this way.
         """
+        mean, covariance = mean[self._compared], self._block(covariance)
         overlap = np.linalg.eigvalsh(self._root.T @ covariance @ self._root).clip(min=0)
         traces = np.trace(covariance) + np.trace(self.covariance)
         square = np.square(mean - self.mean).sum() + traces - 2 * np.sqrt(overlap).sum()
         return float(np.sqrt(max(square, 0.0)) / len(self.mean))
+
+    def scaled_wasserstein_single(self, mean: np.ndarray, covariance: np.ndarray) -> float:
+        """Return the distance of `scaled_wasserstein` as the code of the VIFA paper and of the thesis computes it.
+
+        All numbers are of single precision, and both symmetric roots drop eigenvalues up to `SINGLE_CUT` of the largest
+        (experiments/utils/metrics.py in ayeright/swafa). The result is above the distance if variances differ much.
+        """
+        mean, covariance = mean[self._compared], self._block(covariance).astype(np.float32)
+        reference = self.covariance.astype(np.float32)
+        root = _single_root(covariance)
+        spread = np.trace(covariance + reference - 2 * _single_root(root @ reference @ root))
+        square = np.square(mean.astype(np.float32) - self.mean.astype(np.float32)).sum() + spread
+        return float(np.sqrt(max(square, np.float32(0))) / len(self.mean))
 
     def kl(self, mean: np.ndarray, covariance: np.ndarray) -> float:
         """Return KL(N(mean, covariance) || reference) in nats; infinite where either covariance is singular.
@@ -44,6 +64,7 @@ class Target:
         """
         if self._factor is None:
             return float("inf")
+        mean, covariance = mean[self._compared], self._block(covariance)
         try:
             factor = cholesky(covariance, lower=True)
         except np.linalg.LinAlgError:
@@ -52,6 +73,10 @@ class Target:
         square = np.trace(cho_solve(self._factor, covariance)) + deviation @ cho_solve(self._factor, deviation)
         log_determinants = 2 * (np.log(np.diag(self._factor[0])).sum() - np.log(np.diag(factor)).sum())
         return float(0.5 * (square - len(self.mean) + log_determinants))
+
+    def _block(self, covariance: np.ndarray) -> np.ndarray:
+        """Return the covariance of the weights that are compared by it."""
+        return covariance[self._compared, self._compared]
 
     @cached_property
     def _root(self) -> np.ndarray:
@@ -64,6 +89,14 @@ class Target:
             return cho_factor(self.covariance, lower=True)
         except np.linalg.LinAlgError:
             return None
+
+
+def _single_root(matrix: np.ndarray) -> np.ndarray:
+    """Return the symmetric square root (D, D) of a positive semi-definite float32 matrix, without small eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = np.abs(values) > np.float32(SINGLE_CUT) * np.abs(values).max()
+    root: np.ndarray = (vectors[:, kept] * np.sqrt(values[kept])) @ vectors[:, kept].T
+    return root
 
 
 def relative_distance(estimate: np.ndarray, reference: np.ndarray) -> float:

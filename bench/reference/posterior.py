@@ -36,14 +36,18 @@ class ReferencePosterior:
 def exact(part: Part, seed: int) -> ReferencePosterior:
     """Return the posterior of linear regression in closed form.
 
-    N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54).
+    N(beta S x^T y, S) with S = (alpha I + beta x^T x)^-1 (Bishop 2006, eq. 3.53-3.54). The prior of a bias is flat: its
+    entry of alpha I is zero.
 
     Args:
         part: Training rows and model.
         seed: Fixes the draws.
     """
     alpha, beta = part.prior_precision, part.noise_precision
-    precision = alpha * np.eye(part.x.shape[1]) + beta * part.x.T @ part.x
+    prior = np.full(part.x.shape[1], alpha)
+    if part.bias:
+        prior[-1] = 0.0
+    precision = np.diag(prior) + beta * part.x.T @ part.x
     covariance = np.linalg.inv(precision)
     mean = beta * covariance @ part.x.T @ part.y
     draws = np.random.default_rng(seed).multivariate_normal(mean, covariance, size=N_DRAWS, method="cholesky")

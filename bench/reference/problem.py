@@ -25,6 +25,7 @@ class Part(NamedTuple):
         prior_precision: alpha, of the prior N(0, I / alpha).
         noise_precision: beta in original target units; None for classes.
         y_scale: Original target units per unit of `y`.
+        bias: Whether the last weight is a bias, of a column of ones in `x` (`datasets.records.Model.bias`).
     """
 
     x: np.ndarray
@@ -34,6 +35,7 @@ class Part(NamedTuple):
     prior_precision: float
     noise_precision: float | None
     y_scale: float
+    bias: bool = False
 
     @property
     def hparams(self) -> dict[str, float]:
@@ -55,6 +57,8 @@ class Part(NamedTuple):
 def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
     """Return rows of a data set with a linear model; standardised and centred where the model says so.
 
+    Targets of a model with a bias are not centred.
+
     Args:
         source: Entry of the data set in the registry.
         dataset: The data set.
@@ -64,13 +68,20 @@ def linear_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:
     x, y = dataset.x[rows], dataset.y[rows]
     if model.standardise:
         x = (x - (x_scaling := Standardisation.of(dataset.x, rows)).mean) / x_scaling.scale
-        y = y if source.task == "binary" else y - y.mean()
+        y = y if source.task == "binary" or model.bias else y - y.mean()
     alpha, beta = model.prior_precision, model.noise_precision
     if alpha is None:
         alpha, beta = maximal_evidence(x, y)
+    if model.bias:
+        x = with_ones(x)
     network = MLP(x.shape[1], hidden=(), bias=False)
     likelihood = Bernoulli() if beta is None else Gaussian((beta, beta))
-    return Part(x, y, network, likelihood, alpha, beta, y_scale=1.0)
+    return Part(x, y, network, likelihood, alpha, beta, y_scale=1.0, bias=model.bias)
+
+
+def with_ones(x: np.ndarray) -> np.ndarray:
+    """Return inputs (N, P + 1): x (N, P) and a column of ones."""
+    return np.column_stack([x, np.ones(len(x))])
 
 
 def network_part(source: Source, dataset: Dataset, rows: np.ndarray) -> Part:

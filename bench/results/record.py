@@ -6,10 +6,12 @@ An evaluation returns one `Outcome` per cell. The process that ran it adds where
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any
 
 import pyarrow as pa
@@ -116,6 +118,11 @@ class FitFacts(Record):
         super().__post_init__()
         if self.execution is not None:
             _check_name("execution", self.execution, EXECUTIONS)
+
+    def with_diagnostics(self, **values: float) -> FitFacts:
+        """Return these facts with further diagnostics; a value that is not finite is stored as null."""
+        finite = {name: value if isfinite(value) else None for name, value in values.items()}
+        return replace(self, diagnostics=json.dumps(json.loads(self.diagnostics or "{}") | finite))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ def test_laplace_of_a_linear_model_is_the_truth(tmp_path):
         assert row["total_variation"] < 0.01
         assert json.loads(row["reference"]) == {"kind": "exact"}
         assert row["validation_w2_scaled"] > 0
+        assert json.loads(row["diagnostics"])["w2_scaled_single"] == pytest.approx(row["w2_scaled"], rel=1e-2)
         assert set(json.loads(row["hparams"])) == {"lr"}
         pa.Table.from_pylist([row], schema=CELLS)
     assert first.row["rel_mean"] != second.row["rel_mean"]

@@ -36,6 +36,51 @@ def test_the_wasserstein_distance_of_commuting_covariances_is_that_of_the_deviat
     assert Target(mean, np.diag(sd**2)).scaled_wasserstein(other_mean, np.diag(other_sd**2)) == pytest.approx(wanted)
 
 
+def released_wasserstein(mean: np.ndarray, covariance: np.ndarray, target: Target) -> float:
+    """The distance of experiments/utils/metrics.py in ayeright/swafa, by torch in float32, divided by D."""
+
+    def root(matrix: torch.Tensor) -> torch.Tensor:
+        values, vectors = torch.linalg.eigh(matrix)
+        values = torch.where(values.abs() > 1e3 * 1.1920929e-07 * values.abs().max(), values, 0)
+        return vectors @ values.sqrt().diag() @ vectors.mT
+
+    m1, s1, m2, s2 = (torch.tensor(part).float() for part in (target.mean, target.covariance, mean, covariance))
+    root2 = root(s2)
+    square = (m1 - m2).square().sum() + torch.trace(s1 + s2 - 2 * root(root2 @ s1 @ root2))
+    return square.sqrt().item() / len(mean)
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e3, 1e6])
+def test_single_wasserstein_equals_the_released_computation(condition):
+    half = gaussian(7)[1]
+    vectors = np.linalg.eigh(half)[1]
+    covariance = (vectors * np.geomspace(1, 1 / condition, DIM)) @ vectors.T
+    target, (mean, _) = Target(gaussian(8)[0], gaussian(7)[1]), gaussian(9)
+    ours = target.scaled_wasserstein_single(mean, covariance)
+    assert ours == pytest.approx(released_wasserstein(mean, covariance, target), rel=1e-4)
+    if condition < 1e2:
+        assert ours == pytest.approx(target.scaled_wasserstein(mean, covariance), rel=1e-4)
+
+
+def test_single_wasserstein_counts_small_variances_as_distance():
+    # One variance is 1e-6 of the other: both roots drop it, so that W^2 is twice that variance instead of zero.
+    target = Target(np.zeros(2), np.diag([1.0, 1e-6]))
+    itself = target.mean, target.covariance
+    assert target.scaled_wasserstein(*itself) == pytest.approx(0, abs=1e-7)
+    assert target.scaled_wasserstein_single(*itself) == pytest.approx(np.sqrt(2e-6) / 2, rel=0.1)
+
+
+def test_weights_apart_are_compared_by_their_mean_alone():
+    (mean, covariance), (other_mean, other) = gaussian(0), gaussian(1)
+    apart, without = Target(mean, covariance, n_apart=1), Target(mean[:-1], covariance[:-1, :-1])
+    assert apart.relative_mean(other_mean) == relative_distance(other_mean, mean)
+    assert apart.relative_covariance(other) == without.relative_covariance(other[:-1, :-1])
+    for distance in ("scaled_wasserstein", "scaled_wasserstein_single", "kl"):
+        assert getattr(apart, distance)(other_mean, other) == getattr(without, distance)(
+            other_mean[:-1], other[:-1, :-1]
+        )
+
+
 def test_kl_equals_that_of_torch():
     one, other = gaussian(3), gaussian(4)
     wanted = kl_divergence(*(MultivariateNormal(torch.tensor(m), torch.tensor(c)) for m, c in (one, other)))

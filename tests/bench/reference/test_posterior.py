@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 from scipy.special import expit
+from sklearn.linear_model import BayesianRidge
 
 from bench.reference.posterior import exact, grid
 from bench.reference.problem import Part, linear_part, maximal_evidence
@@ -26,6 +27,20 @@ def classification(n_rows: int = 30) -> Part:
     return Part(x, y, MLP(2, hidden=(), bias=False), Bernoulli(), 0.3, None, 1.0)
 
 
+def source(n_features: int, model: Model) -> Source:
+    return Source(
+        name="any",
+        title="Any",
+        n_rows=40,
+        n_features=n_features,
+        n_splits=1,
+        origin="",
+        licence="",
+        read=lambda contents: None,
+        model=model,
+    )
+
+
 def test_linear_regression_is_solved_as_ridge_regression_and_its_draws_have_its_moments():
     part = regression()
     truth = exact(part, seed=0)
@@ -36,6 +51,21 @@ def test_linear_regression_is_solved_as_ridge_regression_and_its_draws_have_its_
     errors = np.sqrt(np.diag(truth.covariance) / len(truth.draws))
     assert np.all(np.abs(truth.draws.mean(0) - truth.mean) < 4 * errors)
     np.testing.assert_allclose(np.cov(truth.draws.T), truth.covariance, atol=0.15 * truth.covariance.max())
+
+
+def test_posterior_with_a_bias_is_that_of_bayesian_ridge():
+    generator = np.random.default_rng(0)
+    x, y = generator.uniform(2, 5, (40, 3)), 7 + generator.standard_normal(40)
+    rows = np.arange(0, 40, 2)
+    part = linear_part(source(3, Model(None, None, bias=True)), Dataset("any", x, y, (Split(rows, rows + 1),)), rows)
+    truth = exact(part, seed=0)
+    scaled = (x[rows] - x[rows].mean(0)) / x[rows].std(0)
+    ridge = BayesianRidge().fit(scaled, y[rows])
+    assert part.hparams == {"prior_precision": ridge.lambda_, "noise_precision": ridge.alpha_}
+    np.testing.assert_allclose(truth.mean, [*ridge.coef_, ridge.intercept_], rtol=1e-8)
+    np.testing.assert_allclose(truth.covariance[:-1, :-1], ridge.sigma_, rtol=1e-8)
+    assert truth.covariance[-1, -1] == pytest.approx(1 / (len(rows) * ridge.alpha_))
+    np.testing.assert_allclose(truth.covariance[-1, :-1], 0, atol=1e-12)
 
 
 def test_the_grid_agrees_with_adaptive_quadrature():
@@ -79,18 +109,8 @@ def test_a_linear_part_has_its_own_rows_units(standardise):
     generator = np.random.default_rng(2)
     x, y = 3 + 2 * generator.standard_normal((40, 2)), 7 + generator.standard_normal(40)
     rows = np.arange(25)
-    source = Source(
-        name="any",
-        title="Any",
-        n_rows=40,
-        n_features=2,
-        n_splits=1,
-        origin="",
-        licence="",
-        read=lambda contents: None,
-        model=Model(0.5, 2.0, standardise=standardise),
-    )
-    part = linear_part(source, Dataset("any", x, y, (Split(rows, np.arange(25, 40)),)), rows)
+    model = Model(0.5, 2.0, standardise=standardise)
+    part = linear_part(source(2, model), Dataset("any", x, y, (Split(rows, np.arange(25, 40)),)), rows)
     assert part.hparams == {"prior_precision": 0.5, "noise_precision": 2.0}
     if standardise:
         np.testing.assert_allclose([part.x.mean(0), part.x.std(0)], [[0, 0], [1, 1]], atol=1e-12)

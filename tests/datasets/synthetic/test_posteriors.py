@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import datasets
+from bench.reference.problem import maximal_evidence
 from datasets.synthetic import posteriors, toy
 
 SYNTHETIC = ("synthetic-linear-2d", "synthetic-logistic-2d")
@@ -53,7 +54,7 @@ def test_every_set_says_which_model_is_true():
     for source in posteriors.sources():
         assert source.model is not None
         assert source.suites == ("posterior",)
-        assert (source.model.prior_precision is None) == source.name.endswith("-linear")
+        assert (source.model.prior_precision is None) == (source.name.endswith(("-linear", "-linear-released")))
         assert not source.model.hidden or source.name.endswith("-net")
 
 
@@ -64,10 +65,38 @@ def test_halves_are_of_the_same_data_as_the_set_they_come_from():
         assert ours.notes != original.notes
 
 
-def test_only_a1a_is_smaller_than_the_papers():
-    # Table 8 of the VIFA paper: 1605 rows of a1a, and 345, 341 and 767 of the others, which are halves.
-    facts = {source.name: " ".join(source.notes) for source in posteriors.sources()}
-    assert [name for name, notes in facts.items() if "803 of the 1605 rows" in notes] == ["a1a-logistic"]
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [("australian-logistic", 345), ("breast-cancer-logistic", 341), ("a1a-all-logistic", 1605)],
+)
+def test_rows_are_those_of_table_8(name, counted, load_published):
+    assert len(load_published(name).splits[0].train) == counted
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha", "beta"),
+    [
+        ("energy", 0.0608, 0.1246),
+        ("boston", 0.2859, 0.0429),
+        ("concrete", 0.0254, 0.0101),
+        ("yacht", 0.0291, 0.0114),
+    ],
+)
+def test_released_splits_give_the_precisions_of_table_6(name, alpha, beta, load_published):
+    loaded = load_published(f"{name}-linear-released")
+    rows = loaded.splits[0].train
+    x = loaded.x[rows]
+    found = maximal_evidence((x - x.mean(0)) / x.std(0), loaded.y[rows])
+    assert tuple(np.round(found, 4)) == (alpha, beta)
+    assert sorted([*rows, *loaded.splits[0].test]) == list(range(len(loaded.y)))
+    assert len({split.train.tobytes() for split in loaded.splits}) == 1
+
+
+def test_copied_rows_are_equal_in_both_parts(load_published):
+    loaded = load_published("a1a-all-logistic")
+    (split, *_) = loaded.splits
+    np.testing.assert_array_equal(loaded.x[split.train], loaded.x[split.test])
+    np.testing.assert_array_equal(loaded.y[split.train], loaded.y[split.test])
 
 
 def test_the_toys_gap_has_no_rows_and_its_grid_has():

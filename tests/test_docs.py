@@ -1,5 +1,6 @@
-"""Every link in a text leads somewhere."""
+"""Every link in a text leads somewhere, and every test that it names exists."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -24,3 +25,10 @@ def test_every_link_to_a_file_or_a_heading_leads_there(text):
         target = text.parent / file if file else text
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.name)
+def test_named_tests_exist(text):
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text.read_text()):
+        nodes = ast.parse((ROOT / file).read_text()).body
+        assert name in [node.name for node in nodes if isinstance(node, ast.FunctionDef)], f"{file}::{name}"

@@ -71,6 +71,7 @@ class Method(ABC):
         stackable: False if fits must run one by one, as for a wrapper of another library.
         gaussian: whether the posteriors include every factorised Gaussian. `check` compares the mean with the exact
             posterior of a linear model in any case, and the spread only if this is true.
+        mean_network: whether to predict with the posterior mean alone, for methods that can.
         weight_posterior: whether the method approximates the posterior of the network's weights under the prior
             N(0, I / prior_precision), so that it can be compared with the exact one.
         suites: suites that include the method by default; in others it must be requested by name.
@@ -91,6 +92,7 @@ class Method(ABC):
     constant_rate: bool = False
     stackable: bool = True
     gaussian: bool = False
+    mean_network: bool = False
     weight_posterior: bool = True
     suites: tuple[str, ...] = ("uci", "posterior", "toy", "images", "retinopathy")
     limits: str = ""
@@ -149,6 +151,12 @@ class Method(ABC):
             setattr(suited, name, settings[name])
         return suited
 
+    def sampling(self) -> Self:
+        """Return the method as it predicts with weight samples, whatever `mean_network` says."""
+        method = copy(self)
+        method.mean_network = False
+        return method
+
     def proxy(self) -> "Method":
         """Return a cheaper method that ranks hyper-parameters alike, to be trained in tuning; by default itself."""
         return self
@@ -178,7 +186,11 @@ class Method(ABC):
         return state
 
     def diagnostics(self, problem: Problem, posterior: Any) -> dict[str, Tensor]:
-        """Return what to record of the final fit besides its predictions, such as its ELBO: name -> tensor ()."""
+        """Return what to record of the final fit besides its predictions: name -> tensor ().
+
+        If `kl` is among them, the divergence of the posterior from the prior in nats per training example, an estimate
+        of the ELBO is recorded with it as `elbo`, and `tempered_elbo` with `tempered_kl`.
+        """
         return {}
 
     def moments(self, problem: Problem, posterior: Any) -> tuple[Tensor, Tensor] | None:

@@ -23,7 +23,7 @@ after some updates). `STEP` was chosen on such minibatches of noise. In 16 bits 
 so g is differentiated there.
 
 log sigma starts at log s - 3 and has ten times the learning rate of mu. With equal rates, training would end before the
-variances have converged. The recorded ELBO, -N times the objective's mean over the last epoch, shows convergence.
+variances have converged. `elbo_laplace`, minus the objective's mean over the last epoch, shows convergence.
 
 The expansion considers one weight at a time. If the outgoing weights of a unit are near zero, its incoming weights have
 no curvature and return to the prior. In a sample the outgoing weights are not zero, so sampled networks spread wider
@@ -156,8 +156,19 @@ class VariationalLaplace(Method):
         return Posterior(state.params, state.objectives / state.updates)
 
     def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
-        """Return the approximate ELBO in nats of all training targets in original units, tempered as the objective."""
-        return {"elbo": -problem.n_train * (posterior.objective + problem.y_scale.log())}
+        """Return the divergence and the approximate ELBO in nats per training example, and the median of sigma.
+
+        The approximate ELBO, `elbo_laplace`, is the negative objective's mean over the last epoch. It is tempered as
+        the objective, and its targets are in original units.
+        """
+        mean, log_sd = posterior.params.unbind()
+        divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision) / problem.n_train
+        return {
+            "kl": divergence,
+            "tempered_kl": self._tempering(problem) * divergence,
+            "elbo_laplace": -posterior.objective - problem.y_scale.log(),
+            "median_sd": log_sd.median().exp(),
+        }
 
     def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
         mean, log_sd = posterior.params.unbind()

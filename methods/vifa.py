@@ -153,6 +153,10 @@ class VIFA(Method):
     def finish(self, problem: Problem, state: State) -> LowRankNormal:
         return posterior_of(state.params)
 
+    def diagnostics(self, problem: Problem, posterior: LowRankNormal) -> dict[str, Tensor]:
+        """Return the divergence from the prior in nats per training example."""
+        return {"kl": posterior.kl(problem.hparams.prior_precision) / problem.n_train}
+
     def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.mean[None] if self.mean_network else posterior.sample(noise, n_samples)
 

@@ -138,6 +138,12 @@ class Model:
         model.network = replace(self.network, n_reference=n_rows)
         return model
 
+    def sampling(self) -> "Model":
+        """Return the model of the method as it predicts with weight samples (`Method.sampling`)."""
+        model = copy(self)
+        model.method = self.method.sampling()
+        return model
+
     def init(self, replica: Replica, noise: Noise) -> Any:
         """Return the state before training."""
         return self.method.init(self._problem(replica), noise)

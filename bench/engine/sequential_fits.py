@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,9 @@ class SequentialFits:
             index = torch.tensor(fit_rows, device=inputs.device)
             networks = range(fit * members, (fit + 1) * members)
             yield _joined([self._predict(network, inputs, index, per_member) for network in networks], dim=0)
+
+    def sampling(self) -> "SequentialFits":
+        return replace(self, series=replace(self.series, model=self.series.model.sampling()))
 
     def moments(self) -> None:
         """Return None: a covariance (D, D) of a large network fits no memory."""

@@ -1,7 +1,7 @@
 """Trained fits of a stack: their predictions, moments and diagnostics."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -92,6 +92,9 @@ class StackedFits:
             pooled = tree_map(lambda part: part.unflatten(0, (-1, members)).flatten(1, 2), joined)
             for number, fit_rows in enumerate(group_rows):
                 yield tree_map(lambda part: part[number, :, : len(fit_rows)], pooled)  # noqa: B023 (called at once)
+
+    def sampling(self) -> "StackedFits":
+        return replace(self, stack=replace(self.stack, model=self.stack.model.sampling()))
 
     @torch.no_grad()
     def moments(self) -> list[tuple[Tensor, Tensor]] | None:

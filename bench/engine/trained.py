@@ -56,6 +56,9 @@ class TrainedFits(Protocol):
             For each fit a predictive at len(rows) points, in original units, on the data's device.
         """
 
+    def sampling(self) -> "TrainedFits":
+        """Return the fits as they predict with weight samples (`Method.sampling`)."""
+
     def moments(self) -> list[tuple[Tensor, Tensor]] | None:
         """Return mean (D,) and covariance (D, D) of each fit's weights; None where there is no closed form."""
 

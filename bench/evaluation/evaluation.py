@@ -24,6 +24,7 @@ from bench.engine.stacked_training import Execution, train_stacked
 from bench.engine.trained import TrainedFits
 from bench.engine.training_record import Trace
 from bench.environment.clock import now
+from bench.evaluation.elbo import with_elbos
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.protocol import Protocol
@@ -270,6 +271,7 @@ class TunedEvaluation(Evaluation):
         return replace(outcome, tuning=facts)
 
     def _fit_facts(self, stack: TrainedFits, seconds: float) -> list[FitFacts]:
+        reported = with_elbos(stack.diagnostics(), stack, self.data, self.protocol.samples)
         return [
             FitFacts(
                 fit_seconds=seconds,
@@ -278,7 +280,7 @@ class TunedEvaluation(Evaluation):
                 execution=stack.execution,
                 diagnostics=json.dumps({name: value if isfinite(value) else None for name, value in measured.items()}),
             )
-            for measured in stack.diagnostics()
+            for measured in reported
         ]
 
     def _tune(self) -> Sequence[Search | Centred]:

@@ -15,7 +15,7 @@ from bench.metrics import calibration, classification, confidence, ood_detection
 from bench.metrics.pooling import Pooled, pool
 from methods.maths.predictive import Classes, Predictive
 
-__all__ = ["evaluate", "log_density", "nmll", "pool", "summaries", "tables"]
+__all__ = ["evaluate", "expected_log_density", "log_density", "nmll", "pool", "summaries", "tables"]
 
 
 def log_density(predictive: Predictive, y: Tensor) -> Tensor:
@@ -27,6 +27,15 @@ def log_density(predictive: Predictive, y: Tensor) -> Tensor:
     """
     family = classification if isinstance(predictive, Classes) else regression
     return family.log_density(predictive, y)
+
+
+def expected_log_density(predictive: Predictive, y: Tensor) -> float:
+    """Return 1/S sum_s log p_s(y), the mean over points, nats; arguments as of `log_density`.
+
+    Jensen's inequality makes it at most the mean of `log_density`.
+    """
+    family = classification if isinstance(predictive, Classes) else regression
+    return family.log_densities(predictive, y).mean().item()
 
 
 def nmll(predictive: Predictive, y: Tensor) -> float:

@@ -11,11 +11,16 @@ from bench.metrics.pooling import Pooled
 from methods.maths.predictive import Classes
 
 
+def log_densities(predictive: Classes, y: Tensor) -> Tensor:
+    """Return log p_s(y) of each component per point, (S, n), nats, for class numbers y (n,)."""
+    log_probs = predictive.log_probs
+    return log_probs.gather(-1, y.long().expand(len(log_probs), -1)[..., None])[..., 0].double()
+
+
 def log_density(predictive: Classes, y: Tensor) -> Tensor:
     """Return log (1/S) sum_s p_s(y) per point, (n,), nats, for class numbers y (n,)."""
-    log_probs = predictive.log_probs
-    of_class = log_probs.gather(-1, y.long().expand(len(log_probs), -1)[..., None])[..., 0]
-    return torch.logsumexp(of_class.double(), dim=0) - math.log(len(log_probs))
+    components = log_densities(predictive, y)
+    return torch.logsumexp(components, dim=0) - math.log(len(components))
 
 
 def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:

@@ -10,11 +10,16 @@ from methods.maths.predictive import Normals
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
+def log_densities(predictive: Normals, y: Tensor) -> Tensor:
+    """Return log N(y; m_s, v_s) of each component per point, (S, n), nats."""
+    mean, variance = _float64(predictive)
+    return -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
+
+
 def log_density(predictive: Normals, y: Tensor) -> Tensor:
     """Return log (1/S) sum_s N(y; m_s, v_s) per point, (n,), nats."""
-    mean, variance = _float64(predictive)
-    components = -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
-    return torch.logsumexp(components, dim=0) - math.log(len(mean))
+    components = log_densities(predictive, y)
+    return torch.logsumexp(components, dim=0) - math.log(len(components))
 
 
 def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]:

@@ -189,14 +189,26 @@ def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(probl
     assert 0 < (expected[1].exp() > cap).sum() < problem.dim
 
 
-@pytest.mark.parametrize("name", ["mfvi", "mfvi-local", "mfvi-mv", "mfvi-eb"])
-def test_on_networks_of_images_it_starts_narrow_is_capped_and_annealed(name, problem, hparams):
+@pytest.mark.parametrize(
+    ("name", "prior_sd"),
+    [("mfvi", 0.7**-0.5), ("mfvi-local", 0.7**-0.5), ("mfvi-mv", 0.05**0.5), ("mfvi-eb", 0.05**0.5)],
+)
+def test_on_images_log_sd_starts_three_below_the_priors(name, prior_sd, problem):
     method = methods.get(name)
     suited = method.suited_to(Task("any", Categorical(10), preresnet_20()))
-    assert (type(suited), suited.max_sd, suited.annealed) == (type(method), 0.1, True)
-    state = suited.init(problem, NoiseGauge(torch.float64))
-    torch.testing.assert_close(state.params[1].exp(), torch.full_like(state.params[1], 1e-3))
+    assert (type(suited), suited.max_sd, suited.annealed) == (type(method), None, False)
+    log_sd = suited.init(problem, NoiseGauge(torch.float64)).params[1]
+    torch.testing.assert_close(log_sd, torch.full_like(log_sd, np.log(prior_sd) - 3))
     assert method.suited_to(Task("any", Gaussian((0.01, 1.0)), MLP(5))) is method
+
+
+def test_on_images_log_sd_has_ten_times_the_learning_rate(problem, batches):
+    plain = MeanFieldVI()
+    suited = plain.suited_to(Task("any", Categorical(10), preresnet_20()))
+    params, batch = start(problem.dim), batches(1)
+    tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    moved, expected = (gradients(method, problem, params, batch, tape[None])[0] for method in (suited, plain))
+    torch.testing.assert_close(moved, expected * torch.tensor([[1.0], [10.0]], dtype=torch.float64))
 
 
 def test_the_penalty_is_weighted_as_in_the_paper():
@@ -206,3 +218,18 @@ def test_the_penalty_is_weighted_as_in_the_paper():
     assert method.wide_space(task)["penalty_weight"].high == 10
     assert method.wide_space(task)["lr"].high > method.search_space(task)["lr"].high
     assert "prior_precision" not in method.search_space(task)
+
+
+def test_diagnostics_report_the_divergence_per_example(problem, hparams):
+    params = start(problem.dim)
+    mean, sd = params[0], params[1].exp()
+    kl = kl_divergence(Normal(mean, sd), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum() / 12
+    found = MeanFieldVI(tempering=0.2).diagnostics(problem, params)
+    torch.testing.assert_close(found["kl"], kl)
+    torch.testing.assert_close(found["tempered_kl"], 0.2 * kl)
+    torch.testing.assert_close(found["median_sd"], sd.median())
+    hparams.penalty_weight = torch.tensor(3.0, dtype=torch.float64)
+    method = MeanFieldVIMean()
+    found = method.diagnostics(problem, params)
+    torch.testing.assert_close(found["kl"], method.prior.penalty(mean, sd) / 12)
+    torch.testing.assert_close(found["tempered_kl"], 3 * found["kl"])

@@ -1,0 +1,52 @@
+"""The evidence lower bound (ELBO) of final fits, estimated with weight samples on their own training examples.
+
+    ELBO / N = E_q[1/N sum_n log p(y_n | x_n, theta)] - KL(q || p) / N
+
+The expectation is taken over the same number of weight samples, at the same training examples, whatever objective a
+method has. Bounds of different approximations can therefore be compared.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bench import metrics
+from bench.engine.replica import Data
+from bench.engine.trained import TrainedFits
+
+EXAMPLES = 1000  # training examples that the expectation is averaged over, at most
+SAMPLES = 100  # weight samples, at most
+DIVERGENCES = {"elbo": "kl", "tempered_elbo": "tempered_kl"}
+
+
+def with_elbos(
+    reported: list[dict[str, float]], fits: TrainedFits, data: Data, n_samples: int
+) -> list[dict[str, float]]:
+    """Return what a method reports of each fit, with `elbo` where it reports `kl`, and so for the tempered ones.
+
+    Args:
+        reported: for each fit name -> value; `kl` is the divergence from the prior in nats per training example.
+        fits: the trained fits.
+        data: that they were trained on.
+        n_samples: weight samples for the expectation, of which `SAMPLES` are drawn at most.
+
+    Returns:
+        The same dictionaries with the ELBOs in nats per training example, of targets in original units.
+    """
+    if "kl" not in reported[0]:
+        return reported
+    rows = [_evenly_spaced(fit.rows) for fit in fits.fits]
+    predictives = fits.sampling().predict(rows, min(n_samples, SAMPLES))
+    expected = [
+        metrics.expected_log_density(predictive, data.y[fit_rows].to(predictive[0].device))
+        for predictive, fit_rows in zip(predictives, rows, strict=True)
+    ]
+    return [values | _elbos(values, density) for values, density in zip(reported, expected, strict=True)]
+
+
+def _evenly_spaced(rows: np.ndarray) -> np.ndarray:
+    return rows[:: -(-len(rows) // EXAMPLES)]
+
+
+def _elbos(values: Mapping[str, float], expected: float) -> dict[str, float]:
+    return {name: expected - values[divergence] for name, divergence in DIVERGENCES.items() if divergence in values}

@@ -5,9 +5,12 @@ from typing import cast
 
 import pandas as pd
 
+from bench.replications.entries import entries
 from leaderboards.data.published import read_published
 from leaderboards.data.results import Results
 from leaderboards.metrics import HEADLINE
+from leaderboards.replications.comparison import Replication, replications
+from leaderboards.replications.rows import for_entries
 from leaderboards.site.cell_details import COLUMNS, Row
 from leaderboards.site.standings import Standings, standings_of
 from leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
@@ -38,26 +41,40 @@ def _parts(rows: pd.DataFrame, columns: list[str]) -> dict[tuple[str, str, str],
     return {(str(a), str(b), str(c)): part for (a, b, c), part in rows.groupby(columns)}
 
 
+def _without_replications(results: Results) -> tuple[pd.DataFrame, Results]:
+    """Return the rows that were run for tables of papers, and the results without them."""
+    chosen = for_entries(results.cells["preset"], entries())
+    presets = set(results.cells.loc[chosen, "preset"])
+    choices = [choice for choice in results.choices if choice.preset not in presets]
+    others = results.cells[~chosen].reset_index(drop=True)
+    return results.cells[chosen], results._replace(cells=others, choices=choices)
+
+
 class Site:
     """Results and the statistics computed from them.
 
+    Rows that were run for tables of papers are in `replications`, and nowhere else.
+
     Attributes:
-        results: as read.
+        results: as read, without these rows.
         cells: with labelled presets (`summary.with_labelled_presets`).
         splits: result of `summary.per_split`.
         summary: result of `summary.summarise`.
         verdicts: result of `verdicts.verdicts`.
+        replications: every table and figure of `bench.replications` beside its rows.
+        replicated: the rows of these.
         published: published numbers.
         sources: sources of published numbers, filled as boards are made.
     """
 
     def __init__(self, results: Results):
-        self.results = results
-        self.cells = with_labelled_presets(results.cells)
+        self.published = read_published()
+        self.replicated, self.results = _without_replications(results)
+        self.replications: list[Replication] = replications(self.replicated, self.published, entries())
+        self.cells = with_labelled_presets(self.results.cells)
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells)
         self.verdicts = verdicts(self.splits, self.cells)
-        self.published = read_published()
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}

@@ -1,4 +1,4 @@
-"""The pages of the site: index, suites, data sets, methods. Each is one self-contained HTML file.
+"""The pages of the site: index, suites, data sets, methods, replications. Each is one self-contained HTML file.
 
 Imports the rest of `leaderboards.site`.
 """
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from leaderboards.data.results import Results
 from leaderboards.site import places
 from leaderboards.site.content import Site
-from leaderboards.site.pages import dataset, index, method, suite
+from leaderboards.site.pages import dataset, index, method, replications, suite
 from leaderboards.wording.formats import counted, prose, visible
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -54,6 +54,8 @@ def render(site: Site, downloads: Sequence[str] = ()) -> dict[str, str]:
     pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
     pages |= {places.dataset_page(name): ("dataset.html", dataset.context(site, name)) for name in site.datasets}
     pages |= {places.method_page(name): ("method.html", method.context(site, name)) for name in site.methods}
+    if site.replications:
+        pages[places.REPLICATIONS] = ("replications.html", replications.context(site))
     templates = {name: environment.get_template(name) for name, _ in pages.values()}
     return {name: templates[template].render(here=name, **context) for name, (template, context) in pages.items()}
 
@@ -79,6 +81,9 @@ def _environment(site: Site) -> Environment:
             "base-uri 'none'; form-action 'none'"
         ),
         "suites": site.suites,
+        "replicated": bool(site.replications),
+        "datasets_with_page": set(site.datasets),
+        "methods_with_page": set(site.methods),
         "card": site.card,
     }
     return environment

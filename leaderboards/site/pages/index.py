@@ -6,6 +6,7 @@ from leaderboards.metrics import metric
 from leaderboards.site.content import Site
 from leaderboards.site.pages import dataset as dataset_page
 from leaderboards.site.pages.overview import overview
+from leaderboards.site.pages.replications import tally
 from leaderboards.site.pages.suite import boards_of, families_of, leading
 from leaderboards.site.standings import Standings, change_in_words
 from leaderboards.wording import ran
@@ -51,6 +52,7 @@ def context(site: Site) -> dict[str, Any]:
         "runs": ran.runs(cells),
         "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
         "overview": overview(site),
+        "tally": tally(site.replications),
         "in_words": change_in_words,
         "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],

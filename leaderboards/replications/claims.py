@@ -1,0 +1,151 @@
+"""The rules by which rows support or contradict a paper's claim that has no number.
+
+A claim compares a metric of two methods, or of a method and a constant, on each of its data sets. The 95 % interval of
+the mean of the paired differences left - right over shared splits decides: d ± t s, with s the standard error and t the
+quantile of Student's distribution, which is 2.1 for 20 splits. The claim that left is below right holds if the interval
+is below 0, is contradicted if it is above 0, and is undecided otherwise. The claim that both are within a margin holds
+if the interval is inside ± the margin, and is contradicted if it is outside.
+
+A single shared split has no interval. It decides if the two differ by more than 10 % of the right one; for a margin, by
+which side of it the difference is on.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite, isnan, nan
+from typing import NamedTuple
+
+import numpy as np
+import scipy.special
+
+from bench.replications.entries import Claim
+from leaderboards.replications.judgement import TOLERANCE, estimate
+from leaderboards.stats.bootstrap import LEVEL
+from leaderboards.wording.formats import counted
+
+HOLDS, CONTRADICTED, UNDECIDED, NOT_RUN = "holds", "contradicted", "undecided", "not run"
+IN_PART, MIXED = "holds in part", "mixed"  # over several data sets
+
+
+class Test(NamedTuple):
+    """A claim on one data set.
+
+    Attributes:
+        dataset: name of the data set.
+        verdict: `HOLDS`, `CONTRADICTED`, `UNDECIDED` or `NOT_RUN`.
+        n: number of shared splits.
+        left: mean of the left method over them.
+        right: mean of the right method over them, or the constant.
+        difference: mean of left - right.
+        stderr: its standard error; NaN for a single split.
+        missing: number of splits where one of the two has a value and the other failed.
+    """
+
+    dataset: str
+    verdict: str
+    n: int
+    left: float
+    right: float
+    difference: float
+    stderr: float
+    missing: int
+
+
+class JudgedClaim(NamedTuple):
+    """A claim and its tests, one per data set."""
+
+    claim: Claim
+    tests: tuple[Test, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Return one verdict over all data sets.
+
+        It holds if it holds on all of them, "holds in part" if it is undecided on some, is contradicted if it holds on
+        none and is contradicted on some, and is "mixed" if it does both.
+        """
+        count = self._count()
+        if not self._run():
+            return NOT_RUN
+        if count[CONTRADICTED]:
+            return MIXED if count[HOLDS] else CONTRADICTED
+        if not count[HOLDS]:
+            return UNDECIDED
+        return IN_PART if count[UNDECIDED] else HOLDS
+
+    @property
+    def in_words(self) -> str:
+        """Return the numbers of data sets, as in "holds on 5 of 6 data sets, contradicted on 1"."""
+        count, n = self._count(), self._run()
+        if not n:
+            return NOT_RUN
+        if n == 1:
+            (word,) = (verdict for verdict in (HOLDS, CONTRADICTED, UNDECIDED) if count[verdict])
+            return word
+        present = [verdict for verdict in (HOLDS, CONTRADICTED, UNDECIDED) if count[verdict]]
+        first, *others = [f"{verdict} on {count[verdict]}" for verdict in present]
+        return ", ".join([f"{first} of {counted(n, 'data set')}", *others])
+
+    def _count(self) -> dict[str, int]:
+        verdicts = [test.verdict for test in self.tests]
+        return {name: verdicts.count(name) for name in (HOLDS, CONTRADICTED, UNDECIDED, NOT_RUN)}
+
+    def _run(self) -> int:
+        return sum(test.verdict != NOT_RUN for test in self.tests)
+
+
+def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Mapping[int, float]) -> Test:
+    """Return the test of a claim on one data set.
+
+    Args:
+        claim: what is claimed.
+        dataset: name of the data set.
+        left: metric of the left method by split, for the splits that finished.
+        right: that of the right method; not read where the claim names a constant.
+    """
+    other = dict.fromkeys(left, claim.value) if claim.value is not None else right
+    shared = sorted(left.keys() & other.keys())
+    missing = len(left.keys() ^ other.keys()) if shared else 0
+    pairs = np.array([(left[split], other[split]) for split in shared], float).reshape(-1, 2)
+    with np.errstate(invalid="ignore"):
+        differences = pairs[:, 0] - pairs[:, 1]
+    pairs, differences = pairs[~np.isnan(differences)], differences[~np.isnan(differences)]
+    if not len(differences):
+        return Test(dataset, NOT_RUN, 0, nan, nan, nan, nan, missing)
+    mean, stderr, n = estimate(list(differences), "mean")
+    ours, theirs = pairs.mean(axis=0).tolist()
+    verdict = _one_run(claim, mean, theirs) if n == 1 else _verdict(claim, *interval(mean, stderr, int(n)))
+    return Test(dataset, verdict, int(n), ours, theirs, mean, stderr, missing)
+
+
+def tally_of(claims: Sequence[JudgedClaim]) -> dict[str, str]:
+    """Return how many claims have each verdict, as in {"holds": "2 hold"}, without those that were not run."""
+    plurals = {HOLDS: "hold", IN_PART: "hold in part"}
+    verdicts = [claim.verdict for claim in claims]
+    counts = {name: verdicts.count(name) for name in (HOLDS, IN_PART, MIXED, CONTRADICTED, UNDECIDED)}
+    return {name: counted(n, name, plurals.get(name, name)) for name, n in counts.items() if n}
+
+
+def interval(mean: float, stderr: float, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a mean of n values; an infinite mean is its own interval."""
+    quantile = float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2))
+    reach = quantile * stderr if isfinite(mean) and isfinite(stderr) else 0.0
+    return mean - reach, mean + reach
+
+
+def _verdict(claim: Claim, low: float, high: float) -> str:
+    if claim.relation == "within":
+        margin = claim.margin if claim.margin is not None else nan
+        if -margin <= low and high <= margin:
+            return HOLDS
+        return CONTRADICTED if low > margin or high < -margin else UNDECIDED
+    below, above = high < 0, low > 0
+    holds, fails = (below, above) if claim.relation == "below" else (above, below)
+    return HOLDS if holds else CONTRADICTED if fails else UNDECIDED
+
+
+def _one_run(claim: Claim, difference: float, right: float) -> str:
+    """Return the verdict of a single shared split."""
+    reach = 0.0 if claim.relation == "within" else TOLERANCE * abs(right)
+    if isnan(reach) or reach == inf:
+        reach = 0.0
+    return _verdict(claim, difference - reach, difference + reach)

@@ -1,0 +1,285 @@
+"""Every entry of `bench.replications` beside the rows that were run for it."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from math import nan
+from typing import NamedTuple
+
+import pandas as pd
+
+from bench.replications.entries import Claim, Entry
+from leaderboards.data.frames import records
+from leaderboards.replications.claims import NOT_RUN, JudgedClaim, judge_claim, tally_of
+from leaderboards.replications.judgement import (
+    AGREES,
+    DIFFERS,
+    Estimate,
+    Judgement,
+    estimate,
+    family_wise,
+    judge,
+    judge_ratio,
+)
+from leaderboards.replications.rows import Gap, Part, Rows, as_in_rows, for_entries
+from leaderboards.wording.formats import counted
+
+NOT_COMPARED = "not compared"
+
+
+class _Published(NamedTuple):
+    """Columns of `frames.PUBLISHED` that a comparison needs."""
+
+    suite: str
+    dataset: str
+    method: str
+    metric: str
+    statistic: str
+    value: float
+    stderr: float
+    n: float
+    note: str
+    incomparable: str
+
+
+class Compared(NamedTuple):
+    """A published number beside the measured one.
+
+    Attributes:
+        dataset, method, metric: names here.
+        statistic: "mean" or "median"; "ratio" for a time divided by that of the method `over`.
+        over: that method; "" for other statistics.
+        theirs: published.
+        ours: measured; its value is NaN if there is none.
+        judgement: None if the two are not compared.
+        differs: whether it differs after Holm's correction for all numbers of the entry.
+        reason: why the two are not compared; "" if they are.
+        missing: what is missing from ours, in words; "" for nothing.
+        note: what published.csv notes about the number.
+    """
+
+    dataset: str
+    method: str
+    metric: str
+    statistic: str
+    over: str
+    theirs: Estimate
+    ours: Estimate
+    judgement: Judgement | None
+    differs: bool
+    reason: str
+    missing: str
+    note: str
+
+    @property
+    def verdict(self) -> str:
+        """Return "agrees", "differs" or `NOT_COMPARED`."""
+        return self.judgement.verdict if self.judgement else NOT_COMPARED
+
+    @property
+    def difference(self) -> float:
+        """Measured minus published in joint standard errors; NaN where that is unknown."""
+        return self.judgement.difference if self.judgement else nan
+
+
+class Replication(NamedTuple):
+    """An entry, its comparisons and claims.
+
+    Attributes:
+        entry: the table or figure.
+        cells: number of rows that were run for it.
+        failures: number of these that did not finish.
+        earlier: number of rows of earlier protocols, which are left out.
+        gaps: what is missing of its runs.
+        compared: its published numbers.
+        claims: its claims.
+    """
+
+    entry: Entry
+    cells: int
+    failures: int
+    earlier: int
+    gaps: tuple[Gap, ...]
+    compared: tuple[Compared, ...]
+    claims: tuple[JudgedClaim, ...]
+
+    @property
+    def judged(self) -> tuple[Compared, ...]:
+        """Published numbers that have a verdict."""
+        return tuple(row for row in self.compared if row.judgement)
+
+    @property
+    def n_agree(self) -> int:
+        """Number of published numbers that agree, each by itself."""
+        return sum(row.verdict == AGREES for row in self.judged)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every split of its runs finished."""
+        return not self.gaps
+
+    @property
+    def status(self) -> str:
+        """How the entry was checked: "run", "test", "not run yet" or "not run here"."""
+        if self.cells:
+            return "run"
+        if self.entry.test:
+            return "test"
+        return "not run here" if self.entry.unavailable else "not run yet"
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict on the numbers together: "agrees", "differs in 2 of 24"; "" without any."""
+        n_differ = sum(row.differs for row in self.judged)
+        if not self.judged:
+            return ""
+        return f"{DIFFERS} in {n_differ} of {len(self.judged)}" if n_differ else AGREES
+
+    @property
+    def verdict_on_claims(self) -> str:
+        """Return how many claims have each verdict, as in "2 hold, 1 mixed"; "" without any that was run."""
+        return ", ".join(tally_of(self.claims).values())
+
+
+def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable[Entry]) -> list[Replication]:
+    """Return every entry beside its rows, in the order of `entries`.
+
+    Args:
+        cells: columns of `bench.schema.CELLS`; rows of an entry have its name as their preset.
+        published: result of `read_published`.
+        entries: the tables and figures.
+    """
+    every = {entry.name: entry for entry in entries}
+    theirs = dict(list(published.groupby(["source", "table"])))
+    empty = cells.iloc[:0]
+    by_name = dict(list(cells[for_entries(cells["preset"], every.values())].groupby("preset")))
+    rows = {name: Rows(by_name.get(name, empty), every[name]) for name in {entry.rows for entry in every.values()}}
+    return [_replication(entry, rows[entry.rows], theirs.get((entry.paper, entry.table))) for entry in every.values()]
+
+
+def _replication(entry: Entry, rows: Rows, published: pd.DataFrame | None) -> Replication:
+    pairs = _Pairs(entry, rows, [] if published is None else list(records(published, _Published)))
+    compared = pairs.compared()
+    differs = iter(family_wise([row.judgement for row in compared if row.judgement]))
+    compared = [row._replace(differs=next(differs)) if row.judgement else row for row in compared]
+    return Replication(
+        entry,
+        len(rows.cells),
+        int((rows.cells["status"] != "ok").sum()),
+        rows.n_earlier,
+        tuple(rows.gaps()),
+        tuple(compared),
+        tuple(_claim(claim, rows) for claim in entry.claims),
+    )
+
+
+class _Pairs:
+    """The published numbers of an entry and how each is compared."""
+
+    def __init__(self, entry: Entry, rows: Rows, published: list[_Published]):
+        self.entry = entry
+        self.rows = rows
+        self.published = published
+
+    def compared(self) -> list[Compared]:
+        """Return one record per published number; those of the methods that times are divided by are left out."""
+        return [
+            self._ratio(number) if number.metric in self.entry.ratios else self._number(number)
+            for number in self.published
+            if not self._is_divisor(number)
+        ]
+
+    def _is_divisor(self, number: _Published) -> bool:
+        ratio = self.entry.ratios.get(number.metric)
+        return ratio is not None and self._method(number) == ratio.over
+
+    def _method(self, number: _Published) -> str:
+        return self.entry.methods.get(number.method, number.method)
+
+    def _number(self, number: _Published) -> Compared:
+        metric = self.entry.metrics.get(number.metric, number.metric)
+        theirs = Estimate(number.value, number.stderr, number.n)
+        values, part = self._values(number, self._method(number), metric)
+        named = number.method in self.entry.methods or number.metric in self.entry.metrics
+        reason = "" if named else number.incomparable
+        if not values and not reason:
+            reason = number.incomparable or _why_none(part)
+        ours = estimate(list(values.values()), number.statistic) if values else Estimate(nan)
+        judgement = None if reason else judge(ours, theirs, number.statistic)
+        return self._record(number, metric, number.statistic, "", theirs, ours, judgement, reason, part)
+
+    def _ratio(self, number: _Published) -> Compared:
+        ratio = self.entry.ratios[number.metric]
+        divided, part = self._values(number, self._method(number), ratio.measured)
+        by, _ = self._values(number, ratio.over, ratio.measured)
+        shared = divided.keys() & by.keys()
+        theirs, ours = Estimate(number.value / self._divisors.get(_place(number), nan)), Estimate(nan)
+        if shared:
+            quotient = sum(divided[split] for split in shared) / sum(by[split] for split in shared)
+            ours = Estimate(quotient, n=len(shared))
+        reason = "" if shared else _why_none(part, time=True)
+        if pd.isna(theirs.value):
+            reason = f"the paper gives no time of {ratio.over}"
+        judgement = None if reason else judge_ratio(ours.value, theirs.value)
+        return self._record(number, number.metric, "ratio", ratio.over, theirs, ours, judgement, reason, part)
+
+    @cached_property
+    def _divisors(self) -> dict[tuple[str, str, str], float]:
+        """Published times of the methods that others are divided by."""
+        return {_place(number): number.value for number in self.published if self._is_divisor(number)}
+
+    def _values(self, number: _Published, method: str, metric: str) -> tuple[dict[int, float], Part | None]:
+        where = number.suite, self.entry.datasets.get(number.dataset, number.dataset), method
+        return self.rows.values(*where, metric), self.rows.part(*where)
+
+    def _record(
+        self,
+        number: _Published,
+        metric: str,
+        statistic: str,
+        over: str,
+        theirs: Estimate,
+        ours: Estimate,
+        judgement: Judgement | None,
+        reason: str,
+        part: Part | None,
+    ) -> Compared:
+        dataset = self.entry.datasets.get(number.dataset, number.dataset)
+        missing = part.in_words if part else ""
+        method = self._method(number)
+        return Compared(
+            dataset, method, metric, statistic, over, theirs, ours, judgement, False, reason, missing, number.note
+        )
+
+
+def _place(number: _Published) -> tuple[str, str, str]:
+    return number.suite, number.dataset, number.metric
+
+
+def _why_none(part: Part | None, time: bool = False) -> str:
+    """Return why rows have no value to compare."""
+    if part is None:
+        return NOT_RUN
+    if part.n_failed == part.n_tried:
+        return f"{counted(part.n_failed, 'split')} failed"
+    return "not timed alone on an idle device" if time else "not measured by these rows"
+
+
+def _claim(claim: Claim, rows: Rows) -> JudgedClaim:
+    """Return a claim judged on each data set whose runs have its methods."""
+    needed = {as_in_rows(name) for name in (claim.left, claim.right) if name}
+    methods: dict[str, set[str]] = {}
+    for dataset, method in rows.planned:
+        methods.setdefault(dataset, set()).add(method)
+    datasets = claim.datasets or [name for name, names in methods.items() if needed <= names]
+    return JudgedClaim(
+        claim,
+        tuple(
+            judge_claim(
+                claim,
+                dataset,
+                rows.values("", dataset, claim.left, claim.metric),
+                rows.values("", dataset, claim.right, claim.metric) if claim.right else {},
+            )
+            for dataset in datasets
+        ),
+    )

@@ -1,0 +1,169 @@
+"""The rows that were run for an entry: values by split, and what is missing from them."""
+
+import json
+from collections.abc import Iterable
+from functools import cache, cached_property
+from math import isnan, nan
+from typing import Any, NamedTuple, cast
+
+import pandas as pd
+
+from bench.replications.entries import Entry
+from methods.catalogue.options import InvalidOption, registered, texts_of, with_options
+
+CELL = ["suite", "dataset", "method"]
+
+
+class Part(NamedTuple):
+    """How much of one method on one data set was run.
+
+    Attributes:
+        n_tried: number of splits that were run.
+        n_failed: number of these without a finished row.
+        n_planned: number of splits of the entry.
+    """
+
+    n_tried: int
+    n_failed: int
+    n_planned: int
+
+    @property
+    def in_words(self) -> str:
+        """Return what is missing, as in "19 of 20 splits; 1 failed" or "not complete: 12 of 20"; "" for nothing."""
+        n = self.n_tried - self.n_failed
+        parts = []
+        if self.n_tried < self.n_planned:
+            parts.append(f"not complete: {self.n_tried} of {self.n_planned}")
+        elif self.n_failed:
+            parts.append(f"{n} of {self.n_planned} splits")
+        return "; ".join([*parts, *([f"{self.n_failed} failed"] if self.n_failed else [])])
+
+
+class Gap(NamedTuple):
+    """What is missing of one method on one data set, in words."""
+
+    dataset: str
+    method: str
+    missing: str
+
+
+class Rows:
+    """The rows of one entry, of the protocol that each of its methods was run with last on each data set.
+
+    Attributes:
+        cells: the rows.
+        n_earlier: number of rows of other protocols, which are left out.
+    """
+
+    def __init__(self, cells: pd.DataFrame, entry: Entry):
+        latest = cells.groupby([*CELL, "protocol_hash"])["finished_at"].transform("max")
+        newest = latest.groupby([cells[name] for name in CELL]).transform("max")
+        self.cells = cells[latest == newest]
+        self.n_earlier = len(cells) - len(self.cells)
+        self._planned = _planned_splits(entry)
+
+    @cached_property
+    def _parts(self) -> dict[tuple[str, str], dict[str, list[dict[str, Any]]]]:
+        """Rows as dictionaries, with the keys of their diagnostics, by (data set, method) and suite."""
+        parts: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+        for cell in cast("list[dict[str, Any]]", self.cells.to_dict("records")):  # names of columns are texts
+            by_suite = parts.setdefault((cell["dataset"], cell["method"]), {})
+            by_suite.setdefault(cell["suite"], []).append(_parsed(cell["diagnostics"]) | cell)
+        return parts
+
+    @cached_property
+    def _most_tried(self) -> dict[str, int]:
+        """Largest number of splits of any method, by data set."""
+        most: dict[str, int] = {}
+        for (dataset, _), by_suite in self._parts.items():
+            for cells in by_suite.values():
+                most[dataset] = max(most.get(dataset, 0), len({cell["split"] for cell in cells}))
+        return most
+
+    def _part(self, suite: str, dataset: str, method: str) -> list[dict[str, Any]]:
+        """Return the rows of a method on a data set, those of `suite` where they are of several suites."""
+        by_suite = self._parts.get((dataset, as_in_rows(method)), {})
+        return by_suite.get(suite) or next(iter(by_suite.values()), [])
+
+    def values(self, suite: str, dataset: str, method: str, metric: str) -> dict[int, float]:
+        """Return a metric by split, the mean over seeds, of rows that finished; splits without a value are left out.
+
+        Args:
+            suite: whose rows are taken where the method was run on the data set in several.
+            dataset: name of the data set.
+            method: name of the method.
+            metric: a column, or a key of the diagnostics.
+        """
+        values: dict[int, list[float]] = {}
+        for cell in self._part(suite, dataset, method):
+            value = _number(cell.get(metric))
+            if cell["status"] == "ok" and not isnan(value):
+                values.setdefault(int(cell["split"]), []).append(value)
+        return {split: sum(of_seeds) / len(of_seeds) for split, of_seeds in sorted(values.items())}
+
+    def part(self, suite: str, dataset: str, method: str) -> Part | None:
+        """Return how much of a method on a data set was run; None if nothing was."""
+        cells = self._part(suite, dataset, method)
+        if not cells:
+            return None
+        tried = {cell["split"] for cell in cells}
+        finished = {cell["split"] for cell in cells if cell["status"] == "ok"}
+        planned = self._planned.get((dataset, as_in_rows(method))) or self._most_tried[dataset]
+        return Part(len(tried), len(tried - finished), max(planned, len(tried)))
+
+    @property
+    def planned(self) -> list[tuple[str, str]]:
+        """Data sets and methods that are to be run."""
+        return list(self._planned)
+
+    def gaps(self) -> list[Gap]:
+        """Return what is missing from the runs of the entry: methods without rows, missing splits and failures."""
+        parts = {(dataset, method): self.part("", dataset, method) for dataset, method in self._planned}
+        missing = {where: part.in_words if part else "not run" for where, part in parts.items()}
+        return [Gap(*where, words) for where, words in missing.items() if words]
+
+
+def for_entries(presets: pd.Series, entries: Iterable[Entry]) -> pd.Series:
+    """Return which rows, given by their presets, were run for one of the entries."""
+    return presets.isin({entry.rows for entry in entries}).astype(bool)
+
+
+def _planned_splits(entry: Entry) -> dict[tuple[str, str], int]:
+    """Return the number of splits by (data set, method) of the entry's runs; 0 for runs that do not name them."""
+    planned: dict[tuple[str, str], int] = {}
+    for run in entry.runs:
+        for dataset in run.datasets:
+            for method in run.methods:
+                key = dataset, as_in_rows(method)
+                planned[key] = planned.get(key, 0) + (_count(run.splits) if run.splits else 0)
+    return planned
+
+
+@cache
+def as_in_rows(method: str) -> str:
+    """Return the name that rows have for a method of an entry: its options in alphabetical order, without spaces."""
+    try:
+        return with_options(registered(method), texts_of(method))
+    except InvalidOption:  # a paper's name for a method that nothing here measures
+        return method
+
+
+def _count(splits: str) -> int:
+    """Return the number of splits in a text like "0-4,7"."""
+    ends = [part.partition("-") for part in splits.split(",")]
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+
+
+def _parsed(text: Any) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return nan

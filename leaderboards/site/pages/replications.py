@@ -1,0 +1,201 @@
+"""The page of the papers' tables and figures that were run again: their numbers and claims beside ours."""
+
+from math import isfinite
+from typing import Any, NamedTuple
+
+from leaderboards.figures.differences import Difference, differences
+from leaderboards.figures.plots import Plot
+from leaderboards.metrics import metric
+from leaderboards.replications.claims import CONTRADICTED, HOLDS, IN_PART, MIXED, NOT_RUN, JudgedClaim, tally_of
+from leaderboards.replications.comparison import Compared, Replication
+from leaderboards.replications.lines import Line, claim_numbers, gaps_in_words, in_words, line, not_compared
+from leaderboards.site.content import Site
+from leaderboards.wording.formats import counted, number, visible
+from leaderboards.wording.ran import Failure, failures
+
+FEWEST_DOTS = 4  # numbers that make a figure
+MOST_OPEN = 24  # numbers of a table that is shown without a click
+
+# Style classes by verdict of a claim.
+CLASSES = {HOLDS: "agrees", IN_PART: "agrees", MIXED: "differs", CONTRADICTED: "differs"}
+
+
+class ClaimTest(NamedTuple):
+    """A claim on one data set, as printed."""
+
+    dataset: str
+    n: str
+    left: str
+    right: str
+    difference: str
+    stderr: str
+    verdict: str
+
+    @property
+    def style(self) -> str:
+        """Style class of the verdict."""
+        return CLASSES.get(self.verdict, "se")
+
+
+class ClaimLines(NamedTuple):
+    """A claim as printed.
+
+    Attributes:
+        text: the claim.
+        verdict: over all data sets.
+        in_words: number of data sets by verdict.
+        about: what is compared, as in "NMLL, vifa below map".
+        tests: one per data set.
+    """
+
+    text: str
+    verdict: str
+    in_words: str
+    about: str
+    tests: list[ClaimTest]
+
+    @property
+    def style(self) -> str:
+        """Style class of the verdict."""
+        return CLASSES.get(self.verdict, "se")
+
+
+class Section(NamedTuple):
+    """One table or figure.
+
+    Attributes:
+        replication: the entry and its verdicts.
+        instead: what is said instead of a verdict, as in "not run yet"; "" where there is one.
+        tally: number of claims by verdict: (words, style class).
+        gaps: what is missing of its runs, in words.
+        lines: its published numbers that have a verdict.
+        rule: how they were judged, if all were judged in one unusual way; "" otherwise.
+        not_compared: why others have none.
+        plot: their differences; None for too few.
+        claims: its claims.
+        failures: its cells that failed.
+    """
+
+    replication: Replication
+    instead: str
+    tally: list[tuple[str, str]]
+    gaps: str
+    lines: list[Line]
+    rule: str
+    not_compared: list[str]
+    plot: Plot | None
+    claims: list[ClaimLines]
+    failures: list[Failure]
+
+
+class Tally(NamedTuple):
+    """Counts over all entries.
+
+    Attributes:
+        n_papers: number of papers.
+        n_entries: number of tables and figures.
+        n_run: number of these that rows stand behind.
+        n_tests: number of these that are checked by a test.
+        n_pending: number of these that two cores can run and nobody has.
+        n_unavailable: number of these that were not run because of their cost or data.
+        n_numbers: number of published numbers with a verdict.
+        n_agree: number of these that agree, each by itself.
+        n_claims: number of claims that were judged.
+        n_hold: number of these that hold on every data set.
+    """
+
+    n_papers: int
+    n_entries: int
+    n_run: int
+    n_tests: int
+    n_pending: int
+    n_unavailable: int
+    n_numbers: int
+    n_agree: int
+    n_claims: int
+    n_hold: int
+
+
+def context(site: Site) -> dict[str, Any]:
+    """Return the variables of the template `replications.html`."""
+    failed = {preset: failures(rows) for preset, rows in site.replicated.groupby("preset")}
+    papers: dict[str, list[Section]] = {}
+    for made in site.replications:
+        of_entry = failed.get(made.entry.rows, []) if not made.entry.same_rows_as else []
+        papers.setdefault(made.entry.paper, []).append(section(made, of_entry))
+    return {"papers": papers, "tally": tally(site.replications), "MOST_OPEN": MOST_OPEN}
+
+
+def tally(made: list[Replication]) -> Tally:
+    """Return the counts over all entries."""
+    status = [one.status for one in made]
+    claims = [claim for one in made for claim in one.claims if claim.verdict != NOT_RUN]
+    return Tally(
+        len({one.entry.paper for one in made}),
+        len(made),
+        status.count("run"),
+        status.count("test"),
+        status.count("not run yet"),
+        status.count("not run here"),
+        sum(len(one.judged) for one in made),
+        sum(one.n_agree for one in made),
+        len(claims),
+        sum(claim.verdict == HOLDS for claim in claims),
+    )
+
+
+def section(made: Replication, failed: list[Failure]) -> Section:
+    """Return the section of one entry."""
+    run = made.status == "run"
+    lines = [line(row) for row in made.judged]
+    rules = {shown.rule for shown in lines}
+    return Section(
+        made,
+        "" if made.judged or made.verdict_on_claims else in_words(made),
+        [(words, CLASSES.get(verdict, "se")) for verdict, words in tally_of(made.claims).items()],
+        gaps_in_words(made) if run else "",
+        [shown._replace(rule="") for shown in lines] if len(rules) == 1 else lines,
+        rules.pop() if len(rules) == 1 else "",
+        not_compared(made) if run else [],
+        plot(made),
+        [_claim(claim) for claim in made.claims],
+        failed,
+    )
+
+
+def plot(made: Replication) -> Plot | None:
+    """Return the figure of an entry's differences; None with fewer than `FEWEST_DOTS`."""
+    rows = [row for row in made.judged if isfinite(row.difference)]
+    if len(rows) < FEWEST_DOTS:
+        return None
+    by_label: dict[str, list[Difference]] = {}
+    for row in rows:
+        dot = Difference(row.difference, row.differs, line(row).name)
+        by_label.setdefault(_label(row, rows), []).append(dot)
+    values = "; ".join(f"{visible(one.label)} {number(one.value, 1)}" for dots in by_label.values() for one in dots)
+    return Plot(
+        differences([(visible(label), dots) for label, dots in by_label.items()]),
+        f"Measured minus published, in joint standard errors: {values}",
+        "Each dot is a number of the table: measured minus published, in joint standard errors. Within the shaded ±2 "
+        "the two agree. Red: significant after Holm's correction.",
+    )
+
+
+def _label(row: Compared, rows: list[Compared]) -> str:
+    """Return the row of a figure that a number belongs to: its method where there are several, else its data set."""
+    for name in ("method", "dataset"):
+        if len({getattr(one, name) for one in rows}) > 1:
+            return str(getattr(row, name))
+    return metric(row.metric).title
+
+
+def _claim(judged: JudgedClaim) -> ClaimLines:
+    claim, title = judged.claim, metric(judged.claim.metric).title
+    right = claim.right or f"{claim.value:g}"
+    relation = f"within {claim.margin:g} of" if claim.margin is not None else claim.relation
+    tests = []
+    for test in judged.tests:
+        remark = f", {counted(test.missing, 'split')} not shared" if test.missing else ""
+        n = f"{counted(test.n, 'split')}{remark}" if test.n else ""
+        tests.append(ClaimTest(test.dataset, n, *claim_numbers(test), test.verdict))
+    return ClaimLines(claim.text, judged.verdict, judged.in_words, f"{title}: {claim.left} {relation} {right}", tests)

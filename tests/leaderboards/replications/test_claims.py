@@ -1,0 +1,103 @@
+"""Claims without numbers, against SciPy's paired test and simulations."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench.replications.entries import Claim
+from leaderboards.replications.claims import JudgedClaim, interval, judge_claim, tally_of
+
+BELOW = Claim("a has a lower NMLL than b", "nmll", "a", "below", "b")
+ABOVE = Claim("a has a higher NMLL than b", "nmll", "a", "above", "b")
+NEAR = Claim("a is within 0.5 of b", "nmll", "a", "within", "b", margin=0.5)
+
+
+def splits(*values: float) -> dict[int, float]:
+    return dict(enumerate(values))
+
+
+def verdicts(left: dict, right: dict) -> list[str]:
+    return [judge_claim(claim, "energy", left, right).verdict for claim in (BELOW, ABOVE, NEAR)]
+
+
+def test_interval_is_that_of_scipys_paired_test():
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(2, 7))
+    test = judge_claim(BELOW, "energy", splits(*left), splits(*right))
+    wanted = stats.ttest_rel(left, right).confidence_interval()
+    assert interval(test.difference, test.stderr, test.n) == pytest.approx((wanted.low, wanted.high))
+
+
+def test_interval_on_one_side_decides():
+    base = splits(1.0, 5.0, 3.0)
+    assert verdicts(base, splits(2.0, 6.1, 3.9)) == ["holds", "contradicted", "contradicted"]
+    assert verdicts(splits(2.0, 6.1, 3.9), base) == ["contradicted", "holds", "contradicted"]
+
+
+def test_wide_interval_decides_nothing():
+    assert verdicts(splits(1.0, 2.0, 3.0), splits(2.0, 1.0, 3.5)) == ["undecided"] * 3
+
+
+def test_narrow_interval_inside_the_margin_holds():
+    assert verdicts(splits(1.0, 2.0, 3.0), splits(1.1, 1.9, 3.0)) == ["undecided", "undecided", "holds"]
+
+
+def test_one_split_decides_beyond_a_tenth():
+    assert verdicts(splits(1.0), splits(1.05)) == ["undecided", "undecided", "holds"]
+    assert verdicts(splits(1.0), splits(1.2)) == ["holds", "contradicted", "holds"]
+    assert verdicts(splits(1.0), splits(2.0)) == ["holds", "contradicted", "contradicted"]
+
+
+def test_only_shared_splits_are_compared():
+    test = judge_claim(BELOW, "energy", {0: 1.0, 1: 2.0, 2: 9.0}, {0: 2.0, 1: 3.1, 3: 0.0})
+    assert (test.verdict, test.n, test.missing) == ("holds", 2, 2)
+    assert judge_claim(BELOW, "energy", {0: 1.0}, {1: 2.0}).verdict == "not run"
+
+
+def test_constant_is_compared_with_every_split():
+    claim = Claim("a is above 3e-3", "sd", "a", "above", value=3e-3)
+    assert judge_claim(claim, "mnist", splits(5e-3, 6e-3, 5.5e-3), {}).verdict == "holds"
+
+
+def test_infinite_loss_contradicts():
+    assert verdicts(splits(inf, 1.0, 1.0), splits(1.0, 2.0, 2.0))[0] == "contradicted"
+
+
+def test_equal_methods_are_called_different_one_time_in_twenty():
+    rng = np.random.default_rng(3)
+    pairs = rng.normal(size=(600, 2, 5))
+    decided = [judge_claim(BELOW, "energy", splits(*a), splits(*b)).verdict != "undecided" for a, b in pairs]
+    assert 0.03 < np.mean(decided) < 0.07
+
+
+@pytest.fixture
+def judged():
+    tests = {
+        "holds": judge_claim(BELOW, "x", splits(1.0), splits(2.0)),
+        "contradicted": judge_claim(BELOW, "x", splits(2.0), splits(1.0)),
+        "undecided": judge_claim(BELOW, "x", splits(1.0), splits(1.0)),
+        "not run": judge_claim(BELOW, "x", {}, {}),
+    }
+    return lambda *names: JudgedClaim(BELOW, tuple(tests[name] for name in names))
+
+
+@pytest.mark.parametrize(
+    ("tests", "verdict", "words"),
+    [
+        (["holds", "holds"], "holds", "holds on 2 of 2 data sets"),
+        (["holds", "undecided"], "holds in part", "holds on 1 of 2 data sets, undecided on 1"),
+        (["holds", "holds", "contradicted"], "mixed", "holds on 2 of 3 data sets, contradicted on 1"),
+        (["contradicted", "undecided"], "contradicted", "contradicted on 1 of 2 data sets, undecided on 1"),
+        (["undecided", "not run"], "undecided", "undecided"),
+        (["not run"], "not run", "not run"),
+    ],
+)
+def test_verdict_over_data_sets(judged, tests, verdict, words):
+    assert (judged(*tests).verdict, judged(*tests).in_words) == (verdict, words)
+
+
+def test_tally_counts_the_claims_that_were_run(judged):
+    claims = [judged("holds"), judged("holds", "holds"), judged("contradicted"), judged("not run")]
+    assert tally_of(claims) == {"holds": "2 hold", "contradicted": "1 contradicted"}

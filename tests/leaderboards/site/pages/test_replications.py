@@ -1,0 +1,137 @@
+"""The page of replications, and that its rows are on no other page."""
+
+import re
+
+import pytest
+
+from bench.replications.entries import read
+from leaderboards.data.results import Results
+from leaderboards.site import content, places
+from leaderboards.site.content import Site
+from leaderboards.site.pages import render
+
+VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
+ENTRIES = f"""
+paper = "{VIFA}"
+
+[[entry]]
+name = "vifa-table-1"
+table = "Table 1"
+title = "Scores <b>on UCI</b>"
+protocol = "20 splits of `uci`."
+departures = "Five splits."
+
+[[entry.run]]
+suite = "uci"
+preset = "paper"
+methods = ["vifa", "vifa-lr", "only-replicated"]
+datasets = ["energy", "yacht"]
+splits = "0-4"
+
+[[entry.claim]]
+text = "The network is better than the linear model (section 4)."
+metric = "nmll"
+left = "vifa"
+relation = "below"
+right = "vifa-lr"
+
+[[entry]]
+name = "vifa-table-2"
+table = "Table 2"
+title = "Retinopathy"
+protocol = "5 splits."
+unavailable = "40 hours of a GPU."
+
+[[entry]]
+name = "vifa-table-10"
+table = "Table 10"
+title = "Logistic posteriors"
+protocol = "One split."
+
+[[entry.run]]
+suite = "posterior"
+preset = "paper"
+methods = ["vifa-k5"]
+datasets = ["a1a-logistic"]
+"""
+WIGGLE = (-0.02, -0.01, 0.0, 0.01, 0.02)
+
+
+@pytest.fixture
+def site(cells, tmp_path, monkeypatch):
+    """Return the site of rows, with the entries above."""
+    (tmp_path / "made-up.toml").write_text(ENTRIES)
+    made = read([tmp_path / "made-up.toml"])
+    monkeypatch.setattr(content, "entries", lambda: made)
+
+    def make(*rows: dict) -> Site:
+        frame = cells(*rows).assign(folder="")
+        return Site(Results((), frame, [], [], [], frame, frame.iloc[:0]))
+
+    return make
+
+
+def run(method: str, nmll: float, preset: str = "vifa-table-1", dataset: str = "energy") -> list[dict]:
+    cell = {"method": method, "preset": preset, "dataset": dataset}
+    return [cell | {"split": split, "nmll": nmll + wiggle, "rmse": 2.9 + wiggle} for split, wiggle in enumerate(WIGGLE)]
+
+
+@pytest.fixture
+def pages(site):
+    """Pages of two methods that were run for Table 1, one of them for nothing else, and of one of another preset."""
+    failed = {"preset": "vifa-table-1", "method": "only-replicated", "status": "failed", "error": "boom"}
+    return render(site(*run("vifa", 2.53), *run("vifa-lr", 9.0), failed, *run("vifa", 2.4, "paper")))
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html.partition("</head>")[2]))
+
+
+def test_page_shows_verdicts_of_numbers_and_claims(pages):
+    said = words(pages[places.REPLICATIONS])
+    assert "3 tables and figures of 1 paper: 1 run here, 1 not run yet, 1 out of reach." in said
+    assert "differs in 2 of 4" in said  # vifa-lr: published NMLL 2.57, RMSE 3.07
+    assert "holds" in said
+    assert "python run_all.py --suite papers --preset vifa-table-1" in said
+    assert "40 hours of a GPU." in said
+    assert "<b>on UCI</b>" not in pages[places.REPLICATIONS]
+
+
+def test_page_says_what_is_missing(pages):
+    said = words(pages[places.REPLICATIONS])
+    assert "not complete: 1 of 5; 1 failed (energy only-replicated)" in said
+    assert "not run (yacht vifa, yacht vifa-lr, yacht only-replicated)" in said
+    assert "boom" in said
+
+
+def test_links_of_the_page_resolve(pages):
+    for name, html in pages.items():
+        targets = [link.partition("#") for link in re.findall(r'href="([^"]*)"', html)]
+        assert {page or name for page, _, _ in targets} <= pages.keys()
+        for page, _, place in targets:
+            assert not place or f'id="{place}"' in pages[page or name]
+    assert places.REPLICATIONS in pages[places.INDEX]
+
+
+def test_rows_of_replications_are_on_no_other_page(pages):
+    assert places.method_page("vifa") in pages
+    assert places.method_page("vifa-lr") not in pages
+    others = [html for name, html in pages.items() if name != places.REPLICATIONS]
+    assert not any("vifa-table-1" in html or "boom" in html for html in others)
+
+
+def test_replications_alone_make_a_site(site):
+    pages = render(site(*run("vifa", 2.53)))
+    assert set(pages) == {places.INDEX, places.REPLICATIONS}
+    assert "No cell" not in words(pages[places.INDEX])
+
+
+def test_entries_are_listed_before_they_are_run(site):
+    said = words(render(site())[places.REPLICATIONS])
+    assert "0 run here, 2 not run yet, 1 out of reach" in said
+
+
+def test_page_is_left_out_without_entries(site, monkeypatch):
+    monkeypatch.setattr(content, "entries", lambda: ())
+    pages = render(site(*run("vifa", 2.4, "paper")))
+    assert not any("replications" in name or places.REPLICATIONS in html for name, html in pages.items())

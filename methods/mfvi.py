@@ -12,7 +12,8 @@ with the KL in closed form. The variants differ in one of the two terms:
   convolutions this is an approximation, because it ignores the dependence between positions of an image. Weights of
   layers that are not matrices are sampled once per minibatch.
 - `mfvi-mean`, `mfvi-mv` and `mfvi-eb` replace the KL by eta times the collapsed divergence of a hierarchical prior
-  (`methods.maths.priors`). They are vi-mean, vi-mv and vi-eb of Wei and Khardon.
+  (`methods.maths.priors`), and `mfvi-naive` by eta times the KL from a fixed prior. They are vi-mean, vi-mv, vi-eb and
+  vi-naive of Wei and Khardon.
 
 On networks for images, training is short against what log standard deviations have to move. There, they start at three
 below the prior's and have ten times the learning rate of the means, as in Unlu and Aitchison (2021). `max_sd`,
@@ -34,7 +35,7 @@ from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import kl_diagonal
 from methods.maths.gradients import grad_and_value
 from methods.maths.noise import Noise
-from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, LearnedMean, LearnedMeanAndVariance, Prior
+from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, Fixed, LearnedMean, LearnedMeanAndVariance, Prior
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.layers import Layer, Matrix
 from methods.problem import Batch, Problem, Step, Task
@@ -71,6 +72,7 @@ class MeanFieldVI(Method):
         annealed: whether the weight of the divergence grows from 0 to `tempering` (`methods.training.annealing`).
         tempering: weight of the divergence; 1 for the ELBO, less for a colder posterior.
         mean_network: whether to predict with the posterior mean alone, as "VI (Mean)" of Unlu and Aitchison does.
+        mc_samples: weight samples per update, all of which see the same minibatch.
     """
 
     name = "mfvi"
@@ -88,6 +90,7 @@ class MeanFieldVI(Method):
         mean_network: bool = False,
         below_prior: bool = False,
         sd_lr_ratio: float = 1.0,
+        mc_samples: int = 1,
     ):
         self.initial_log_sd = initial_log_sd
         self.below_prior = below_prior
@@ -98,6 +101,7 @@ class MeanFieldVI(Method):
         if tempering != 1:  # a tempered posterior is not the exact one
             self.gaussian = self.weight_posterior = False
         self.mean_network = mean_network
+        self.mc_samples = mc_samples
 
     def suited_to(self, task: Task) -> "MeanFieldVI":
         if self.network(task).image is None:
@@ -127,7 +131,8 @@ class MeanFieldVI(Method):
     ) -> tuple[State, dict[str, Tensor]]:
         def negative_elbo(params: Tensor) -> Tensor:
             mean, log_sd = params.unbind()
-            nll = self.sampled_nll(problem, mean, log_sd, batch, noise)
+            samples = [self.sampled_nll(problem, mean, log_sd, batch, noise) for _ in range(self.mc_samples)]
+            nll = samples[0] if len(samples) == 1 else torch.stack(samples).mean()
             divergence = self.divergence(problem, mean, log_sd)
             if self.tempering != 1:
                 divergence = self.tempering * divergence
@@ -225,6 +230,23 @@ class CollapsedMeanFieldVI(MeanFieldVI):
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         return problem.hparams.penalty_weight * self.prior.penalty(mean, log_sd.exp())
+
+
+class NaiveMeanFieldVI(CollapsedMeanFieldVI):
+    """Weights the KL from the fixed prior N(0, 0.1 I), and N(0, 0.05 I) on images, by eta.
+
+    Both variances are those of Wei and Khardon (appendix D). With eta = 1 and equal variances it is `mfvi`.
+    """
+
+    name = "mfvi-naive"
+    title = "Mean-field VI, fixed prior, tempered"
+    paper = Paper("Blundell et al. 2015", "Weight Uncertainty in Neural Networks")
+    prior = Fixed(variance=0.1)
+    suites = ()
+
+    def suited_to(self, task: Task) -> MeanFieldVI:
+        suited = super().suited_to(task)
+        return self if suited is self else suited.changed(prior=Fixed(COLLAPSED_IMAGE_PRIOR_VARIANCE))
 
 
 class MeanFieldVIMean(CollapsedMeanFieldVI):

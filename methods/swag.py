@@ -1,7 +1,7 @@
 """SWA, SWAG-Diagonal and SWAG: the average of SGD iterates, and a Gaussian fitted to them.
 
 Iterates theta_1 .. theta_T are collected once per epoch along the trajectory of `methods.training.sgd`, or more often
-if training is too short for K of them. With their running mean m_t, let
+if training is too short for K of them. `sgd` predicts with the last one. With their running mean m_t, let
 
     theta_SWA = m_T,      var = 1/T sum_t theta_t^2 - theta_SWA^2,      D = columns theta_t - m_t of the last K.
 
@@ -16,7 +16,7 @@ in single precision rounding would dominate the difference of the two averages. 
 the authors' code.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from optuna.distributions import BaseDistribution
@@ -30,6 +30,7 @@ from methods.training import sgd
 
 MIN_VARIANCE = 1e-30
 RANK = 20
+DECAY_START, DECAY_END = 0.5, 0.9  # shares of the burn-in between which the learning rate moves, in both papers' code
 
 
 class Collected(NamedTuple):
@@ -76,6 +77,21 @@ class Collected(NamedTuple):
         return LowRankNormal(self.mean, factors, scale * self.variance.clamp(min=MIN_VARIANCE))
 
 
+class Phase(NamedTuple):
+    """Where an update stands; true if its iterate is collected.
+
+    Attributes:
+        collects: whether the iterate is collected.
+        burn_in: number of updates before the first that can be collected.
+    """
+
+    collects: bool
+    burn_in: int
+
+    def __bool__(self) -> bool:
+        return self.collects
+
+
 class State(NamedTuple):
     """State of training.
 
@@ -89,10 +105,19 @@ class State(NamedTuple):
 
 
 class IterateStatistics(Method):
-    """Base of the three methods. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's."""
+    """Base of the methods. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
+
+    Args:
+        burn_in: share of training before the first iterate that can be collected.
+        late_rate: learning rate of collected iterates over `lr`, which it reaches linearly during the burn-in.
+    """
 
     constant_rate = True
     rank = 0
+
+    def __init__(self, burn_in: float = 0.5, late_rate: float = 1.0):
+        self.burn_in = burn_in
+        self.late_rate = late_rate
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return sgd.search_space(task)
@@ -103,19 +128,43 @@ class IterateStatistics(Method):
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         return sgd.image_space(task)
 
-    def phase(self, update: int, plan: Plan) -> bool:
-        """Return whether the update's iterate is collected: in the second half, once per epoch or enough for K."""
-        since = update - sgd.burn_in(plan)
-        often_enough = (plan.n_updates - sgd.burn_in(plan)) // RANK
-        return since > 0 and since % max(1, min(round(plan.updates_per_epoch), often_enough)) == 0
+    def phase(self, update: int, plan: Plan) -> Phase:
+        """Return whether the update's iterate is collected: after the burn-in, once per epoch or enough for K."""
+        burn_in = sgd.burn_in(plan, self.burn_in)
+        often_enough = (plan.n_updates - burn_in) // RANK
+        since, every = update - burn_in, max(1, min(round(plan.updates_per_epoch), often_enough))
+        return Phase(since > 0 and since % every == 0, burn_in)
 
     def init(self, problem: Problem, noise: Noise) -> State:
         trajectory = sgd.Trajectory.init(problem, noise)
         return State(trajectory, Collected.init(trajectory.weights, self.rank))
 
     def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
-        trajectory = state.trajectory.step(problem, batch, step)
+        trajectory = state.trajectory.step(problem, batch, step, self.rate(problem, step))
         return State(trajectory, state.collected.add(trajectory.weights) if step.phase else state.collected)
+
+    def rate(self, problem: Problem, step: Step) -> Tensor:
+        """Return the learning rate of an update, ()."""
+        if self.late_rate == 1:
+            return problem.hparams.lr
+        moved = step.count / max(1, cast(Phase, step.phase).burn_in) - DECAY_START
+        return problem.hparams.lr * (1 + (self.late_rate - 1) * (moved / (DECAY_END - DECAY_START)).clamp(0, 1))
+
+
+class SGD(IterateStatistics):
+    """The last iterate of SGD with momentum."""
+
+    name = "sgd"
+    title = "SGD"
+    paper = Paper("Polyak 1964", "Some methods of speeding up the convergence of iteration methods")
+    constant_rate = False
+    suites = ()
+
+    def finish(self, problem: Problem, state: State) -> Tensor:
+        return state.trajectory.weights
+
+    def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
+        return posterior[None]
 
 
 class SWA(IterateStatistics):

@@ -44,20 +44,20 @@ class Trajectory(NamedTuple):
         weights = problem.initial_weights(noise)
         return cls(weights, Momentum.init(weights))
 
-    def step(self, problem: Problem, batch: Batch, step: Step) -> "Trajectory":
-        """Return the trajectory after one more minibatch."""
+    def step(self, problem: Problem, batch: Batch, step: Step, lr: Tensor | None = None) -> "Trajectory":
+        """Return the trajectory after one more minibatch; `lr` replaces the hyper-parameter of this name."""
 
         def objective(weights: Tensor) -> Tensor:
             decay = 0.5 * problem.hparams.prior_precision / problem.n_train * weights.square().sum()
             return (problem.nll(weights, batch) + decay) / problem.scale
 
         gradient = clip_norm(grad(objective)(self.weights), MAX_GRADIENT_NORM)
-        return Trajectory(*self.optim.step(self.weights, gradient, problem.hparams.lr, step))
+        return Trajectory(*self.optim.step(self.weights, gradient, problem.hparams.lr if lr is None else lr, step))
 
 
-def burn_in(plan: Plan) -> int:
-    """Return the number of updates before the first whose iterate is used."""
-    return plan.n_updates // 2
+def burn_in(plan: Plan, share: float = 0.5) -> int:
+    """Return the number of updates before the first whose iterate is used, a share of all."""
+    return int(share * plan.n_updates)
 
 
 def search_space(task: Task) -> dict[str, BaseDistribution]:

@@ -11,13 +11,14 @@ from bench.reference.conjugate import correlated, orthogonal
 from methods.base import Plan
 from methods.maths.likelihoods import Categorical, Gaussian
 from methods.maths.noise import Noise, NoiseGauge
-from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes
+from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, Fixed
 from methods.mfvi import (
     LocalMeanFieldVI,
     MeanFieldVI,
     MeanFieldVIEmpiricalBayes,
     MeanFieldVIMean,
     MeanFieldVIMeanVariance,
+    NaiveMeanFieldVI,
     State,
 )
 from methods.networks.convnets import ConvNet
@@ -122,6 +123,24 @@ def test_variances_are_the_reciprocal_diagonal_of_the_exact_precision(method):
     assert (np.abs(mean - exact.mean) / mean_field_sd).max() < 0.25
 
 
+@pytest.mark.parametrize("eta", [0.1, 1.0, 5.0])
+def test_fixed_prior_with_eta_is_tempered_vi(problem, hparams, batches, eta):
+    # N times the NLL plus eta KL(q || N(0, 0.1 I)): the update of `mfvi` with that prior and that temperature.
+    hparams.penalty_weight = torch.tensor(eta, dtype=torch.float64)
+    hparams.prior_precision = torch.tensor(1 / 0.1, dtype=torch.float64)
+    unit = torch.randn(1, problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    arguments = problem, start(problem.dim), batches(1), unit
+    found = gradients(NaiveMeanFieldVI(), *arguments)
+    torch.testing.assert_close(found, gradients(MeanFieldVI(tempering=eta), *arguments))
+
+
+def test_several_samples_average_their_gradients(problem, batches):
+    unit = torch.randn(3, problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    arguments = problem, start(problem.dim), batches(1)
+    (found,) = gradients(MeanFieldVI(mc_samples=3), *arguments, unit.reshape(1, -1))
+    torch.testing.assert_close(found, gradients(MeanFieldVI(), *arguments, unit).mean(0))
+
+
 @pytest.mark.parametrize("eta", [0.1, 1.0, 10.0])
 def test_with_an_inferred_prior_mean_the_posterior_of_a_linear_model_is_known(eta):
     # N times the NLL plus eta times eq. 12: the mean is ridge's with precision eta shrinkage / gamma, the variances are
@@ -209,6 +228,13 @@ def test_on_images_log_sd_has_ten_times_the_learning_rate(problem, batches):
     tape = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     moved, expected = (gradients(method, problem, params, batch, tape[None])[0] for method in (suited, plain))
     torch.testing.assert_close(moved, expected * torch.tensor([[1.0], [10.0]], dtype=torch.float64))
+
+
+def test_fixed_prior_has_the_papers_variances():
+    # Wei and Khardon, appendix D: 0.1 on UCI, 0.05 on images.
+    images, tabular = Task("any", Categorical(10), preresnet_20()), Task("any", Categorical(3), MLP(3, n_outputs=3))
+    assert NaiveMeanFieldVI().suited_to(images).prior == Fixed(0.05)
+    assert NaiveMeanFieldVI().suited_to(tabular).prior == Fixed(0.1)
 
 
 def test_the_penalty_is_weighted_as_in_the_paper():

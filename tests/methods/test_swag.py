@@ -7,7 +7,7 @@ import torch
 from methods.base import Plan
 from methods.maths.noise import Noise
 from methods.problem import Batch, Step
-from methods.swag import RANK, SWA, SWAG, Collected, DiagonalSWAG
+from methods.swag import RANK, SGD, SWA, SWAG, Collected, DiagonalSWAG, Phase
 
 
 def trained(method, problem, batches, plan):
@@ -56,6 +56,26 @@ def test_the_diagonal_variant_has_all_of_the_variance(problem, batches):
 def test_swa_is_the_average(problem, batches):
     posterior, iterates = trained(SWA(), problem, batches, Plan(40, 1.0))
     np.testing.assert_allclose(SWA().sample(problem, posterior, Noise(None), 30).numpy(), iterates.mean(0)[None])
+
+
+def test_sgd_predicts_with_the_last_iterate(problem, batches):
+    posterior, iterates = trained(SGD(), problem, batches, Plan(40, 1.0))
+    assert torch.equal(posterior, torch.tensor(iterates[-1]))
+
+
+def test_learning_rate_moves_linearly_to_its_late_value(problem):
+    method, plan = SWA(burn_in=0.2, late_rate=0.1), Plan(500, 10.0)
+    rates = {
+        n: float(method.rate(problem, Step(torch.tensor(float(n)), method.phase(n, plan))) / problem.hparams.lr)
+        for n in (1, 50, 70, 90, 101, 500)
+    }
+    assert rates == pytest.approx({1: 1, 50: 1, 70: 0.55, 90: 0.1, 101: 0.1, 500: 0.1})
+
+
+def test_burn_in_is_a_share_of_training():
+    method, plan = SWAG(burn_in=0.2), Plan(500, 1.0)
+    assert [n for n in range(1, 501) if method.phase(n, plan)] == list(range(101, 501))
+    assert method.phase(7, plan) == Phase(collects=False, burn_in=100)
 
 
 def test_deviations_are_kept_in_order_behind_zeros():

@@ -1,9 +1,9 @@
 """Inducing weights: uncertainty about a layer's weights W through a smaller matrix U, sampled by Matheron's rule.
 
 The equations are those of "Sparse Uncertainty Representation in Deep Learning with Inducing Weights". The weights of a
-layer with its bias as last column, (d_out, d_in), have the prior N(0, sigma^2 I) with sigma^2 = 1 / (alpha d_in). They
-are jointly Gaussian with U (M_out, M_in) ~ MN(0, Psi_r, Psi_c), Psi = Z Z^T + D^2 (6). The posterior is q(U) times the
-prior's N(W | U) with standard deviations scaled by lambda. It minimises (8)
+layer with its bias as last column, (d_out, d_in), have the prior N(0, sigma^2 I) (`PRIORS`). They are jointly Gaussian
+with U (M_out, M_in) ~ MN(0, Psi_r, Psi_c), Psi = Z Z^T + D^2 (6). The posterior is q(U) times the prior's N(W | U) with
+standard deviations scaled by lambda. It minimises (8)
 
     E_q[-log p(D | W)] + sum over layers of R(lambda) + KL(q(U) || p(U)),
     R(lambda) = d_in d_out (lambda^2 / 2 - log lambda - 1 / 2).                                                     (7)
@@ -21,13 +21,14 @@ singular for M > d.
 Layers that are not matrices (scales and shifts of a normalisation) have point estimates without a prior. The parameters
 of a layer are Z_r, Z_c, D_r, D_c, lambda, and the means and standard deviations of q(U). With U of 128 x 128 in every
 layer and biases as columns of W, the CIFAR ResNet-18 has 5,352,853 parameters, the number in the paper (section 4.2),
-against 11,173,962 weights.
+against 11,173,962 weights. The paper's text and the authors' settings for CIFAR-10 have M_out = 10 in the last layer
+(`last_size_out`), which makes 5,321,347.
 """
 
 from abc import abstractmethod
 from bisect import bisect_right
-from copy import copy
-from math import expm1, log, prod
+from collections.abc import Callable, Mapping
+from math import log, prod
 from typing import NamedTuple
 
 import torch
@@ -41,6 +42,7 @@ from methods.base import Method, Paper, Plan
 from methods.maths.gradients import grad_over_samples
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
+from methods.maths.triangular import inverse_softplus, length, lower_triangle, raw_diagonal
 from methods.networks.layers import Matrix
 from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Task
@@ -50,6 +52,12 @@ from methods.training.optim import Adam
 
 SMALL = 1e-3  # initial lambda, D and standard deviations of q(U)
 PAPER_SIZE = 128  # M of the paper's ResNet-18; results with 64 are similar (section 4.2)
+REFERENCE_SIZE = 8  # least M where the posterior is compared with a reference posterior
+
+# Precision 1 / sigma^2 of the prior in units of alpha, given d_in. The paper's prior is "fan-in" with alpha = 1. A
+# reference posterior has one prior for all weights, as all other methods have.
+FAN_IN, ISOTROPIC = "fan-in", "isotropic"
+PRIORS: Mapping[str, Callable[[int], int]] = {FAN_IN: lambda d_in: d_in, ISOTROPIC: lambda d_in: 1}
 
 Shapes = list[tuple[int, ...]]
 
@@ -104,29 +112,56 @@ class Inducing(Method):
     Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The ranges are ours, because
     the paper does not tune on small data sets.
 
+    Where the posterior is compared with a reference posterior (`Task.has_reference`), the prior is isotropic, and M is
+    at least `REFERENCE_SIZE`. For one input and 50 units M would otherwise be 1, which puts the kinks of all units in
+    one place. Such a comparison is about quality, and the memory of so small a network does not matter.
+
     Args:
         size: M, which is M_out and M_in of all layers. By default M_out = min(M, d_out) and M_in = min(M, d_in), with
             the largest M up to `PAPER_SIZE` for which there are no more parameters than weights, as the method intends.
             For 6 inputs and 50 units, M is 3.
-        max_scale: cap of lambda; by default that of the variant.
+        max_scale: cap of lambda; by default that of the variant. With 0, W is the conditional mean given U.
+        size_out: M_out of all layers, instead of `size`.
+        size_in: M_in of all layers, instead of `size`.
+        last_size_out: M_out of the last layer, instead of `size_out`.
+        prior: a key of `PRIORS`.
     """
 
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
     weight_posterior = False  # the prior N(0, I / (alpha d_in)) differs from that of the exact posterior
+    least_size = 1  # least M by default
     wide_ranges = search_ranges.INDUCING_WIDE
     image_ranges = search_ranges.INDUCING_IMAGES
     max_scale = 0.03  # cap of lambda
     n_points = 1  # samples per update
 
-    def __init__(self, size: int | None = None, max_scale: float | None = None):
+    def __init__(
+        self,
+        size: int | None = None,
+        max_scale: float | None = None,
+        size_out: int | None = None,
+        size_in: int | None = None,
+        last_size_out: int | None = None,
+        prior: str = FAN_IN,
+    ):
+        if prior not in PRIORS:
+            raise ValueError(f"prior is {prior!r}; it must be one of {', '.join(PRIORS)}")
         self.size = size
-        self.max_scale = max_scale or type(self).max_scale
+        self.size_out = size_out
+        self.size_in = size_in
+        self.last_size_out = last_size_out
+        self.prior = prior
+        self.max_scale = type(self).max_scale if max_scale is None else max_scale
 
     def suited_to(self, task: Task) -> "Inducing":
-        network, suited = self.network(task), copy(self)
-        suited.size = PAPER_SIZE
+        if task.has_reference:
+            return self.changed(prior=ISOTROPIC, least_size=REFERENCE_SIZE)
+        network = self.network(task)
+        if network.image is None or self.size is not None:
+            return self
+        suited = self.changed(size=PAPER_SIZE)
         saves = numbers(suited._shapes(network)) + sum(self._sizes_of_others(network)) <= network.dim
-        return suited if network.image is not None and self.size is None and saves else self
+        return suited if saves else self
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -186,8 +221,10 @@ class Inducing(Method):
         layers = self.layers_of(network, params)
         return torch.as_tensor(sum(self.conditional_kl(layer) + self.inducing_kl(layer.q) for layer in layers))
 
-    def conditional_kl(self, layer: LayerParams) -> Tensor:
-        """Return R(lambda) of a layer, (), nats."""
+    def conditional_kl(self, layer: LayerParams) -> Tensor | float:
+        """Return R(lambda) of a layer, (), nats; 0 where lambda is fixed at 0."""
+        if not self.max_scale:
+            return 0.0
         d_out, d_in = layer.z_r.shape[1], layer.z_c.shape[1]
         log_scale = log(self.max_scale) + logsigmoid(layer.raw_scale)
         return d_out * d_in * (0.5 * torch.exp(2 * log_scale) - log_scale - 0.5)
@@ -209,14 +246,23 @@ class Inducing(Method):
 
     def _shapes(self, network: Network) -> list[Shapes]:
         sides = [layer.shape for layer in network.layers if isinstance(layer, Matrix)]
+        rows: list[int | None] = [self.size_out] * len(sides)
+        rows[-1] = self.last_size_out or self.size_out
+
+        def of_size(m: int, *, capped: bool) -> list[Shapes]:
+            """Return the shapes with M_out = M_in = `m` where no option says otherwise, at most d_out and d_in."""
+            return [
+                self.shapes(
+                    d_out, d_in, row or min(m, d_out if capped else m), self.size_in or min(m, d_in if capped else m)
+                )
+                for (d_out, d_in), row in zip(sides, rows, strict=True)
+            ]
+
         if self.size is not None:
-            return [self.shapes(*side, self.size, self.size) for side in sides]
-
-        def of_size(size: int) -> list[Shapes]:
-            return [self.shapes(*side, *(min(size, d) for d in side)) for side in sides]
-
+            return of_size(self.size, capped=False)
         sizes, most = range(1, PAPER_SIZE + 1), network.dim - sum(self._sizes_of_others(network))
-        return of_size(max(1, bisect_right(sizes, most, key=lambda size: numbers(of_size(size)))))
+        saving = bisect_right(sizes, most, key=lambda m: numbers(of_size(m, capped=True)))
+        return of_size(max(self.least_size, saving), capped=True)
 
     def _sizes_of_others(self, network: Network) -> list[int]:
         """Return the number of weights of each layer that is not a matrix."""
@@ -226,7 +272,7 @@ class Inducing(Method):
         rows, columns, (m_out,), (m_in,), *_ = shapes
         z_r, z_c = noise.normal(*rows) / m_out**0.5, noise.normal(*columns) / m_in**0.5
         raw_d = z_r.new_full((m_out + m_in,), inverse_softplus(SMALL))
-        raw_scale = z_r.new_full((1,), logit(SMALL / self.max_scale))
+        raw_scale = z_r.new_full((1,), raw_of(self.max_scale))
         return [z_r, z_c, raw_d, raw_scale, *self.inducing_init(m_out, m_in, noise)]
 
     def _weights(
@@ -251,7 +297,7 @@ class Inducing(Method):
             g_c = orthonormal(matrix.z_c, softplus(matrix.raw_d_c))
             inducing = self.inducing_sample(matrix.q, noise, n_samples)[points]
             unit = noise.normal(len(inducing), g_r.shape[1], g_c.shape[1])
-            sigma = (alpha * layer.shape[1]) ** -0.5
+            sigma = (alpha * PRIORS[self.prior](layer.shape[1])) ** -0.5
             scale = self.max_scale * matrix.raw_scale.sigmoid()
             pieces += vmap(layer.pieces)(sigma * matheron(g_r, g_c, inducing, scale, unit))
         return torch.cat([piece.expand(len(inducing), -1) for piece in pieces], dim=1)
@@ -263,16 +309,24 @@ class InducingFFG(Inducing):
     `q` holds its mean and the logits of its standard deviations as fractions of `max_sd`.
 
     Args:
-        size: see `Inducing`.
-        max_scale: see `Inducing`.
-        max_sd: cap of the standard deviations.
+        max_sd: cap of the standard deviations. With 0, q(U) is a point, with -log p(U) in place of the KL.
+        size, max_scale, size_out, size_in, last_size_out, prior: see `Inducing`.
     """
 
     name = "inducing-ffg"
     title = "Inducing weights, FFG-U"
 
-    def __init__(self, size: int | None = None, max_scale: float | None = None, max_sd: float = 0.1):
-        super().__init__(size, max_scale)
+    def __init__(
+        self,
+        size: int | None = None,
+        max_scale: float | None = None,
+        max_sd: float = 0.1,
+        size_out: int | None = None,
+        size_in: int | None = None,
+        last_size_out: int | None = None,
+        prior: str = FAN_IN,
+    ):
+        super().__init__(size, max_scale, size_out, size_in, last_size_out, prior)
         self.max_sd = max_sd
 
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
@@ -280,7 +334,7 @@ class InducingFFG(Inducing):
 
     def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
         mean = noise.normal(m_out, m_in)
-        return mean, torch.full_like(mean, logit(SMALL / self.max_sd))
+        return mean, torch.full_like(mean, raw_of(self.max_sd))
 
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
         mean, raw = q
@@ -288,6 +342,8 @@ class InducingFFG(Inducing):
 
     def inducing_kl(self, q: tuple[Tensor, ...]) -> Tensor:
         mean, raw = q
+        if not self.max_sd:
+            return 0.5 * (mean**2).sum()
         log_sd = log(self.max_sd) + logsigmoid(raw)
         return 0.5 * (mean**2 + torch.exp(2 * log_sd) - 1 - 2 * log_sd).sum()
 
@@ -302,13 +358,11 @@ class InducingFCG(Inducing):
     title = "Inducing weights, FCG-U"
 
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
-        k = m_out * m_in
-        return [(m_out, m_in), (k * (k + 1) // 2,)]
+        return [(m_out, m_in), (length(m_out * m_in),)]
 
     def inducing_init(self, m_out: int, m_in: int, noise: Noise) -> tuple[Tensor, ...]:
         mean = noise.normal(m_out, m_in)
-        diagonal = torch.eye(m_out * m_in, dtype=mean.dtype, device=mean.device)
-        return mean, inverse_softplus(SMALL) * diagonal[*torch.tril_indices(*diagonal.shape)]
+        return mean, raw_diagonal(SMALL, mean.flatten())
 
     def inducing_sample(self, q: tuple[Tensor, ...], noise: Noise, n_samples: int | None) -> Tensor:
         mean, raw = q
@@ -372,24 +426,12 @@ def matheron(g_r: Tensor, g_c: Tensor, inducing: Tensor, scale: Tensor, unit: Te
     return scale * unit[:, :d_out, :d_in] + g_r[:, :d_out].T @ residual @ g_c[:, :d_in]
 
 
-def lower_triangle(raw: Tensor, size: int) -> Tensor:
-    """Return L (size, size) with softplus-transformed diagonal, given its lower triangle row by row."""
-    number = torch.arange(size, device=raw.device)
-    place = (number * (number + 1) // 2)[:, None] + number
-    full = raw[place.clamp(max=len(raw) - 1)]
-    return full.tril(-1) + torch.diag(softplus(full.diagonal()))
-
-
 def numbers(shapes: list[Shapes]) -> int:
     """Return the total number of parameters of layers with these shapes."""
     return sum(prod(shape) for layer in shapes for shape in layer)
 
 
-def inverse_softplus(value: float) -> float:
-    """Return x with log(1 + e^x) = value."""
-    return log(expm1(value))
-
-
-def logit(value: float) -> float:
-    """Return x with 1 / (1 + e^-x) = value."""
-    return log(value / (1 - value))
+def raw_of(cap: float) -> float:
+    """Return x with cap / (1 + e^-x) = `SMALL`, or half the cap where that is smaller."""
+    part = min(SMALL / cap, 0.5) if cap else 0.5
+    return log(part / (1 - part))

@@ -24,12 +24,15 @@ class Task:
         likelihood: of the targets given the network's outputs. A method may use another (`Method.likelihood`).
         network: to train by default. A method may train another (`Method.network`).
         pretrained: whether all layers but the last start from weights that were trained on other data.
+        has_reference: whether the posterior is compared with a reference posterior under the prior
+            N(0, I / prior_precision). A method should then have this prior.
     """
 
     name: str
     likelihood: Likelihood
     network: Network
     pretrained: bool = False
+    has_reference: bool = False
 
 
 class Batch(NamedTuple):

@@ -30,7 +30,8 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
         network = MLP(source.n_features + source.model.bias, hidden, likelihood.n_outputs, bias=bool(hidden))
     else:
         network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
-    return Task(dataset, likelihood, network, pretrained=protocol.weights is not None)
+    has_reference = "prior_precision" in SUITES[suite].kind.settled
+    return Task(dataset, likelihood, network, protocol.weights is not None, has_reference)
 
 
 def method_for(name: str, task: Task) -> Method:

@@ -65,6 +65,7 @@ BUILT_IN = {
     "mfvi-mean": "methods.mfvi:MeanFieldVIMean",
     "mfvi-mv": "methods.mfvi:MeanFieldVIMeanVariance",
     "mfvi-eb": "methods.mfvi:MeanFieldVIEmpiricalBayes",
+    "fcg-vi": "methods.full_covariance_vi:FullCovarianceVI",
     "mc-dropout": "methods.mc_dropout:MCDropout",
     "laplace": "methods.laplace:LastLayerLaplace",
     "laplace-full": "methods.laplace:FullLaplace",

@@ -14,7 +14,8 @@ from methods.networks.resnets import PreActResNet
 from methods.problem import Task
 
 N_CLASSES, N_ROWS = 3, 16
-WITHOUT = {"batch": {"slang", "slang-released", "laplace-full", "hmc"}, "filter-response": {"laplace-full", "hmc"}}
+LARGE = {"laplace-full", "hmc", "fcg-vi"}
+WITHOUT = {"batch": {"slang", "slang-released"} | LARGE, "filter-response": LARGE}
 
 
 def task_with(norm: str) -> Task:

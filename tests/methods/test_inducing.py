@@ -1,5 +1,6 @@
 """Inducing weights against the dense joint Gaussian that they are defined by."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,13 +19,13 @@ from methods.inducing import (
     InducingFFG,
     Posterior,
     State,
-    lower_triangle,
     matheron,
     orthonormal,
 )
 from methods.maths import gradients
 from methods.maths.likelihoods import Categorical, Gaussian
 from methods.maths.noise import Noise, NoiseGauge
+from methods.maths.triangular import lower_triangle, raw_diagonal
 from methods.networks.convnets import ConvNet
 from methods.networks.layers import Matrix
 from methods.networks.mlp import MLP
@@ -102,6 +103,23 @@ def test_with_the_priors_inducing_weights_and_lambda_1_a_sample_is_one_of_the_pr
     to_noise = joint.jacobian(whitened, one)
     covariance = to_inducing @ to_inducing.T + to_noise @ to_noise.T
     torch.testing.assert_close(covariance, joint.sigma**2 * eye(D_OUT * D_IN))
+
+
+def test_outputs_are_those_of_a_sparse_gaussian_process():
+    # With Z_r = I, U is the paper's U_c: noisy inducing outputs at the rows of Z_c under a linear kernel (12, 13).
+    joint = Joint(eye(D_OUT), normal(2, D_IN, seed=2), torch.zeros(D_OUT).double(), torch.full((2,), 0.3).double(), 0.7)
+    x, whitened, one = normal(5, D_IN, seed=6), normal(D_OUT, 2), torch.tensor(1.0, dtype=torch.float64)
+    inducing = joint.unwhitened(whitened)
+    noisy = joint.sigma**2 * joint.psi_c  # covariance of the outputs at Z_c with noise of sd sigma D_c
+    cross = joint.sigma**2 * x @ joint.z_c.T
+    gain = cross @ torch.linalg.inv(noisy)
+    conditional = joint.sigma**2 * x @ x.T - gain @ cross.T
+
+    silent = torch.zeros(2 * D_OUT, D_IN + 2, dtype=torch.float64)
+    torch.testing.assert_close(joint.sample(whitened, one, silent) @ x.T, joint.sigma * inducing @ gain.T)
+    weights = joint.jacobian(whitened, one)
+    to_outputs = torch.kron(x, eye(D_OUT)) @ weights
+    torch.testing.assert_close(to_outputs @ to_outputs.T, torch.kron(conditional, eye(D_OUT)))
 
 
 @sizes
@@ -236,6 +254,66 @@ def test_flat_weights_have_the_conditional_moments_of_every_layer(network):
         torch.testing.assert_close(covariance, scale**2 * to_flat @ joint.conditional @ to_flat.T)
 
 
+def prior_covariance(method: InducingFCG, network, alpha: torch.Tensor) -> torch.Tensor:
+    """Covariance of the weights (D, D) where q(U) is the prior of U and lambda is 1."""
+    params = started(method, problem_of(network)).clone()
+    for own in method.layers_of(network, params):
+        own.raw_scale.fill_(40.0)
+        mean, raw = own.q
+        raw.copy_(raw_diagonal(1.0, mean.flatten()))
+        mean.zero_()
+    gauge = NoiseGauge(torch.float64)
+    method._weights(network, params, alpha, gauge)
+    silent = torch.zeros(gauge.used, dtype=torch.float64)
+    to_noise = jacrev(lambda tape: method._weights(network, params, alpha, Noise(tape))[0])(silent)
+    return to_noise @ to_noise.T
+
+
+@pytest.mark.parametrize(("prior", "precisions"), [("isotropic", (1, 1)), ("fan-in", (4, 5))])
+def test_prior_of_every_weight_has_the_stated_precision(prior, precisions):
+    network, alpha = MLP(3, (4,)), torch.tensor(5.0, dtype=torch.float64)
+    covariance = prior_covariance(InducingFCG(size=3, max_scale=1.0, prior=prior), network, alpha)
+    precision = torch.tensor([precisions[0]] * 16 + [precisions[1]] * 5)
+    torch.testing.assert_close(covariance, torch.diag(1 / (alpha * precision)))
+
+
+def test_reference_posteriors_are_approximated_under_their_own_prior():
+    task = Task("toy", Gaussian((100.0, 100.0)), MLP(1, (50,)), has_reference=True)
+    method = InducingFFG().suited_to(task)
+    assert method.prior == "isotropic"
+    first, second = (
+        layer.q[0].shape for layer in method.layers_of(task.network, started(method, problem_of(task.network)))
+    )
+    assert (first, second) == ((8, 2), (1, 8))
+    assert InducingFFG().suited_to(replace(task, has_reference=False)).prior == "fan-in"
+
+
+def test_sizes_of_either_side_can_be_given():
+    network = MLP(6, (50, 40), n_outputs=3)
+
+    def sizes_of(method):
+        return [tuple(layer.q[0].shape) for layer in method.layers_of(network, started(method, problem_of(network)))]
+
+    assert sizes_of(InducingFFG(size=9)) == [(9, 9)] * 3
+    assert sizes_of(InducingFFG(size=9, size_out=7, last_size_out=3)) == [(7, 9), (7, 9), (3, 9)]
+    assert sizes_of(InducingFFG(size_out=4, size_in=2)) == [(4, 2)] * 3
+
+
+def test_unknown_prior_is_refused():
+    with pytest.raises(ValueError, match="prior is 'flat'; it must be one of fan-in, isotropic"):
+        InducingFFG(prior="flat")
+
+
+def test_caps_of_0_make_points_of_weights():
+    method, problem = InducingFFG(size=2, max_scale=0.0, max_sd=0.0), problem_of(MLP(3, (4,)))
+    params = started(method, problem)
+    posterior = Posterior(params, torch.tensor(1.0, dtype=torch.float64))
+    first, *others = method.sample(problem, posterior, NoiseGauge(torch.float64), 5)
+    assert all(torch.equal(first, other) for other in others)
+    squares = sum(own.q[0].square().sum() for own in method.layers_of(problem.network, params))
+    torch.testing.assert_close(method.kl(problem.network, params), 0.5 * squares)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batches):
     method, problem, batch = method(size=2), problem_of(MLP(3, (4,)), hparams), batches(1)
@@ -279,6 +357,12 @@ def test_a_resnet_18_takes_the_papers_number_of_parameters():
     assert task.network.dim == 11_173_962
     method = InducingFFG().suited_to(task)
     assert len(method.init(problem_of(task.network), NoiseGauge(torch.float32)).params) == 5_352_853
+
+
+def test_ten_rows_in_the_last_layer_take_fewer_parameters():
+    network = ResNet()
+    method = InducingFFG(last_size_out=10).suited_to(Task("any", Categorical(10), network))
+    assert len(method.init(problem_of(network), NoiseGauge(torch.float32)).params) == 5_321_347
 
 
 @pytest.mark.parametrize("network", [MLP(200, (200,)), preresnet_20()], ids=["no images", "too small to save any"])

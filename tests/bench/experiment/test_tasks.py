@@ -1,0 +1,13 @@
+"""Tasks say what a method has to know of a suite."""
+
+import pytest
+
+from bench.experiment.tasks import task_of
+
+
+@pytest.mark.parametrize(
+    ("suite", "dataset", "expected"),
+    [("toy", "toy", True), ("posterior", "yacht-linear", True), ("uci", "yacht", False), ("images", "mnist", False)],
+)
+def test_suites_with_reference_posteriors_say_so(suite, dataset, expected):
+    assert task_of(suite, dataset).has_reference == expected

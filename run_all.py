@@ -74,7 +74,10 @@ def main(
     folds: Annotated[int | None, typer.Option(help="Parts of the cross-validation.", rich_help_panel=HOW)] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training rows.", rich_help_panel=HOW)] = None,
     sampler: Annotated[
-        str | None, typer.Option(help="random, tpe, grid, or centre for no tuning.", rich_help_panel=HOW)
+        str | None,
+        typer.Option(
+            help="random, tpe, gp (Bayesian optimisation), grid, or centre for no tuning.", rich_help_panel=HOW
+        ),
     ] = None,
     space: Annotated[
         str | None, typer.Option(help="paper: each paper's ranges. wide: the same wide ones.", rich_help_panel=HOW)

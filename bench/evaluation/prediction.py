@@ -91,6 +91,7 @@ class PredictionEvaluation(TunedEvaluation):
         return replace(
             known,
             status="ok",
+            fit=known.trained_fit.with_diagnostics(**metrics.diagnostics(predictive, y)),
             metrics=metrics.evaluate(predictive, y, y_scale, ood),
             tables={"predictions": predictions_table(predictive, test, y, ood)},
         )

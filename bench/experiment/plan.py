@@ -213,7 +213,7 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
             allowed = "; ".join(f"{name} has {_ranges_in_words(space)}" for name, space in concerned.items())
             raise InvalidRequest(f"--hparam {each}: there is no hyper-parameter {each.name!r}; {allowed}")
         for name, space in having.items():
-            if problem := _impossible(each.value, space[each.name]):
+            if problem := _impossible(each, space[each.name]):
                 raise InvalidRequest(f"--hparam {each}: {problem}; {name} has {_ranges_in_words(space)}")
         if each.name in kind.settled:
             raise InvalidRequest(
@@ -241,14 +241,16 @@ def _spaces(
     return spaces
 
 
-def _impossible(value: float, distribution: "BaseDistribution") -> str | None:
-    """Return why a hyper-parameter of this distribution cannot have a value, or None; its range may be left."""
+def _impossible(given: fixed.Fixed, distribution: "BaseDistribution") -> str | None:
+    """Return why a hyper-parameter of this distribution cannot be so given, or None; its own range may be left."""
     from optuna.distributions import FloatDistribution, IntDistribution
 
-    if isinstance(distribution, IntDistribution) and not value.is_integer():
-        return f"{value:g} is no integer"
-    if isinstance(distribution, FloatDistribution | IntDistribution) and distribution.log and value <= 0:
-        return f"{value:g} is not above 0, and its range is logarithmic"
+    if given.high is not None and not isinstance(distribution, FloatDistribution):
+        return "only a real number can have another range"
+    if isinstance(distribution, IntDistribution) and not given.value.is_integer():
+        return f"{given.value:g} is no integer"
+    if isinstance(distribution, FloatDistribution | IntDistribution) and distribution.log and given.value <= 0:
+        return f"{given.value:g} is not above 0, and its range is logarithmic"
     return None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from bench.experiment import fixed
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
+GP_STARTUP, GP_ROUND = 5, 1  # the same for Bayesian optimisation, as in the experiments of Mishkin et al. 2018
 VECTORS, IMAGES, STREAMS = "vectors", "images", "streams"  # data that a field may concern
 
 
@@ -107,10 +108,11 @@ class Protocol:
 
     Attributes:
         trials: hyper-parameter settings drawn per cell.
-        sampler: "random" draws all trials at once; "tpe" draws rounds that learn from earlier rounds; "centre" tunes
-            nothing and takes the middle of each range, on the range's own scale; "grid" takes every combination of
-            choices in turn, and draws ranges of real numbers at random.
-        hparams: hyper-parameters that are given instead of tuned (`bench.experiment.fixed`); None for none.
+        sampler: "random" draws all trials at once; "tpe" draws rounds that learn from earlier rounds; "gp" is Bayesian
+            optimisation with a Gaussian process, one trial after the other; "centre" tunes nothing and takes the middle
+            of each range, on the range's own scale; "grid" takes every combination of choices in turn, and draws ranges
+            of real numbers at random.
+        hparams: hyper-parameters whose value or range is given (`bench.experiment.fixed`); None for none.
         folds: parts of the cross-validation inside each train split.
         validation: "folds" holds out every part in turn, and the final fit sees all parts; with "holdout" the first
             part alone validates, and no fit sees it. With nine parts of a train split of 90 % that is 80/10/10.
@@ -138,8 +140,8 @@ class Protocol:
     """
 
     trials: int = _count(30, "{} trials", tuning=True)
-    sampler: str = _choice(("random", "tpe", "centre", "grid"), "drawn by {} search", tuning=True)
-    hparams: str | None = _text(fixed.complaint, "fixed {}", since=9, data=(VECTORS, IMAGES))
+    sampler: str = _choice(("random", "tpe", "gp", "centre", "grid"), "drawn by {} search", tuning=True)
+    hparams: str | None = _text(fixed.complaint, "given {}", since=9, data=(VECTORS, IMAGES))
     folds: int = _count(5, "{}-fold cross-validation", least=2, data=(VECTORS,), tuning=True)
     validation: str = _choice(("folds", "holdout"), "cut to a {} of one fold", since=9, data=(VECTORS,))
     epochs: int = _count(120, "{} epochs", rescales=True)
@@ -202,6 +204,10 @@ class Protocol:
         """Number of fits that score one trial on vectors: one for each part that is held out."""
         return 1 if self.validation == "holdout" else self.folds
 
+    def ends_for(self, method: str) -> dict[str, tuple[float, float]]:
+        """Return the ends of the ranges of a method that are given; equal ones for a fixed value."""
+        return {name: given.ends for name, given in fixed.given_for(self.hparams, method).items()}
+
     @cached_property
     def hash(self) -> str:
         """Eight hexadecimal digits that identify the protocol."""
@@ -211,13 +217,14 @@ class Protocol:
         """Yield the first and one-past-last trial of each round of tuning, whose trials are trained at once."""
         if self.sampler == "centre":
             return
-        if self.sampler != "tpe":
+        if self.sampler not in ("tpe", "gp"):
             yield 0, self.trials
             return
-        start, end = 0, min(TPE_STARTUP, self.trials)
+        startup, size = (GP_STARTUP, GP_ROUND) if self.sampler == "gp" else (TPE_STARTUP, TPE_ROUND)
+        start, end = 0, min(startup, self.trials)
         while start < end:
             yield start, end
-            start, end = end, min(end + TPE_ROUND, self.trials)
+            start, end = end, min(end + size, self.trials)
 
 
 SETTINGS: dict[str, Setting] = {entry.name: entry.metadata["setting"] for entry in fields(Protocol)}

@@ -72,10 +72,16 @@ def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
 def space_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDistribution]:
     """Return the search space of a method on a task under a protocol, by hyper-parameter.
 
-    A hyper-parameter that the protocol fixes has a range of one point.
+    A hyper-parameter that the protocol fixes has a range of one point. A range that the protocol gives is searched on
+    the scale of the method's own.
     """
-    points = {name: FloatDistribution(value, value) for name, value in protocol.fixed_for(method.name).items()}
-    return {name: points.get(name, distribution) for name, distribution in ranges_of(method, task, protocol).items()}
+    given = protocol.ends_for(method.name)
+    ranges = ranges_of(method, task, protocol)
+    return {name: _between(*given[name], own) if name in given else own for name, own in ranges.items()}
+
+
+def _between(low: float, high: float, own: BaseDistribution) -> BaseDistribution:
+    return FloatDistribution(low, high, log=low < high and isinstance(own, FloatDistribution) and own.log)
 
 
 def ranges_of(method: Method, task: Task, protocol: Protocol) -> dict[str, BaseDistribution]:

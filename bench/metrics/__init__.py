@@ -15,7 +15,7 @@ from bench.metrics import calibration, classification, confidence, ood_detection
 from bench.metrics.pooling import Pooled, pool
 from methods.maths.predictive import Classes, Predictive
 
-__all__ = ["evaluate", "expected_log_density", "log_density", "nmll", "pool", "summaries", "tables"]
+__all__ = ["diagnostics", "evaluate", "expected_log_density", "log_density", "nmll", "pool", "summaries", "tables"]
 
 
 def log_density(predictive: Predictive, y: Tensor) -> Tensor:
@@ -68,6 +68,16 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive 
     if isinstance(ood, Classes):
         values |= ood_detection.evaluate(pooled, pool(ood))
     return values
+
+
+def diagnostics(predictive: Predictive, y: Tensor) -> dict[str, float]:
+    """Return scores that are no columns: for regression the joint NMLL per point, `nmll_joint`.
+
+    Args:
+        predictive: the predictive at n test points.
+        y: (n,), targets in original units, or class numbers.
+    """
+    return {} if isinstance(predictive, Classes) else {"nmll_joint": regression.joint_nmll(predictive, y)}
 
 
 def tables(

@@ -40,6 +40,15 @@ def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]
     }
 
 
+def joint_nmll(predictive: Normals, y: Tensor) -> float:
+    """Return -log (1/S) sum_s prod_n N(y_n; m_sn, v_sn) / N, nats: the joint density of all N points, per point.
+
+    Some papers print it as a log-likelihood. It is not the NMLL, which averages over the samples at each point.
+    """
+    joint = log_densities(predictive, y).sum(1)
+    return (math.log(len(joint)) - torch.logsumexp(joint, dim=0)).item() / len(y)
+
+
 def cdf(predictive: Normals, y: Tensor) -> Tensor:
     """Return P(Y <= y) under the mixture per point, (n,): the probability integral transform of y."""
     mean, variance = _float64(predictive)

@@ -98,7 +98,7 @@ class FitFacts(Record):
         n_weights: Weights of the network.
         n_parameters: Numbers that the posterior stores.
         execution: How the fit was trained, one of `bench.schema.EXECUTIONS`.
-        diagnostics: Measurements that the method reports of the fit, as a JSON object.
+        diagnostics: Measurements of the fit that have no column, as a JSON object; most are reported by the method.
         predict_seconds_per_1000: Seconds to predict 1000 test points.
         sgd_ratio: Seconds per minibatch over those of plain SGD.
 

@@ -21,7 +21,8 @@ from optuna.storages import JournalStorage
 from optuna.trial import TrialState
 
 from bench.engine.seeds import seed_of
-from bench.experiment.protocol import TPE_STARTUP, Protocol
+from bench.experiment.protocol import GP_STARTUP, TPE_STARTUP, Protocol
+from bench.tuning.bayesian import proposal
 from bench.tuning.journal import Journal
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
@@ -58,9 +59,9 @@ class Tuned:
 class Search:
     """The study of one cell, which resumes from its journal after an interruption.
 
-    A trial's hyper-parameters depend on `seed`, its number and, for TPE, the earlier rounds. An interrupted study
-    therefore goes on from its last complete round, and ends as it would have without the interruption. A trial fails if
-    its score is not finite, or absurd.
+    A trial's hyper-parameters depend on `seed`, its number and, unless search is random, the earlier rounds. An
+    interrupted study therefore goes on from its last complete round, and ends as it would have without the
+    interruption. A trial fails if its score is not finite, or absurd.
 
     Args:
         journal: File of the study.
@@ -82,9 +83,12 @@ class Search:
         """Return the trials of a round, from number `start` to before `end`."""
         asked = []
         for number in range(start, end):
+            seed = seed_of(self._seed, "trial", number) % 2**32  # the range of Optuna's random state
             if self._protocol.sampler == "grid":
                 self._study.enqueue_trial(_combination(self._space, number))
-            self._study.sampler = _sampler(self._protocol.sampler, seed_of(self._seed, "trial", number))
+            elif self._protocol.sampler == "gp" and number >= GP_STARTUP:
+                self._study.enqueue_trial(proposal(self._study, self._space, GP_STARTUP, seed))
+            self._study.sampler = _sampler(self._protocol.sampler, seed)
             asked.append(self._study.ask(self._space))
         return asked
 
@@ -178,10 +182,9 @@ def _middle(distribution: BaseDistribution) -> float:
 
 
 def _sampler(name: str, seed: int) -> BaseSampler:
-    seed %= 2**32  # the range of Optuna's random state
-    if name != "tpe":
-        return RandomSampler(seed=seed)
-    return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)
+    if name == "tpe":
+        return TPESampler(seed=seed, n_startup_trials=TPE_STARTUP, constant_liar=True)
+    return RandomSampler(seed=seed)
 
 
 def _opened(path: Path, protocol: Protocol) -> tuple[optuna.Study, Journal]:

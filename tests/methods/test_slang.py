@@ -53,13 +53,13 @@ def test_gradients_of_examples_equal_a_loop_of_autograd(hparams, network):
     torch.testing.assert_close(found.flatten(0, 1), gradients_one_by_one(problem, weights, batch))
 
 
-def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch):
+def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, bias_precision=None):
     n_samples, size, count = 4, 5, 7
     before, momentum = some_state(problem, k)
     tape = numbers(n_samples * (k + problem.dim), seed=7)
     step = Step(torch.tensor(float(count), dtype=torch.float64), None)
 
-    method = method_class(latent_dim=k, mc_samples=n_samples)
+    method = method_class(latent_dim=k, mc_samples=n_samples, bias_precision=bias_precision)
     after = method.update(problem, State(before, momentum), batch, Noise(tape), step)
 
     centre = before.mean if method_class is SLANG else 2 * before.mean
@@ -67,6 +67,11 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch):
     g = gradients_one_by_one(problem, weights, batch).numpy()
     lr, alpha, n_train = (float(one) for one in (problem.hparams.lr, problem.hparams.prior_precision, problem.n_train))
     mean, factors, diagonal = (one.numpy() for one in before)
+    if bias_precision is not None:
+        is_bias = [
+            number == 1 for layer in problem.network.layers for number, n in enumerate(layer.sizes) for _ in range(n)
+        ]
+        alpha = np.where(is_bias, bias_precision, alpha)
     fisher = n_train / (n_samples * size) * sum(np.outer(one, one) for one in g)
     matrix = (1 - lr) * factors.T @ factors + lr * fisher
     values, vectors = np.linalg.eigh(matrix)
@@ -87,6 +92,10 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch):
 @pytest.mark.parametrize("k", [1, 3])
 def test_an_update_equals_dense_algebra(problem, batches, k, method_class):
     assert_an_update_equals_dense_algebra(method_class, k, problem, batches(1, 5))
+
+
+def test_an_update_with_free_biases_equals_dense_algebra(problem, batches):
+    assert_an_update_equals_dense_algebra(SLANG, 2, problem, batches(1, 5), bias_precision=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["group", "filter-response"])
@@ -177,6 +186,26 @@ def test_finds_the_mean_of_the_exact_posterior(slang_fitted):
     sd = np.sqrt(np.diag(exact.covariance))
     found = stack.posterior.mean.mean(0).numpy()
     assert (np.abs(found - exact.mean) < 0.1 * sd).all()
+
+
+def test_finds_the_exact_mean_with_free_bias():
+    """The prior is as precise as the data, so that it would halve the bias as it halves the weights."""
+    n_rows, dim = 60, 2
+    design = orthogonal(0, n_rows, dim + 1)
+    x, y = design.x[:, :dim], design.y + 1
+    task = Task("linear", Gaussian((1.0, 1.0)), MLP(dim, hidden=()))
+    hparams = {"lr": 0.01, "prior_precision": n_rows, "noise_precision": 1.0}
+    fits = [Fit(np.arange(n_rows), hparams, seed) for seed in range(16)]
+    stack = train_stacked(
+        SLANG(bias_precision=1e-6), task, Data.of(x, y), fits, Schedule(n_rows, 10, 3000, 1, 3000), standardise=False
+    )
+
+    inputs = np.column_stack([x, np.ones(n_rows)])
+    covariance = np.linalg.inv(np.diag([n_rows, n_rows, 1e-6]) + inputs.T @ inputs)
+    exact = covariance @ inputs.T @ y
+    found = stack.posterior.mean.mean(0).numpy()
+    assert (np.abs(found - exact) < 0.1 * np.sqrt(np.diag(covariance))).all()
+    assert abs(exact[-1] - y.mean()) < 0.1
 
 
 def test_the_precision_is_that_of_the_empirical_fisher_matrix(slang_fitted):

@@ -1,4 +1,4 @@
-"""Fixed hyper-parameters are read, ordered, and given to the methods that they are for."""
+"""Given hyper-parameters are read, ordered, and given to the methods that they are for."""
 
 import pytest
 from hypothesis import given
@@ -8,12 +8,12 @@ from bench.experiment import fixed
 from bench.experiment.fixed import Fixed
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
-each = st.builds(
-    Fixed,
-    st.none() | st.sampled_from(["map", "ensemble:map", "directuq-l2"]),
-    st.sampled_from(["lr", "prior_precision"]),
-    finite,
-)
+method = st.none() | st.sampled_from(["map", "ensemble:map", "directuq-l2"])
+name = st.sampled_from(["lr", "prior_precision"])
+value = st.builds(Fixed, method, name, finite, st.none())
+ends = st.tuples(finite, finite).filter(lambda ends: ends[0] < ends[1])
+span = st.builds(lambda method, name, ends: Fixed(method, name, *ends), method, name, ends)
+each = value | span
 
 
 @given(each)
@@ -46,6 +46,26 @@ def test_unreadable_text_raises_with_example(text):
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "many", "1e999"])
 def test_value_must_be_finite(value):
     with pytest.raises(ValueError, match="must be a finite number"):
+        fixed.parse(f"lr={value}")
+
+
+def test_range_is_given_apart_from_values():
+    text = fixed.joined(["lr=0.1", "slang:lr=1e-3..1"])
+    assert text == "lr=0.1 slang:lr=0.001..1"
+    assert fixed.values_for(text, "slang") == {}
+    assert fixed.given_for(text, "slang")["lr"].ends == (0.001, 1)
+    assert fixed.given_for(text, "map")["lr"].ends == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("value", ["1..1", "2..1"])
+def test_empty_range_raises(value):
+    with pytest.raises(ValueError, match="empty range"):
+        fixed.parse(f"lr={value}")
+
+
+@pytest.mark.parametrize("value", ["1..", "..2", "1..2..3", "1..inf"])
+def test_range_of_other_than_two_numbers_raises(value):
+    with pytest.raises(ValueError, match=r"must be a finite number, as in lr=0\.01, or two"):
         fixed.parse(f"lr={value}")
 
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optuna.distributions import FloatDistribution
 
 import datasets
 import methods
@@ -11,6 +12,7 @@ from bench.experiment import plan
 from bench.experiment.plan import InvalidRequest, Missing, Request
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
+from bench.experiment.tasks import method_for, space_of, task_of
 
 
 def request(**changes) -> Request:
@@ -465,6 +467,14 @@ def test_a_hyperparameter_is_fixed_where_a_method_has_it():
     assert given("lr=1e-9", "map:lr=2") == {"map": {"lr": 2}, "mfvi-mean": {"lr": 1e-9}}
 
 
+def test_given_range_is_searched_on_the_methods_scale():
+    task, protocol = task_of("uci", "yacht"), Protocol(hparams="lr=0.1..0.2 noise_precision=3")
+    space = space_of(method_for("map", task), task, protocol)
+    assert space["lr"] == FloatDistribution(0.1, 0.2, log=True)
+    assert space["noise_precision"] == FloatDistribution(3, 3)
+    assert given("lr=0.1..0.2", methods=("map",)) == {}  # nothing is fixed
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -473,6 +483,8 @@ def test_a_hyperparameter_is_fixed_where_a_method_has_it():
         ("vifa:lr=1", "method 'vifa' is unknown; .*Allowed: map, mfvi-mean"),
         ("lr=0", "0 is not above 0, and its range is logarithmic; map has lr"),
         ("lr", "--hparam 'lr' cannot be read"),
+        ("lr=0..1", "0 is not above 0, and its range is logarithmic; map has lr"),
+        ("penalty_weight=1..2", "only a real number can have another range; mfvi-mean has"),
     ],
 )
 def test_an_impossible_fixed_hyperparameter_is_refused(text, complaint):

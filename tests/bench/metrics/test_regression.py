@@ -55,6 +55,13 @@ def test_nmll_is_the_mean_of_minus_log_of_the_mean_density(case):
     np.testing.assert_allclose(metrics.log_density(predictive, y), np.log(density), rtol=1e-12)
 
 
+def test_joint_nmll_is_that_of_all_points_at_once(case):
+    predictive, y = case
+    mean, sd = numpy_parts(predictive)
+    joint = norm.pdf(y.numpy(), mean, sd).prod(axis=1).mean()
+    assert metrics.diagnostics(predictive, y) == pytest.approx({"nmll_joint": -np.log(joint) / len(y)}, rel=1e-12)
+
+
 @pytest.mark.parametrize("y", [60.0, -500.0, 1e4])
 def test_nmll_is_exact_where_the_density_underflows(y):
     mean, variance = [0.0, 1.5, -0.5], [0.25, 1.0, 2.25]

@@ -19,6 +19,7 @@ from bench.tuning.tuner import ABSURD_NMLL, Centred, Diverged, Search, Tuned, me
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 TRIALS = 17  # for TPE rounds of 10, 5 and 2
 ROUNDS = {"random": [17], "grid": [17], "tpe": [10, 5, 2]}
+GP_TRIALS = 12
 
 
 class Crash(BaseException):
@@ -162,6 +163,46 @@ def test_tpe_learns_from_the_rounds_before(journal):
     run(journal, "tpe", trials=30)
     scores = [score for *_, score, _ in trials_of(journal)]
     assert np.mean(scores[10:]) < np.mean(scores[:10])
+
+
+@pytest.fixture(scope="module")
+def optimised(tmp_path_factory):
+    """The outcome and trials of Bayesian optimisation, run in one go."""
+    journal = tmp_path_factory.mktemp("optimised") / "cell.jsonl"
+    return run(journal, "gp", trials=GP_TRIALS), trials_of(journal)
+
+
+def test_bayesian_optimisation_trains_a_trial_at_a_time(optimised, journal):
+    objective = Objective()
+    run(journal, "gp", objective, trials=GP_TRIALS)
+    assert [len(numbers) for numbers in objective.rounds] == [5, *[1] * (GP_TRIALS - 5)]
+    assert trials_of(journal) == optimised[1]
+
+
+def test_bayesian_optimisation_finds_the_minimum(optimised):
+    """A quadratic in the logarithms, whose minimum 0 lies inside the ranges."""
+    tuned, trials = optimised
+    assert tuned.score < 0.1 * min(score for *_, score, _ in trials[:5])
+    assert tuned.score < 0.02
+
+
+@pytest.mark.parametrize("bad", [math.nan, 1e5])
+def test_a_diverged_trial_does_not_mislead_bayesian_optimisation(journal, bad):
+    tuned = run(journal, "gp", Objective(scores={1: bad}), trials=GP_TRIALS)
+    assert tuned.score < 0.1
+
+
+def test_bayesian_optimisation_without_a_usable_trial_is_random(journal):
+    with pytest.raises(Diverged):
+        run(journal, "gp", Objective(scores=dict.fromkeys(range(7), math.nan)), trials=7)
+    assert len({hparams["lr"] for _, hparams, *_ in trials_of(journal)}) == 7
+
+
+@pytest.mark.parametrize("crash_in_round", [0, 1, 4])
+def test_interrupted_bayesian_optimisation_ends_as_if_undisturbed(optimised, journal, crash_in_round):
+    with pytest.raises(Crash):
+        run(journal, "gp", Objective(crash_in_round), trials=GP_TRIALS)
+    assert (run(journal, "gp", trials=GP_TRIALS), trials_of(journal)) == optimised
 
 
 # Interruptions

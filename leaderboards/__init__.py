@@ -51,11 +51,15 @@ def prepare() -> None:
 
 
 def export(results: Folders) -> pd.DataFrame:
-    """Return the summary of one or several results folders, with the columns of `leaderboards.tables.tidy.COLUMNS`."""
+    """Return the summary of one or several results folders, with the columns of `leaderboards.tables.tidy.COLUMNS`.
+
+    Rows that were run for tables of papers are left out; `leaderboards.replications` compares them with their papers.
+    """
+    from leaderboards.data.replicated import set_apart
     from leaderboards.data.results import read_results
     from leaderboards.tables.tidy import tidy
 
-    return tidy(read_results(*_paths(results)).cells)
+    return tidy(set_apart(read_results(*_paths(results))).others.cells)
 
 
 def _paths(results: Folders) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Command line of the leaderboards: `python -m leaderboards build|export|publish|serve|compare`."""
+"""Command line of the leaderboards: `python -m leaderboards build|export|publish|serve|compare|replications`."""
 
 import enum
 import os
@@ -40,6 +40,14 @@ class Format(enum.StrEnum):
     PARQUET = "parquet"
     LATEX = "latex"
     MARKDOWN = "markdown"
+
+
+class Table(enum.StrEnum):
+    """Formats that `replications` prints."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
 
 
 class Report(enum.StrEnum):
@@ -85,14 +93,18 @@ def export(
     csv and parquet: one row per suite, data set, method, preset and metric, with medians and failures. latex (booktabs)
     and markdown: methods by data sets, with marks for the best mean and for means that do not differ significantly from
     it, and a caption with protocol and number of splits.
+
+    Rows that were run for tables of papers are exported only if --preset names them; see `replications`.
     """
     if format is Format.PARQUET and to is None and sys.stdout.isatty():
         _leave("Parquet is binary and cannot be shown in a terminal; use --to FILE, or pipe it into a program")
+    from leaderboards.data.replicated import set_apart
     from leaderboards.stats.summary import with_labelled_presets
     from leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
     try:
-        cells = with_labelled_presets(_read(results).cells)
+        read = _read(results)
+        cells = with_labelled_presets(read.cells if preset else set_apart(read).others.cells)
         cells = select(cells, _listed(suite), _listed(preset), _listed(datasets), _listed(methods))
         wanted = select_metrics(cells, _listed(metric)) if metric else []
     except NoSuchResults as error:
@@ -212,11 +224,47 @@ def compare(
     raise typer.Exit(int(result.anything or changed))
 
 
+@app.command()
+def replications(
+    results: Folders,
+    format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,
+    entry: Annotated[
+        str, _names("--entry", "tables and figures, by their names for run_all.py; text then shows their numbers")
+    ] = "",
+) -> None:
+    """Print the papers' numbers and claims beside those that `run_all.py --suite papers` measured, with verdicts.
+
+    text: a line per table or figure, and every number of those named with --entry. csv: a row per table, published
+    number and claim. json: all of it. The page Replications states the rules of the verdicts.
+    """
+    from bench.replications.entries import entries
+    from leaderboards.data.published import read_published
+    from leaderboards.replications import comparison, report
+    from leaderboards.tables.selection import NoSuchResults, require
+
+    names = _listed(entry)
+    try:
+        require("table or figure", names, [one.name for one in entries()], "is unknown")
+    except NoSuchResults as error:
+        _leave(str(error))
+    made = comparison.replications(_read(results).cells, read_published(), entries())
+    made = [one for one in made if not names or one.entry.name in names]
+    if format is Table.JSON:
+        typer.echo(report.as_json(made))
+    elif format is Table.CSV:
+        sys.stdout.buffer.write(report.frame(made).to_csv(index=False, lineterminator="\n").encode())
+    else:
+        from rich.console import Console
+
+        report.show(made, Console(), details=bool(names))
+
+
 def _read(folders: list[Path]) -> "Results":
     """Read results folders, and print on standard error what was left out of them."""
     for folder in folders:
         _require_results(folder)
     from bench.results.reader import has_cells
+    from leaderboards.data.replicated import set_apart
     from leaderboards.data.results import read_results
     from leaderboards.wording.mixtures import mixtures
 
@@ -226,7 +274,8 @@ def _read(folders: list[Path]) -> "Results":
     results = read_results(*folders)
     for path, reason in results.skipped:
         typer.echo(f"left out: {path}: {reason}", err=True)
-    for mixture in mixtures(results.cells, results.choices):
+    # The runs of a replication have protocols of their own, which is no mixture.
+    for mixture in mixtures(set_apart(results).others.cells, results.choices):
         typer.echo(mixture.sentence, err=True)
     return results
 

@@ -26,7 +26,7 @@ HOLDS, CONTRADICTED, UNDECIDED, NOT_RUN = "holds", "contradicted", "undecided", 
 IN_PART, MIXED = "holds in part", "mixed"  # over several data sets
 
 
-class Test(NamedTuple):
+class ClaimTest(NamedTuple):
     """A claim on one data set.
 
     Attributes:
@@ -54,7 +54,7 @@ class JudgedClaim(NamedTuple):
     """A claim and its tests, one per data set."""
 
     claim: Claim
-    tests: tuple[Test, ...]
+    tests: tuple[ClaimTest, ...]
 
     @property
     def verdict(self) -> str:
@@ -93,7 +93,7 @@ class JudgedClaim(NamedTuple):
         return sum(test.verdict != NOT_RUN for test in self.tests)
 
 
-def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Mapping[int, float]) -> Test:
+def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Mapping[int, float]) -> ClaimTest:
     """Return the test of a claim on one data set.
 
     Args:
@@ -110,11 +110,11 @@ def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Ma
         differences = pairs[:, 0] - pairs[:, 1]
     pairs, differences = pairs[~np.isnan(differences)], differences[~np.isnan(differences)]
     if not len(differences):
-        return Test(dataset, NOT_RUN, 0, nan, nan, nan, nan, missing)
+        return ClaimTest(dataset, NOT_RUN, 0, nan, nan, nan, nan, missing)
     mean, stderr, n = estimate(list(differences), "mean")
     ours, theirs = pairs.mean(axis=0).tolist()
     verdict = _one_run(claim, mean, theirs) if n == 1 else _verdict(claim, *interval(mean, stderr, int(n)))
-    return Test(dataset, verdict, int(n), ours, theirs, mean, stderr, missing)
+    return ClaimTest(dataset, verdict, int(n), ours, theirs, mean, stderr, missing)
 
 
 def tally_of(claims: Sequence[JudgedClaim]) -> dict[str, str]:

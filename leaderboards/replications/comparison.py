@@ -20,7 +20,7 @@ from leaderboards.replications.judgement import (
     judge,
     judge_ratio,
 )
-from leaderboards.replications.rows import Gap, Part, Rows, as_in_rows, for_entries
+from leaderboards.replications.rows import Gap, Part, Rows, as_in_rows
 from leaderboards.wording.formats import counted
 
 NOT_COMPARED = "not compared"
@@ -151,7 +151,7 @@ def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable
     every = {entry.name: entry for entry in entries}
     theirs = dict(list(published.groupby(["source", "table"])))
     empty = cells.iloc[:0]
-    by_name = dict(list(cells[for_entries(cells["preset"], every.values())].groupby("preset")))
+    by_name = dict(list(cells[cells["preset"].isin({entry.rows for entry in every.values()})].groupby("preset")))
     rows = {name: Rows(by_name.get(name, empty), every[name]) for name in {entry.rows for entry in every.values()}}
     return [_replication(entry, rows[entry.rows], theirs.get((entry.paper, entry.table))) for entry in every.values()]
 

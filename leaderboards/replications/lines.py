@@ -4,7 +4,7 @@ from math import isfinite, isnan
 from typing import NamedTuple
 
 from leaderboards.metrics import metric
-from leaderboards.replications.claims import Test
+from leaderboards.replications.claims import ClaimTest
 from leaderboards.replications.comparison import Compared, Replication
 from leaderboards.replications.judgement import AGREES, DIFFERS, RULES, Estimate
 from leaderboards.wording.formats import as_printed, counted, decimals_for, number
@@ -92,7 +92,7 @@ def not_compared(replication: Replication) -> list[str]:
 
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return "; ".join(names[:MOST_NAMED]) + more
 
 
 def in_words(replication: Replication) -> str:
@@ -104,7 +104,7 @@ def in_words(replication: Replication) -> str:
     return "; ".join(filter(None, parts)) or "nothing to compare"
 
 
-def claim_numbers(test: Test) -> tuple[str, str, str, str]:
+def claim_numbers(test: ClaimTest) -> tuple[str, str, str, str]:
     """Return left, right, their difference and its standard error ("" if unknown) as printed."""
     decimals = decimals_for([test.difference or test.left], [test.stderr])
     left, right, difference = (number(value, decimals) for value in (test.left, test.right, test.difference))

@@ -1,7 +1,6 @@
 """The rows that were run for an entry: values by split, and what is missing from them."""
 
 import json
-from collections.abc import Iterable
 from functools import cache, cached_property
 from math import isnan, nan
 from typing import Any, NamedTuple, cast
@@ -121,11 +120,6 @@ class Rows:
         parts = {(dataset, method): self.part("", dataset, method) for dataset, method in self._planned}
         missing = {where: part.in_words if part else "not run" for where, part in parts.items()}
         return [Gap(*where, words) for where, words in missing.items() if words]
-
-
-def for_entries(presets: pd.Series, entries: Iterable[Entry]) -> pd.Series:
-    """Return which rows, given by their presets, were run for one of the entries."""
-    return presets.isin({entry.rows for entry in entries}).astype(bool)
 
 
 def _planned_splits(entry: Entry) -> dict[tuple[str, str], int]:

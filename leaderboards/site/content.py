@@ -7,10 +7,10 @@ import pandas as pd
 
 from bench.replications.entries import entries
 from leaderboards.data.published import read_published
+from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
 from leaderboards.metrics import HEADLINE
 from leaderboards.replications.comparison import Replication, replications
-from leaderboards.replications.rows import for_entries
 from leaderboards.site.cell_details import COLUMNS, Row
 from leaderboards.site.standings import Standings, standings_of
 from leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
@@ -41,15 +41,6 @@ def _parts(rows: pd.DataFrame, columns: list[str]) -> dict[tuple[str, str, str],
     return {(str(a), str(b), str(c)): part for (a, b, c), part in rows.groupby(columns)}
 
 
-def _without_replications(results: Results) -> tuple[pd.DataFrame, Results]:
-    """Return the rows that were run for tables of papers, and the results without them."""
-    chosen = for_entries(results.cells["preset"], entries())
-    presets = set(results.cells.loc[chosen, "preset"])
-    choices = [choice for choice in results.choices if choice.preset not in presets]
-    others = results.cells[~chosen].reset_index(drop=True)
-    return results.cells[chosen], results._replace(cells=others, choices=choices)
-
-
 class Site:
     """Results and the statistics computed from them.
 
@@ -62,15 +53,15 @@ class Site:
         summary: result of `summary.summarise`.
         verdicts: result of `verdicts.verdicts`.
         replications: every table and figure of `bench.replications` beside its rows.
-        replicated: the rows of these.
+        replicated: results with the rows of these alone.
         published: published numbers.
         sources: sources of published numbers, filled as boards are made.
     """
 
     def __init__(self, results: Results):
         self.published = read_published()
-        self.replicated, self.results = _without_replications(results)
-        self.replications: list[Replication] = replications(self.replicated, self.published, entries())
+        self.replicated, self.results = set_apart(results, entries())
+        self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
         self.cells = with_labelled_presets(self.results.cells)
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells)

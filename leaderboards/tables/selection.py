@@ -58,8 +58,14 @@ def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
     return list(names) or available
 
 
-def require(kind: str, names: Sequence[str], known: Collection[str]) -> None:
+def require(kind: str, names: Sequence[str], known: Collection[str], problem: str = "has no results here") -> None:
     """Check that all names are known.
+
+    Args:
+        kind: what the names are of.
+        names: those that were asked for.
+        known: those that there are.
+        problem: what is wrong with any other.
 
     Raises:
         NoSuchResults: A name is not; the message suggests the nearest and lists the known ones.
@@ -69,7 +75,7 @@ def require(kind: str, names: Sequence[str], known: Collection[str]) -> None:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else "."
             available = _listed(sorted(known))
-            raise NoSuchResults(f"{kind} '{visible(name)}' has no results here{hint} Available: {available}")
+            raise NoSuchResults(f"{kind} '{visible(name)}' {problem}{hint} Available: {available}")
 
 
 def _listed(names: list[str]) -> str:

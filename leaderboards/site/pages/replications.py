@@ -3,6 +3,8 @@
 from math import isfinite
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from leaderboards.figures.differences import Difference, differences
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
@@ -11,7 +13,8 @@ from leaderboards.replications.comparison import Compared, Replication
 from leaderboards.replications.lines import Line, claim_numbers, gaps_in_words, in_words, line, not_compared
 from leaderboards.site.content import Site
 from leaderboards.wording.formats import counted, number, visible
-from leaderboards.wording.ran import Failure, failures
+from leaderboards.wording.mixtures import mixtures
+from leaderboards.wording.ran import Failure, Provenance, failures, provenance
 
 FEWEST_DOTS = 4  # numbers that make a figure
 MOST_OPEN = 24  # numbers of a table that is shown without a click
@@ -20,7 +23,7 @@ MOST_OPEN = 24  # numbers of a table that is shown without a click
 CLASSES = {HOLDS: "agrees", IN_PART: "agrees", MIXED: "differs", CONTRADICTED: "differs"}
 
 
-class ClaimTest(NamedTuple):
+class TestLine(NamedTuple):
     """A claim on one data set, as printed."""
 
     dataset: str
@@ -37,7 +40,7 @@ class ClaimTest(NamedTuple):
         return CLASSES.get(self.verdict, "se")
 
 
-class ClaimLines(NamedTuple):
+class ClaimLine(NamedTuple):
     """A claim as printed.
 
     Attributes:
@@ -52,7 +55,7 @@ class ClaimLines(NamedTuple):
     verdict: str
     in_words: str
     about: str
-    tests: list[ClaimTest]
+    tests: list[TestLine]
 
     @property
     def style(self) -> str:
@@ -73,6 +76,7 @@ class Section(NamedTuple):
         not_compared: why others have none.
         plot: their differences; None for too few.
         claims: its claims.
+        provenance: where its rows come from; None without rows of its own.
         failures: its cells that failed.
     """
 
@@ -84,7 +88,8 @@ class Section(NamedTuple):
     rule: str
     not_compared: list[str]
     plot: Plot | None
-    claims: list[ClaimLines]
+    claims: list[ClaimLine]
+    provenance: Provenance | None
     failures: list[Failure]
 
 
@@ -118,12 +123,17 @@ class Tally(NamedTuple):
 
 def context(site: Site) -> dict[str, Any]:
     """Return the variables of the template `replications.html`."""
-    failed = {preset: failures(rows) for preset, rows in site.replicated.groupby("preset")}
+    replicated = site.replicated
+    rows = dict(list(replicated.cells.groupby("preset")))
     papers: dict[str, list[Section]] = {}
     for made in site.replications:
-        of_entry = failed.get(made.entry.rows, []) if not made.entry.same_rows_as else []
-        papers.setdefault(made.entry.paper, []).append(section(made, of_entry))
-    return {"papers": papers, "tally": tally(site.replications), "MOST_OPEN": MOST_OPEN}
+        papers.setdefault(made.entry.paper, []).append(section(made, rows.get(made.entry.name)))
+    return {
+        "papers": papers,
+        "tally": tally(site.replications),
+        "notes": [mixture.sentence for mixture in mixtures(replicated.cells.iloc[:0], replicated.choices)],
+        "MOST_OPEN": MOST_OPEN,
+    }
 
 
 def tally(made: list[Replication]) -> Tally:
@@ -144,8 +154,13 @@ def tally(made: list[Replication]) -> Tally:
     )
 
 
-def section(made: Replication, failed: list[Failure]) -> Section:
-    """Return the section of one entry."""
+def section(made: Replication, cells: pd.DataFrame | None) -> Section:
+    """Return the section of one entry.
+
+    Args:
+        made: the entry.
+        cells: rows that were run under its own name; None without any.
+    """
     run = made.status == "run"
     lines = [line(row) for row in made.judged]
     rules = {shown.rule for shown in lines}
@@ -159,7 +174,8 @@ def section(made: Replication, failed: list[Failure]) -> Section:
         not_compared(made) if run else [],
         plot(made),
         [_claim(claim) for claim in made.claims],
-        failed,
+        None if cells is None else provenance(cells),
+        [] if cells is None else failures(cells),
     )
 
 
@@ -189,7 +205,7 @@ def _label(row: Compared, rows: list[Compared]) -> str:
     return metric(row.metric).title
 
 
-def _claim(judged: JudgedClaim) -> ClaimLines:
+def _claim(judged: JudgedClaim) -> ClaimLine:
     claim, title = judged.claim, metric(judged.claim.metric).title
     right = claim.right or f"{claim.value:g}"
     relation = f"within {claim.margin:g} of" if claim.margin is not None else claim.relation
@@ -197,5 +213,5 @@ def _claim(judged: JudgedClaim) -> ClaimLines:
     for test in judged.tests:
         remark = f", {counted(test.missing, 'split')} not shared" if test.missing else ""
         n = f"{counted(test.n, 'split')}{remark}" if test.n else ""
-        tests.append(ClaimTest(test.dataset, n, *claim_numbers(test), test.verdict))
-    return ClaimLines(claim.text, judged.verdict, judged.in_words, f"{title}: {claim.left} {relation} {right}", tests)
+        tests.append(TestLine(test.dataset, n, *claim_numbers(test), test.verdict))
+    return ClaimLine(claim.text, judged.verdict, judged.in_words, f"{title}: {claim.left} {relation} {right}", tests)

@@ -1,0 +1,38 @@
+"""Rows that were run for tables of papers, apart from all others."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bench.replications.entries import Entry, entries
+from leaderboards.data.results import Results
+
+
+class Apart(NamedTuple):
+    """Results in two parts, which differ in `cells` and `choices` alone.
+
+    Attributes:
+        replications: rows that were run for entries of `bench.replications`.
+        others: all other rows, which boards and standings use.
+    """
+
+    replications: Results
+    others: Results
+
+
+def set_apart(results: Results, made_for: Iterable[Entry] | None = None) -> Apart:
+    """Return results with the rows of replications apart.
+
+    Args:
+        results: as read.
+        made_for: the entries; None for those of `bench.replications`.
+    """
+    presets = {entry.rows for entry in (entries() if made_for is None else made_for)}
+    chosen = results.cells["preset"].isin(presets).astype(bool)
+
+    def part(wanted: bool) -> Results:
+        return results._replace(
+            cells=results.cells[chosen == wanted].reset_index(drop=True),
+            choices=[choice for choice in results.choices if (choice.preset in presets) == wanted],
+        )
+
+    return Apart(part(True), part(False))

@@ -1,0 +1,101 @@
+"""Replications as text, CSV and JSON, and the command that prints them."""
+
+import csv
+import io
+import json
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from bench.replications import entries as registry
+from leaderboards.__main__ import app
+from leaderboards.replications.comparison import replications
+from leaderboards.replications.report import COLUMNS, as_json, frame, show
+
+NAME = "made-up-table-1"
+
+
+@pytest.fixture
+def rows():
+    """Rows of vifa and map on three splits of energy; vifa's mean is 2.1."""
+    values = {"vifa": (2.0, 2.1, 2.2), "map": (3.0, 3.2, 3.1)}
+    return [
+        {"preset": NAME, "method": method, "split": split, "nmll": value}
+        for method, of_method in values.items()
+        for split, value in zip((0, 1, 4), of_method, strict=True)
+    ]
+
+
+@pytest.fixture
+def made(cells, rows, published, entry):
+    """The entry with a number that agrees, one that differs, and one without rows; and an entry that was not run."""
+    numbers = published({}, {"method": "map", "value": 9.0}, {"dataset": "wine"})
+    other = entry(name="other", table="Table 2", runs=(), claims=(), unavailable="40 hours of a GPU")
+    return replications(cells(*rows), numbers, [entry(), other])
+
+
+def test_frame_has_a_row_per_entry_number_and_claim(made):
+    table = frame(made)
+    assert list(table.columns) == COLUMNS
+    kinds = table.groupby("entry")["kind"].agg(list).to_dict()
+    assert kinds == {NAME: ["entry", *["number"] * 3, *["claim"] * 2], "other": ["entry"]}
+    assert table["verdict"].tolist() == [
+        "differs in 1 of 2; claims: 1 holds",
+        *("agrees", "differs", "not compared"),
+        *("holds", "not run"),
+        "not run here",
+    ]
+    number = table.iloc[1]
+    assert (number["published"], number["measured"], number["measured_n"]) == pytest.approx((2.0, 2.1, 3))
+
+
+def test_json_holds_the_same_and_no_nan(made):
+    first, other = json.loads(as_json(made), parse_constant=lambda name: pytest.fail(name))
+    assert (first["verdict"], first["n_agree"], first["n_judged"]) == ("differs in 1 of 2", 1, 2)
+    assert [number["verdict"] for number in first["numbers"]] == ["agrees", "differs", "not compared"]
+    assert first["claims"][0]["tests"][0]["difference"] == pytest.approx(-1.0)
+    assert (other["status"], other["unavailable"]) == ("not run here", "40 hours of a GPU")
+
+
+def test_text_shows_numbers_where_they_are_asked_for(made):
+    console = Console(file=io.StringIO(), width=160)
+    show(made, console, details=True)
+    said = console.file.getvalue()
+    assert "differs in 1 of 2; claims: 1 holds" in said
+    assert "2.100 ± 0.058 (n = 3)" in said
+    assert "Not compared: 1 number, not run: wine vifa NMLL." in said
+    assert "energy: holds: 2.100 against 3.100, difference −1.000 ± 0.058" in said
+    brief = Console(file=io.StringIO(), width=160)
+    show(made, brief, details=False)
+    assert "wine" not in brief.file.getvalue()
+
+
+@pytest.fixture
+def command(folder, rows, entry, monkeypatch):
+    """Run a command of the leaderboards on a folder that has rows of the entry and of another preset."""
+    monkeypatch.setattr(registry, "entries", lambda: (entry(),))
+    monkeypatch.setattr("leaderboards.data.replicated.entries", lambda: (entry(),))
+    out = folder(*rows, {"preset": "paper", "method": "vifa", "nmll": 1.0})
+    return lambda name, *words: CliRunner().invoke(app, [name, str(out), *words])
+
+
+def test_command_prints_each_format(command):
+    assert NAME in command("replications").stdout
+    assert json.loads(command("replications", "--format", "json").stdout)[0]["name"] == NAME
+    lines = list(csv.DictReader(io.StringIO(command("replications", "--format", "csv").stdout)))
+    assert [line["kind"] for line in lines] == ["entry", "claim", "claim"]
+
+
+def test_command_refuses_unknown_entries(command):
+    result = command("replications", "--entry", "made-up-table-2")
+    assert result.exit_code == 2
+    assert f"'made-up-table-2' is unknown; did you mean '{NAME}'?" in result.stderr
+
+
+def test_export_has_replications_only_by_name(command):
+    def presets(*words: str) -> set[str]:
+        return {line["preset"] for line in csv.DictReader(io.StringIO(command("export", *words).stdout))}
+
+    assert presets() == {"paper"}
+    assert presets("--preset", NAME) == {NAME}

@@ -104,6 +104,7 @@ class Entry:
         unavailable: why the runs are not made on two cores, and their estimated cost; "" if they are.
         test: test that checks the entry where no rows can, as a path from the root of the repository; "" for none.
         runs: what is run.
+        of: published methods that the entry is about; all of the table by default.
         methods, datasets, metrics: names here by names in published.csv, where they differ.
         ratios: published times that are compared as ratios, by metric.
         claims: statements without a number.
@@ -119,6 +120,7 @@ class Entry:
     unavailable: str = ""
     test: str = ""
     runs: tuple[Run, ...] = ()
+    of: tuple[str, ...] = ()
     methods: Mapping[str, str] = field(default_factory=dict)
     datasets: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, str] = field(default_factory=dict)

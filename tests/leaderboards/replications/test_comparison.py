@@ -39,6 +39,12 @@ def test_metric_may_be_a_key_of_the_diagnostics(cells, published, entry):
     assert made.compared[1].reason == "not measured by these rows"
 
 
+def test_entry_of_some_methods_leaves_out_the_others(cells, published, entry):
+    numbers = published({}, {"method": "map"}, {"method": "VI"})
+    (made,) = replications(cells(*rows(), *rows("map")), numbers, [entry(of=("map",))])
+    assert [row.method for row in made.compared] == ["map"]
+
+
 def test_median_is_compared_with_median(cells, published, entry):
     (made,) = replications(cells(*rows(values=(1.0, 1.5, 9.0))), published({"statistic": "median"}), [entry()])
     assert made.compared[0].ours.value == 1.5

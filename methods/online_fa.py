@@ -43,6 +43,7 @@ from methods.maths.noise import Noise
 from methods.problem import Batch, Problem, Step, Task
 from methods.training import sgd
 
+THESIS = "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation"
 RECENCY = 4  # iterate i of the burn-in weighs about i^(RECENCY - 1) in the running mean and variance
 MIN_SHARE = 1e-4  # smallest variance relative to the mean variance: weights of a dead unit hardly move
 LARGEST_UNIT = 3.0  # largest squared unit of the gradient in F, relative to psi
@@ -94,7 +95,7 @@ class OnlineFactorAnalysis(Method):
             dimension 100 and 1000, between which the networks of the UCI suite lie.
     """
 
-    paper = Paper("Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
+    paper = Paper("after Brownlie 2022", THESIS)
 
     constant_rate = True
 
@@ -115,10 +116,10 @@ class OnlineFactorAnalysis(Method):
 
 
 class OnlineEM(OnlineFactorAnalysis):
-    """Online factor analysis by expectation-maximisation."""
+    """Online factor analysis by expectation-maximisation, after Algorithm 2: another start, an expanded result."""
 
     name = "online-em-fa"
-    title = "Online EM factor analysis"
+    title = "Online EM factor analysis, expanded"
 
     def phase(self, update: int, plan: Plan) -> str:
         """Return the phase of an update. The first iterate after the warm-up still uses the initial F and psi."""
@@ -145,10 +146,13 @@ class OnlineEM(OnlineFactorAnalysis):
 
 
 class OnlineSGA(OnlineFactorAnalysis):
-    """Online factor analysis by stochastic gradient ascent, the weaker of the two estimators throughout the thesis."""
+    """Online factor analysis by stochastic gradient ascent, after Algorithm 1: another start, preconditioned steps.
+
+    Ascent is the weaker of the two algorithms throughout the thesis, and so it is here.
+    """
 
     name = "online-sga-fa"
-    title = "Online SGA factor analysis"
+    title = "Online SGA factor analysis, preconditioned"
 
     def phase(self, update: int, plan: Plan) -> str:
         return _phase(update, plan, _warm_up(plan))
@@ -183,6 +187,7 @@ class OnlineSGA(OnlineFactorAnalysis):
 class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
     """Base of the two algorithms as the thesis writes them."""
 
+    paper = Paper("Brownlie 2022", THESIS)
     suites = ()
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]
 

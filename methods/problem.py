@@ -61,6 +61,9 @@ class Sweep(NamedTuple):
     present: Tensor
 
 
+FULL_LR = "full_lr"  # name under which a scheduled fit's hyper-parameters hold the rate before the schedule
+
+
 class Step(NamedTuple):
     """Where in training an update stands; all fits of a stack share it.
 
@@ -117,6 +120,14 @@ class Problem:
     def dim(self) -> int:
         """D, the number of weights."""
         return self.network.dim
+
+    @property
+    def full_lr(self) -> Tensor:
+        """(), the learning rate before a schedule multiplies it; `hparams.lr` where there is no schedule.
+
+        For parameters that follow a schedule of their own, as the second stage of VIFA.
+        """
+        return torch.as_tensor(vars(self.hparams).get(FULL_LR, self.hparams.lr))
 
     def initial_weights(self, noise: Noise) -> Tensor:
         """Return weights (D,) to start training from: those of `start` where given, and random ones elsewhere.

@@ -9,9 +9,9 @@ per update, each with a separate minibatch (Brownlie 2022, section 5.1 and Algor
 
 From a random start, this does not train a deep network. Networks for images are therefore trained in two stages (VIFA
 paper, section 4.3). The first stage trains c only, from the network's initial weights, with F and psi fixed below 1e-5.
-The second stage trains all parameters; the learning rates of F and psi grow from zero to that of c (linearly, as we
-understand the paper). The first stage takes 2 of 10 epochs. The paper also decays the learning rate of c but gives no
-schedule, so it is left out here. From pretrained weights L is 12, as in the paper.
+The second stage trains all parameters; the learning rates of F and psi grow from zero to the target (linearly, as we
+understand the paper). The first stage takes 2 of 10 epochs. A schedule of the protocol multiplies the rate of c alone,
+in both stages: the paper decays c and raises F and psi. From pretrained weights L is 12, as in the paper.
 """
 
 from typing import NamedTuple, cast
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from methods.base import Method, Paper, Plan
 from methods.maths.gaussian import LowRankNormal
-from methods.maths.gradients import ExpectedGradient, expected_gradient
+from methods.maths.gradients import ExpectedGradient, expected_gradient, expected_gradient_of_mean
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
 from methods.networks.mlp import Network
@@ -138,16 +138,16 @@ class VIFA(Method):
         return State(params, self.optimizer.init(params))
 
     def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
-        q = posterior_of(state.params)
-        nll = expected_gradient(
-            lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
-        )
-        mean, *others = negative_elbo_gradient(q, nll, problem.hparams.prior_precision)
+        q, alpha = posterior_of(state.params), problem.hparams.prior_precision
+        arguments = lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
         stage = cast(Stage | None, step.phase)
         if stage and not stage.second:
-            others = [torch.zeros_like(block) for block in others]
-        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in (mean, *others)])
-        params, optim = state.optim.step(state.params, clipped, *self._pace(problem.hparams.lr, step))
+            mean = alpha * q.mean + expected_gradient_of_mean(*arguments)
+            blocks = [mean[None], torch.zeros_like(state.params[1:])]
+        else:
+            blocks = [*negative_elbo_gradient(q, expected_gradient(*arguments), alpha)]
+        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in blocks])
+        params, optim = state.optim.step(state.params, clipped, *self._pace(problem, step))
         return State(params, optim)
 
     def finish(self, problem: Problem, state: State) -> LowRankNormal:
@@ -160,18 +160,20 @@ class VIFA(Method):
     def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.mean[None] if self.mean_network else posterior.sample(noise, n_samples)
 
-    def _pace(self, lr: Tensor, step: Step) -> tuple[Tensor, Step]:
+    def _pace(self, problem: Problem, step: Step) -> tuple[Tensor, Step]:
         """Return learning rates and step, whose `count` is that of each parameter: () or, by row, (K + 2, 1)."""
+        lr, full = problem.hparams.lr, problem.full_lr
         if self.factor_lr_ratio != 1:
-            ratios = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
-            lr = lr * torch.tensor(ratios, dtype=lr.dtype, device=lr.device)[:, None]
+            each = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
+            ratios = torch.tensor(each, dtype=lr.dtype, device=lr.device)[:, None]
+            lr, full = lr * ratios, full * ratios
         stage = cast(Stage | None, step.phase)
         if stage is None or not stage.second:
             return lr, step
         # F and psi start late. Adam's averages of their gradients were zero until then, and are corrected accordingly.
         late = torch.tensor([0.0, *[1.0] * (self.latent_dim + 1)], dtype=lr.dtype, device=lr.device)[:, None]
         count = step.count - late * stage.first_updates
-        return lr * torch.lerp(torch.ones_like(count), count / stage.second_updates, late), step._replace(count=count)
+        return torch.where(late > 0, full * count / stage.second_updates, lr), step._replace(count=count)
 
 
 class PosteriorVIFA(VIFA):

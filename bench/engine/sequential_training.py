@@ -16,7 +16,7 @@ from bench.engine.series import Series
 from bench.engine.training_record import TrainingRecord, require_scalars
 from methods.base import Method
 from methods.maths.noise import Noise
-from methods.problem import Step, Task
+from methods.problem import FULL_LR, Step, Task
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, Noise], Tensor]
@@ -114,11 +114,12 @@ class _Training:
         return state
 
     def _scheduled(self, replica: Replica, update: int) -> Replica:
-        """Return a replica with the learning rate of an update."""
+        """Return a replica with the learning rate of an update, and that before the schedule (`Problem.full_lr`)."""
         if self._rate is None:
             return replica
-        lr = replica.hparams["lr"] * self._rate(update, self._schedule.plan)
-        return replica._replace(hparams=replica.hparams | {"lr": lr})
+        full = replica.hparams["lr"]
+        lr = full * self._rate(update, self._schedule.plan)
+        return replica._replace(hparams=replica.hparams | {"lr": lr, FULL_LR: full})
 
 
 def _sweep(series: Series, number: int, state: Any) -> Any:

@@ -65,12 +65,12 @@ class Online(Fitting):
 
 
 class OnlineEM(Online):
-    """Online EM (Brownlie 2022, Algorithm 2, changed as `ExpectationMaximisation` describes)."""
+    """Online EM (Brownlie 2022, Algorithm 2, without the misprint in its line 5)."""
 
     algorithm = ExpectationMaximisation
 
 
 class OnlineSGA(Online):
-    """Online stochastic gradient ascent (Brownlie 2022, Algorithm 1, changed as `GradientAscent` describes)."""
+    """Online stochastic gradient ascent (Brownlie 2022, Algorithm 1, without the misprint in its line 5)."""
 
     algorithm = GradientAscent

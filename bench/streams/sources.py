@@ -69,7 +69,8 @@ class SGDStream:
     """The weights after each update of SGD on each regression task, in float64.
 
     SGD is first run for 5,000 updates with a small learning rate and no weight decay. These updates are not part of the
-    stream, as in the thesis.
+    stream. The thesis describes them but for the weight decay; the authors' notebook has none in them
+    (LinearRegressionSGDIterates in ayeright/swafa).
 
     Args:
         source: Entry of the data set in the registry.
@@ -99,7 +100,7 @@ class SGDStream:
     def blocks(self) -> Iterator[Tensor]:
         n_rows, dim = self._x.shape[1:]
         orders = [RowStream(np.arange(n_rows), seed_of(seed, "rows")) for seed in self._seeds]
-        # Uniform in +- 1/sqrt(D): torch's default initialisation of a linear layer, as in the thesis.
+        # Uniform in +- 1/sqrt(D): torch's default initialisation of a linear layer, as in the authors' code.
         starts = [np.random.default_rng(seed).uniform(-1, 1, size=dim) / np.sqrt(dim) for seed in self._seeds]
         weights = torch.tensor(np.array(starts))
         for _ in range(PRE_TRAINING_UPDATES // UPDATES_PER_BLOCK):

@@ -28,7 +28,10 @@ class SGDIterates(StreamSource):
 
     SGD minimises a mean squared error with weight decay,
 
-        mean (y - theta^T x)^2 + (weight_decay / 2) |theta|^2.
+        mean (y - theta^T x)^2 + (weight_decay / 2) |theta|^2,
+
+    as the authors' code does, where lambda is the weight decay of torch's SGD. The thesis writes lambda |theta|^2, and
+    the sum of squares in the place of the mean (eq. 4.42): docs/errata.md.
 
     Attributes:
         lr: constant learning rate.

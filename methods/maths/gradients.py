@@ -7,7 +7,7 @@ nothing and free each activation once it has been used. Their numbers are the sa
 gradients are recorded, with one another.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -110,17 +110,45 @@ def expected_gradient(
     latent = noise.normal(n_samples, k)
     if dim <= AT_ONCE:
         unit = noise.normal(n_samples, dim)
-
-        def total(weights: Tensor) -> Tensor:
-            return vmap(function)(weights, *batches).sum()
-
-        gradients = scale * grad(total)(q.transform(latent, unit))  # (L, D)
+        gradients = _side_by_side(function, q.transform(latent, unit), batches, scale)
         return ExpectedGradient(gradients.mean(0), latent.T @ gradients / n_samples, (gradients * unit).mean(0))
-    sd = q.variance.sqrt()
     sums = ExpectedGradient(torch.zeros_like(q.mean), torch.zeros_like(q.factors), torch.zeros_like(q.mean))
-    for h, *batch in zip(latent, *batches, strict=True):
-        z = noise.normal(dim)
-        weights = torch.addcmul(torch.addmv(q.mean, q.factors.T, h), sd, z)
-        g = grad(function)(weights, *batch)
+    for h, z, g in _one_by_one(function, q, latent, noise, batches):
         sums = ExpectedGradient(sums.mean + g, torch.addr(sums.factors, h, g), torch.addcmul(sums.deviation, z, g))
     return ExpectedGradient(*(scale / n_samples * part for part in sums))
+
+
+def expected_gradient_of_mean(
+    function: Callable[..., Tensor], q: LowRankNormal, noise: Noise, batches: tuple[Tensor, ...], scale: Tensor
+) -> Tensor:
+    """Return `ExpectedGradient.mean` (D,) alone, for arguments of `expected_gradient`, from equal random numbers."""
+    n_samples, (k, dim) = len(batches[0]), q.factors.shape
+    latent = noise.normal(n_samples, k)
+    if dim <= AT_ONCE:
+        return _side_by_side(function, q.transform(latent, noise.normal(n_samples, dim)), batches, scale).mean(0)
+    total = torch.zeros_like(q.mean)
+    for _, _, g in _one_by_one(function, q, latent, noise, batches):
+        total = total + g
+    return scale / n_samples * total
+
+
+def _side_by_side(
+    function: Callable[..., Tensor], weights: Tensor, batches: tuple[Tensor, ...], scale: Tensor
+) -> Tensor:
+    """Return the gradients (L, D) of scale * f at weights (L, D)."""
+
+    def total(weights: Tensor) -> Tensor:
+        return vmap(function)(weights, *batches).sum()
+
+    return scale * grad(total)(weights)
+
+
+def _one_by_one(
+    function: Callable[..., Tensor], q: LowRankNormal, latent: Tensor, noise: Noise, batches: tuple[Tensor, ...]
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Yield h (K,), z (D,) and the gradient of f (D,) of each sample, given latent factors (L, K)."""
+    sd = q.variance.sqrt()
+    for h, *batch in zip(latent, *batches, strict=True):
+        z = noise.normal(q.factors.shape[1])
+        weights = torch.addcmul(torch.addmv(q.mean, q.factors.T, h), sd, z)
+        yield h, z, grad(function)(weights, *batch)

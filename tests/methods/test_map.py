@@ -1,5 +1,7 @@
 """MAP and the deep ensemble against ridge regression, whose solution is exact."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,13 @@ from sklearn.linear_model import Ridge
 
 from bench.reference.conjugate import correlated
 from methods.deep_ensemble import DeepEnsemble
-from methods.map import MAP
+from methods.map import MAP, State
+from methods.maths.likelihoods import Categorical, Gaussian
+from methods.maths.noise import Noise
+from methods.networks.mlp import MLP
+from methods.networks.resnets import preresnet_20
+from methods.problem import Batch, HParams, Problem, Step, Task
+from methods.training.optim import SGD
 
 
 @pytest.mark.parametrize("method", [MAP(), DeepEnsemble()], ids=lambda method: method.name)
@@ -18,6 +26,20 @@ def test_finds_the_ridge_solution_of_a_linear_model(method):
     samples = problem.weight_samples(stack, 10)[0]
     assert len(samples) == method.members
     np.testing.assert_allclose(samples, np.tile(ridge.coef_, (method.members, 1)), rtol=1e-5)
+
+
+def test_clipped_update_follows_the_clipped_gradient():
+    images = Task("any", Categorical(10), preresnet_20(), pretrained=True)
+    assert (MAP().suited_to(images).max_norm, DeepEnsemble().suited_to(images).max_norm) == (10, 10)
+    assert MAP().suited_to(replace(images, pretrained=False)).max_norm == 0
+    one = torch.tensor(1.0, dtype=torch.float64)
+    hparams = HParams(lr=0.1 * one, prior_precision=4 * one, noise_precision=one)
+    problem = Problem(MLP(2, hidden=(), bias=False), Gaussian((1.0, 1.0)), hparams, 7 * one, 0 * one, one)
+    batch = Batch(torch.tensor([[[1.0, 2.0]]]).double(), torch.tensor([[30.0]]).double())
+    weights = torch.tensor([0.5, -1.0]).double()
+    gradient = 7 * (weights @ batch.x[0, 0] - 30) * batch.x[0, 0] + 4 * weights
+    after, _ = MAP(10.0).update(problem, State(weights, SGD()), batch, Noise(None), Step(one, None))
+    torch.testing.assert_close(after.weights, weights - 0.1 * 10 * gradient / gradient.norm())
 
 
 def test_members_start_apart_and_are_pooled_equally():

@@ -7,9 +7,9 @@ from torch.distributions import MultivariateNormal
 
 from bench.reference.distances import relative_distance
 from methods.base import Plan
-from methods.maths.factor_analysis import ExpectationMaximisation
+from methods.maths.factor_analysis import GRADIENT_LR, ExpectationMaximisation
 from methods.maths.noise import Noise
-from methods.online_fa import MIN_SHARE, OnlineEM, OnlineSGA, PlainOnlineEM, PlainOnlineSGA
+from methods.online_fa import LARGEST_UNIT, MIN_SHARE, OnlineEM, OnlineSGA, PlainOnlineEM, PlainOnlineSGA
 from methods.problem import Batch, Step
 
 
@@ -38,12 +38,36 @@ def test_the_em_posterior_has_the_mean_and_covariance_of_every_iterate_since_bur
     assert relative_distance(np.diag(np.diag(covariance)), covariance) > 0.5
 
 
-def test_the_sga_posterior_has_variances_of_the_right_size(problem, hparams, batches):
-    posterior, iterates, _ = trained(OnlineSGA(5), problem, batches, Plan(600, 3.0))
-    used = iterates[300:]
+def test_sga_posterior_has_the_mean_but_not_the_covariance_of_iterates(problem, hparams, batches):
+    posterior, iterates, _ = trained(OnlineSGA(5), problem, batches, Plan(1200, 3.0))
+    used = iterates[600:]
     np.testing.assert_allclose(posterior.mean.numpy(), used.mean(0), rtol=1e-8, atol=1e-12)
-    ratio = posterior.covariance().diag().numpy() / used.var(0)
-    assert 0.2 < np.median(ratio) < 5
+    # The numbers of this run, in float64. Ascent has 500 steps, too few: EM's distance on these iterates is 0.03.
+    distance = relative_distance(posterior.covariance().numpy(), np.cov(used.T, bias=True))
+    assert distance == pytest.approx(0.646, abs=0.005)
+    assert np.median(posterior.covariance().diag().numpy() / used.var(0)) == pytest.approx(0.581, abs=0.005)
+
+
+@pytest.mark.parametrize(("method", "distance"), [(PlainOnlineEM(5), 0.776), (PlainOnlineSGA(5), 7.850)])
+def test_plain_algorithms_miss_the_covariance_of_short_trajectories(problem, hparams, batches, method, distance):
+    posterior, iterates, _ = trained(method, problem, batches, Plan(1200, 3.0))
+    covariance = np.cov(iterates[600:].T, bias=True)
+    assert relative_distance(posterior.covariance().numpy(), covariance) == pytest.approx(distance, rel=0.005)
+
+
+def test_sga_update_is_a_preconditioned_gradient_step(problem, hparams, batches):
+    method = OnlineSGA(3)
+    state = method.init(problem, Noise(numbers(20 * problem.dim)))
+    factors, log_variance = 0.3 * numbers(3, problem.dim, seed=1), numbers(problem.dim, seed=2)
+    state = state._replace(estimator=state.estimator._replace(factors=factors, log_variance=log_variance))
+    batch, noise, step = batches(1), Noise(None), Step(torch.tensor(1.0, dtype=torch.float64), "learn")
+    after = method.update(problem, state, batch, noise, step)
+    deviation = after.trajectory.weights - after.estimator.mean
+    slopes = torch.func.grad(log_density, argnums=(0, 1))(factors.T, log_variance, deviation)
+    variance = log_variance.exp()
+    square_unit = torch.minimum(variance + factors.square().sum(0), LARGEST_UNIT * variance)
+    torch.testing.assert_close(after.estimator.factors, factors + GRADIENT_LR * square_unit * slopes[0].T)
+    torch.testing.assert_close(after.estimator.log_variance, log_variance + GRADIENT_LR * slopes[1])
 
 
 def test_phases_are_burn_in_then_averages_alone_then_learning():

@@ -155,6 +155,17 @@ def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
 
+def test_schedule_of_the_rate_moves_the_mean_alone(problem, hparams, batches):
+    method, tape, state = staged(problem)
+    plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
+    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, Noise(noise), FIRST).params
+    hparams.full_lr, hparams.lr = hparams.lr, 0.3 * hparams.lr
+    for update, share in ((1, 0.0), (6, 4 / 8), (10, 1.0)):
+        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan)).params
+        torch.testing.assert_close(after[0] - state.params[0], 0.3 * (full[0] - state.params[0]))
+        torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
+
+
 def test_late_comers_have_adams_first_step_to_themselves(problem, hparams, batches):
     # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
     method, tape, state = staged(problem, Adam)

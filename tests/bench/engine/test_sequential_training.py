@@ -19,7 +19,7 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.sequential_training import train_sequentially
 from datasets import Standardisation
-from methods.base import Method, Paper
+from methods.base import Method, Paper, Plan
 from methods.map import MAP
 from methods.maths.likelihoods import Categorical
 from methods.maths.predictive import Classes
@@ -174,6 +174,19 @@ def test_sequential_fits_are_independent(data):
     for fit, rows, ours in zip(fits, (TEST, TEST[:3]), together, strict=True):
         (alone,) = train(data, methods.get("vifa"), fits=[fit]).predict([rows], 4)
         assert torch.equal(ours.log_probs, alone.log_probs)
+
+
+def test_schedule_keeps_the_full_rate_for_methods(data, monkeypatch):
+    seen, update = [], MAP.update
+
+    def watched(method, problem, *arguments):
+        seen.append((problem.hparams.lr.item(), problem.full_lr.item()))
+        return update(method, problem, *arguments)
+
+    monkeypatch.setattr(MAP, "update", watched)
+    fit = Fit(np.arange(25), {"lr": 0.5, "prior_precision": 2.0}, 0)
+    train_sequentially(MAP(), LINEAR, data, [fit], Schedule(25, 25, 4, 1), channels=2, rate=cosine)
+    np.testing.assert_allclose(seen, [(0.5 * cosine(step, Plan(4, 1.0)), 0.5) for step in range(1, 5)], rtol=1e-6)
 
 
 def test_logistic_regression_equals_scikit_learn(data):

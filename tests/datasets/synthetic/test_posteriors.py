@@ -65,6 +65,12 @@ def test_halves_are_of_the_same_data_as_the_set_they_come_from():
         assert ours.notes != original.notes
 
 
+def test_sizes_are_those_of_table_5():
+    sizes = {"energy": (768, 8), "boston": (506, 13), "concrete": (1030, 8), "yacht": (308, 6)}
+    sources = {name: datasets.entry(f"{name}-linear-released") for name in sizes}
+    assert {name: (source.n_rows, source.n_features) for name, source in sources.items()} == sizes
+
+
 @pytest.mark.parametrize(
     ("name", "counted"),
     [("australian-logistic", 345), ("breast-cancer-logistic", 341), ("a1a-all-logistic", 1605)],

@@ -75,3 +75,5 @@ def test_expected_gradient_equals_average_written_out(monkeypatch, at_once):
         expected = tuple(scale / 3 * total for total in expected)
     for part, wanted in zip(found, expected, strict=True):
         assert torch.equal(part, wanted)
+    of_mean = gradients.expected_gradient_of_mean(cube, q, Noise(tape), (targets,), scale)
+    assert torch.equal(of_mean, expected[0])

@@ -78,12 +78,12 @@ class JudgedClaim(NamedTuple):
         count, n = self._count(), self._run()
         if not n:
             return NOT_RUN
-        if n == 1:
-            (word,) = (verdict for verdict in (HOLDS, CONTRADICTED, UNDECIDED) if count[verdict])
-            return word
+        once = " (one run)" if all(test.n == 1 for test in self.tests if test.verdict != NOT_RUN) else ""
         present = [verdict for verdict in (HOLDS, CONTRADICTED, UNDECIDED) if count[verdict]]
+        if n == 1:
+            return present[0] + once
         first, *others = [f"{verdict} on {count[verdict]}" for verdict in present]
-        return ", ".join([f"{first} of {counted(n, 'data set')}", *others])
+        return ", ".join([f"{first} of {counted(n, 'data set')}", *others]) + once
 
     def _count(self) -> dict[str, int]:
         verdicts = [test.verdict for test in self.tests]

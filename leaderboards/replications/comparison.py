@@ -20,7 +20,7 @@ from leaderboards.replications.judgement import (
     judge,
     judge_ratio,
 )
-from leaderboards.replications.rows import Gap, Part, Rows, as_in_rows
+from leaderboards.replications.rows import Gap, Part, Rows, canonical
 from leaderboards.wording.formats import counted
 
 NOT_COMPARED = "not compared"
@@ -266,7 +266,7 @@ def _why_none(part: Part | None, time: bool = False) -> str:
 
 def _claim(claim: Claim, rows: Rows) -> JudgedClaim:
     """Return a claim judged on each data set whose runs have its methods."""
-    needed = {as_in_rows(name) for name in (claim.left, claim.right) if name}
+    needed = {canonical(name) for name in (claim.left, claim.right) if name}
     methods: dict[str, set[str]] = {}
     for dataset, method in rows.planned:
         methods.setdefault(dataset, set()).add(method)

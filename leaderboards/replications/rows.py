@@ -66,7 +66,7 @@ class Rows:
         """Rows as dictionaries, with the keys of their diagnostics, by (data set, method) and suite."""
         parts: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
         for cell in cast("list[dict[str, Any]]", self.cells.to_dict("records")):  # names of columns are texts
-            by_suite = parts.setdefault((cell["dataset"], cell["method"]), {})
+            by_suite = parts.setdefault((cell["dataset"], canonical(cell["method"])), {})
             by_suite.setdefault(cell["suite"], []).append(_parsed(cell["diagnostics"]) | cell)
         return parts
 
@@ -81,7 +81,7 @@ class Rows:
 
     def _part(self, suite: str, dataset: str, method: str) -> list[dict[str, Any]]:
         """Return the rows of a method on a data set, those of `suite` where they are of several suites."""
-        by_suite = self._parts.get((dataset, as_in_rows(method)), {})
+        by_suite = self._parts.get((dataset, canonical(method)), {})
         return by_suite.get(suite) or next(iter(by_suite.values()), [])
 
     def values(self, suite: str, dataset: str, method: str, metric: str) -> dict[int, float]:
@@ -107,7 +107,7 @@ class Rows:
             return None
         tried = {cell["split"] for cell in cells}
         finished = {cell["split"] for cell in cells if cell["status"] == "ok"}
-        planned = self._planned.get((dataset, as_in_rows(method))) or self._most_tried[dataset]
+        planned = self._planned.get((dataset, canonical(method))) or self._most_tried[dataset]
         return Part(len(tried), len(tried - finished), max(planned, len(tried)))
 
     @property
@@ -128,18 +128,26 @@ def _planned_splits(entry: Entry) -> dict[tuple[str, str], int]:
     for run in entry.runs:
         for dataset in run.datasets:
             for method in run.methods:
-                key = dataset, as_in_rows(method)
+                key = dataset, canonical(method)
                 planned[key] = planned.get(key, 0) + (_count(run.splits) if run.splits else 0)
     return planned
 
 
 @cache
-def as_in_rows(method: str) -> str:
-    """Return the name that rows have for a method of an entry: its options in alphabetical order, without spaces."""
+def canonical(method: str) -> str:
+    """Return a method's name with its options in alphabetical order and numbers in the shortest form."""
     try:
-        return with_options(registered(method), texts_of(method))
+        options = {name: _shortest(text) for name, text in texts_of(method).items()}
     except InvalidOption:  # a paper's name for a method that nothing here measures
         return method
+    return with_options(registered(method), options)
+
+
+def _shortest(text: str) -> str:
+    try:
+        return repr(float(text)).removesuffix(".0")
+    except ValueError:
+        return text
 
 
 def _count(splits: str) -> int:

@@ -75,9 +75,10 @@ def test_equal_methods_are_called_different_one_time_in_twenty():
 @pytest.fixture
 def judged():
     tests = {
-        "holds": judge_claim(BELOW, "x", splits(1.0), splits(2.0)),
-        "contradicted": judge_claim(BELOW, "x", splits(2.0), splits(1.0)),
-        "undecided": judge_claim(BELOW, "x", splits(1.0), splits(1.0)),
+        "holds": judge_claim(BELOW, "x", splits(1.0, 1.0), splits(2.0, 2.1)),
+        "contradicted": judge_claim(BELOW, "x", splits(2.0, 2.1), splits(1.0, 1.0)),
+        "undecided": judge_claim(BELOW, "x", splits(1.0, 1.0), splits(1.0, 1.0)),
+        "once": judge_claim(BELOW, "x", splits(1.0), splits(2.0)),
         "not run": judge_claim(BELOW, "x", {}, {}),
     }
     return lambda *names: JudgedClaim(BELOW, tuple(tests[name] for name in names))
@@ -91,6 +92,7 @@ def judged():
         (["holds", "holds", "contradicted"], "mixed", "holds on 2 of 3 data sets, contradicted on 1"),
         (["contradicted", "undecided"], "contradicted", "contradicted on 1 of 2 data sets, undecided on 1"),
         (["undecided", "not run"], "undecided", "undecided"),
+        (["once"], "holds", "holds (one run)"),
         (["not run"], "not run", "not run"),
     ],
 )

@@ -100,6 +100,14 @@ def test_entry_may_use_the_rows_of_another(cells, published, entry):
     assert (made.compared, made.status, made.verdict_on_claims) == ((), "run", "1 holds")
 
 
+@pytest.mark.parametrize("written", ["mfvi(tempering=1e-6,mean=true)", "mfvi(mean=true, tempering=0.000001)"])
+def test_method_may_be_written_in_another_way(cells, published, entry, written):
+    (made,) = replications(
+        cells(*rows("mfvi(mean=true,tempering=1e-06)")), published({}), [entry(methods={"vifa": written})]
+    )
+    assert made.compared[0].verdict == "agrees"
+
+
 def test_claims_are_judged_where_their_methods_are_run(cells, published, entry):
     claims = (
         Claim("vifa beats map", "nmll", "vifa", "below", "map"),

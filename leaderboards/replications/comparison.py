@@ -157,7 +157,8 @@ def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable
 
 
 def _replication(entry: Entry, rows: Rows, published: pd.DataFrame | None) -> Replication:
-    pairs = _Pairs(entry, rows, [] if published is None else list(records(published, _Published)))
+    numbers = [] if published is None else list(records(published, _Published))
+    pairs = _Pairs(entry, rows, [number for number in numbers if not entry.of or number.method in entry.of])
     compared = pairs.compared()
     differs = iter(family_wise([row.judgement for row in compared if row.judgement]))
     compared = [row._replace(differs=next(differs)) if row.judgement else row for row in compared]

@@ -45,6 +45,11 @@ def test_entry_of_some_methods_leaves_out_the_others(cells, published, entry):
     assert [row.method for row in made.compared] == ["map"]
 
 
+def test_entry_may_be_about_some_methods_of_its_table(cells, published, entry):
+    (made,) = replications(cells(*rows()), published({}, {"method": "map"}), [entry(of=("vifa",))])
+    assert [row.method for row in made.compared] == ["vifa"]
+
+
 def test_median_is_compared_with_median(cells, published, entry):
     (made,) = replications(cells(*rows(values=(1.0, 1.5, 9.0))), published({"statistic": "median"}), [entry()])
     assert made.compared[0].ours.value == 1.5

@@ -1,0 +1,34 @@
+"""The entries of `bench.replications`, against the published numbers that they are compared with."""
+
+import pytest
+
+from bench.replications.entries import entries
+from leaderboards.data.published import read_published
+from leaderboards.replications.rows import canonical
+
+ENTRIES = {entry.name: entry for entry in entries()}
+
+
+@pytest.fixture(scope="module")
+def published():
+    return dict(list(read_published().groupby(["source", "table"])))
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_an_entry_renames_is_published(name, published):
+    entry = ENTRIES[name]
+    numbers = published.get((entry.paper, entry.table))
+    named = {"method": {*entry.methods, *entry.of}, "dataset": {*entry.datasets}}
+    named["metric"] = {*entry.metrics, *entry.ratios}
+    for column, names in named.items():
+        assert names <= (set() if numbers is None else set(numbers[column])), f"{entry.table} has no such {column}"
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if ENTRIES[entry.rows].runs])
+def test_some_number_or_claim_is_judged_by_the_runs(name, published):
+    entry, run = ENTRIES[name], ENTRIES[ENTRIES[name].rows]
+    numbers = published.get((entry.paper, entry.table))
+    planned = {(d, canonical(m)) for each in run.runs for d in each.datasets for m in each.methods}
+    places = set() if numbers is None else set(zip(numbers["dataset"], numbers["method"], strict=True))
+    met = {(entry.datasets.get(d, d), canonical(entry.methods.get(m, m))) for d, m in places} & planned
+    assert met or entry.claims

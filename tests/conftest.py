@@ -48,6 +48,7 @@ INTEGRATION = (
     "methods/test_vifa.py",
     "methods/test_variational_laplace.py",
     "test_docs.py",
+    "test_docs_numbers.py",
     "test_faults.py",
     "test_run_all.py",
 )

@@ -1,0 +1,98 @@
+"""Commands in texts: parsed as a shell and their own parsers would, and never run."""
+
+import importlib
+import re
+import shlex
+from typing import Any
+
+import typer
+
+from bench.experiment.plan import (
+    InvalidRequest,
+    Request,
+    chosen_datasets,
+    chosen_methods,
+    parse_hparams,
+    parse_settings,
+    parse_splits,
+    protocol_of,
+)
+from bench.replications.entries import SUITE as PAPERS
+from bench.replications.requests import requests_of
+
+MODULES = (
+    "bench.speed",
+    "bench.overhead",
+    "bench.edges",
+    "bench.streams.memory",
+    "leaderboards",
+    "methods",
+    "datasets",
+)
+RUN_ALL = "run_all.py"
+PLACEHOLDERS = ("mine", "a", "b", "x", "y")  # names that stand for the reader's own
+
+
+def found(code: str) -> str:
+    """Return the command that a piece of code is, or ""; options alone are options of `run_all.py`."""
+    code = re.split(r"\s+#", code)[0].strip()
+    if re.match(r"python (-m (bench|leaderboards|methods|datasets)\b|run_all\.py)", code):
+        return code
+    if code.startswith("run_all.py "):
+        return f"python {code}"
+    return f"python {RUN_ALL} {code}" if re.match(r"--(suite|preset|epochs|methods|datasets) \S", code) else ""
+
+
+def problem_with(command: str) -> str:
+    """Return why a command would be refused, or ""."""
+    words = shlex.split(command)[1:]
+    module = words[1] if words[0] == "-m" else "run_all"
+    arguments = words[2:] if words[0] == "-m" else words[1:]
+    if module != "run_all" and module not in MODULES:
+        return f"there is no command {module}"
+    name = module if "." in module or module == "run_all" else f"{module}.__main__"
+    try:
+        given = _given(importlib.import_module(name).app, arguments)
+        if module == "run_all" and given:  # nothing is given to --help
+            _check_request(given)
+    except InvalidRequest as problem:
+        return str(problem)
+    except Exception as problem:
+        if not hasattr(problem, "format_message"):  # of a usage error, whose class depends on the version of typer
+            raise
+        message: str = problem.format_message()
+        return "" if message.startswith("Missing argument") else message  # a command that is only mentioned
+    return ""
+
+
+def _given(app: typer.Typer, arguments: list[str]) -> dict[str, Any]:
+    """Return what a command would be called with."""
+    given: dict[str, Any] = {}
+    command = typer.main.get_command(app)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.callback = given.update
+    command.main(arguments, standalone_mode=False)
+    return given
+
+
+def _check_request(given: dict[str, Any]) -> None:
+    """Raise InvalidRequest for names and values that a run would refuse."""
+    named = [given[key] and _names(given[key]) for key in ("methods", "datasets")]
+    changes = {key: given[key] for key in ("trials", "folds", "epochs", "sampler", "space", "likelihood", "network")}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    changes |= parse_settings(given["settings"] or ()) | parse_hparams(given["hparam"] or ())
+    splits = parse_splits(given["splits"]) if given["splits"] else None
+    options = tuple(given["method_option"] or ())
+    request = Request(given["suite"], given["preset"], *named, splits, changes, 0, options)
+    if given["suite"] == PAPERS:
+        if given["preset"] != "quick":  # the default, of a command that is only mentioned
+            requests_of(given["preset"], request)
+        return
+    chosen_datasets(request)
+    chosen_methods(request)
+    protocol_of(request)
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", text)]
+    return [name for name in names if name not in PLACEHOLDERS]

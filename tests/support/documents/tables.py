@@ -1,0 +1,100 @@
+"""Tables whose rows are methods and whose columns are data sets, as one comment names them.
+
+    rows SUITE PRESET METRIC: table
+    rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
+
+Cells have a mean over splits and a standard error. A method without rows of PRESET is looked up in that after "else".
+Numbers in brackets are what the mean is below that after "gain over". A column "against `METHOD`" has the improvement
+over that method over all data sets of the table, with its interval in brackets; a column "rank of N" has mean ranks.
+"""
+
+import re
+from functools import cache
+
+import pandas as pd
+
+from documents.evidence import agrees, kept
+from documents.references import Numbers
+from leaderboards.stats.paired import paired
+from leaderboards.stats.ranks import ranks
+from leaderboards.stats.relative import relative
+
+NUMBER = r"[-−+]?[\d.,]+"
+
+
+def problems_with_table(rows: list[list[str]], numbers: Numbers, options: str) -> list[str]:
+    """Return what is wrong in a table, in sentences.
+
+    Args:
+        rows: cells, the heading first.
+        numbers: contents of the comment.
+        options: what follows "table" in it.
+    """
+    (suite, preset), metric = numbers.where, numbers.metric
+    heading, *body = rows
+    other = re.search(r"else (\S+?)(?:,|$)", options)
+    gain = re.search(r"gain over (\S+?)(?:,|$)", options)
+    names = set(_board(suite, preset)["dataset"])
+    columns = {place: name for place, name in enumerate(heading) if name in names}
+    found = [] if columns else [f"no column of the table is a data set of {suite}, preset {preset}"]
+    for method_cell, *cells in body:
+        method = method_cell.strip("`")
+        for place, dataset in columns.items():
+            used = preset if _has(suite, preset, dataset, method) or not other else other[1]
+            over = gain[1] if gain and used == preset else None
+            found += _problems_with_cell(cells[place - 1], suite, used, dataset, method, metric, over)
+    for place, title in enumerate(heading):
+        summary = _summary(title, suite, preset, tuple(columns.values()), metric)
+        for method_cell, *cells in body if summary is not None else ():
+            method = method_cell.strip("`")
+            exact = summary[summary.index == method].to_numpy(float).ravel().tolist()
+            if exact and not _same(cells[place - 1], exact):
+                found.append(f"{title}, {method}: {cells[place - 1]} is {', '.join(f'{value:.4g}' for value in exact)}")
+    return found
+
+
+@cache
+def _board(suite: str, preset: str) -> pd.DataFrame:
+    rows = kept()
+    return rows[(rows["suite"] == suite) & (rows["preset"] == preset) & (rows["status"] == "ok")]
+
+
+def _has(suite: str, preset: str, dataset: str, method: str) -> bool:
+    board = _board(suite, preset)
+    return bool(((board["dataset"] == dataset) & (board["method"] == method)).any())
+
+
+def _problems_with_cell(
+    cell: str, suite: str, preset: str, dataset: str, method: str, metric: str, over: str | None
+) -> list[str]:
+    def values(preset: str) -> pd.Series:
+        board = _board(suite, preset)
+        return board[(board["dataset"] == dataset) & (board["method"] == method)][metric].dropna()
+
+    exact = values(preset)
+    wanted = [exact.mean(), exact.sem()]
+    if over:
+        wanted.append(values(over).mean() - exact.mean())
+    if len(exact) and _same(cell, wanted):
+        return []
+    return [f"{dataset}, {method}: {cell} is {', '.join(f'{value:.4g}' for value in wanted)} ({len(exact)} rows)"]
+
+
+def _summary(title: str, suite: str, preset: str, datasets: tuple[str, ...], metric: str) -> pd.DataFrame | None:
+    """Return the numbers of a column over all data sets by method, or None for any other column."""
+    against, rank = re.fullmatch(r"against `(\S+)`", title), re.fullmatch(r"rank of (\d+)", title)
+    if not (against or rank):
+        return None
+    rows = kept()
+    board = rows[(rows["suite"] == suite) & (rows["preset"] == preset) & rows["dataset"].isin(datasets)]
+    table = paired(board, suite, preset, metric)
+    if against:
+        return relative(table, against[1]).overall.set_index("method")[["improvement", "low", "high"]]
+    assert rank
+    assert len(table.methods) == int(rank[1]), f"{title}: there are {len(table.methods)} methods"
+    return ranks(table).groupby("method")[["rank"]].mean()
+
+
+def _same(cell: str, exact: list[float]) -> bool:
+    printed = re.findall(NUMBER, cell)
+    return len(printed) == len(exact) and all(agrees(text, value) for text, value in zip(printed, exact, strict=True))

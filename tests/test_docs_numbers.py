@@ -1,0 +1,150 @@
+"""Numbers in the texts are those of kept rows, published tables or commands that exist (see `support/documents`)."""
+
+import re
+from pathlib import Path
+
+import pytest
+from documents.commands import found, problem_with
+from documents.coverage import uncovered
+from documents.evidence import (
+    agrees,
+    evaluated,
+    kept,
+    literals,
+    problems_with,
+    problems_with_published,
+)
+from documents.references import Numbers, kind, numbers, pairs, repeated, written
+from documents.tables import problems_with_table
+from documents.texts import Block, blocks
+
+from bench.replications.entries import entries
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+CHECKED = [ROOT / name for name in ("README.md", "docs/findings.md", "docs/images.md", "docs/speed.md")]
+
+# Sections whose numbers nothing can be named for that a test could follow, and why.
+EXCEPTIONS = {
+    ("docs/images.md", "Retinopathy"): "movements of psi, measured once with a script that is not kept",
+    (
+        "docs/speed.md",
+        "How a stack is trained",
+    ): "rounding and compile times, measured once with scripts that are not kept",
+}
+
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+ALL = pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+
+
+def comments(path: Path, *kinds: str) -> list[tuple[Block, Block | None, str]]:
+    """Return block, next block and comment of all comments of some kinds."""
+    every = blocks(path)
+    following = [*every[1:], None]
+    return [
+        (block, after, comment)
+        for block, after in zip(every, following, strict=True)
+        for comment in block.comments
+        if kind(comment) in kinds
+    ]
+
+
+def visible(block: Block) -> str:
+    """Return the text of a block on one line, with numbers as comments write them."""
+    text = re.sub(" × 10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda match: "e" + match[1].translate(SUPERSCRIPTS), block.text)
+    return " ".join(text.replace("−", "-").split())
+
+
+@ALL
+def test_numbers_of_rows_are_those_of_kept_rows(path):
+    for block, after, comment in comments(path, "rows"):
+        wanted = numbers(comment)
+        if wanted.items:
+            wrong = [problem for item in wanted.items for problem in problems_with(item, wanted, kept())]
+        else:
+            wrong = in_table(block, after, wanted, comment)
+        assert not wrong, f"{comment}: {'; '.join(wrong)}"
+
+
+def in_table(block: Block, after: Block | None, wanted: Numbers, comment: str) -> list[str]:
+    table = block if block.rows else after
+    assert table, comment
+    assert table.rows, f"{comment}: no table stands beside it"
+    return problems_with_table(table.rows, wanted, comment.partition(": table")[2])
+
+
+@ALL
+def test_published_numbers_are_those_of_the_table(path):
+    for _, _, comment in comments(path, "published"):
+        wanted = numbers(comment)
+        wrong = [problem for item in wanted.items for problem in problems_with_published(item, wanted)]
+        assert not wrong, f"{comment}: {'; '.join(wrong)}"
+
+
+@ALL
+def test_values_of_comments_stand_in_their_text(path):
+    for block, after, comment in comments(path, "rows", "published"):
+        text = visible(block) + (visible(after) if after and (after.rows or after.is_code) else "")
+        for item in numbers(comment).items:
+            for value in re.split(r" ± | to ", item.value):
+                assert re.search(rf"(?<![\d.]){re.escape(value.replace('−', '-'))}(?!\d|\.\d)", text), (comment, value)
+
+
+@ALL
+def test_arithmetic_is_right(path):
+    for _, _, comment in comments(path, "computed"):
+        for expression, value in pairs(comment):
+            assert agrees(value, evaluated(expression)), comment
+
+
+@ALL
+def test_numbers_of_a_table_are_repeated_correctly(path):
+    tables: dict[str, str] = {}
+    for first, *cells in (row for block in blocks(path) for row in block.rows):
+        tables[first.strip("`")] = " ".join([tables.get(first.strip("`"), ""), *cells])
+    for _, _, comment in comments(path, "in table"):
+        for method, values in repeated(comment):
+            for value in values:
+                assert re.search(rf"(?<![\d.]){re.escape(value)}(?!\d|\.\d)", tables[method]), (comment, method, value)
+
+
+@ALL
+def test_constants_are_those_of_the_code(path):
+    for _, _, comment in comments(path, "written in"):
+        file, values = written(comment)
+        known = literals(ROOT / file)
+        assert values, comment
+        for value in values:
+            assert float(value.replace(",", "")) in known, f"{comment}: {value} is not in {file}"
+
+
+@ALL
+def test_replications_that_texts_name_exist(path):
+    names = {entry.name for entry in entries()}
+    for _, _, comment in comments(path, "replication"):
+        assert comment.removeprefix("replication").strip() in names, comment
+
+
+@ALL
+def test_commands_in_texts_would_be_accepted(path):
+    hidden = [comment.removeprefix("from").strip() for _, _, comment in comments(path, "from")]
+    assert all(found(command) for command in hidden), hidden
+    shown = [found(code) for block in blocks(path) for code in block.code if found(code)]
+    wrong = {command: problem for command in [*shown, *hidden] if (problem := problem_with(command))}
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("path", CHECKED, ids=lambda path: path.name)
+def test_decimal_numbers_name_their_source(path):
+    name = path.relative_to(ROOT).as_posix()
+    lacking = [
+        (" > ".join(filter(None, block.headings)), found, block.text[:80])
+        for block, found in uncovered(blocks(path))
+        if not any((name, heading) in EXCEPTIONS for heading in block.headings)
+    ]
+    assert not lacking, "\n".join(map(str, lacking))
+
+
+def test_exceptions_are_sections_that_exist():
+    for name, heading in EXCEPTIONS:
+        assert any(heading in block.headings for block in blocks(ROOT / name)), (name, heading)

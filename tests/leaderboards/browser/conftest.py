@@ -48,7 +48,8 @@ def browser(skip_unless_required):
 def site(tmp_path_factory, row):
     """The folder of a site of two suites: four methods on two data sets, one of them hostile, and two on a third.
 
-    On three more data sets there is a little, so that the first page has its picture.
+    On three more data sets there is a little, so that the first page has its picture. Some rows were run for a table of
+    a paper.
     """
     rows, random = [], np.random.default_rng(1)
     for split in range(8):
@@ -70,6 +71,13 @@ def site(tmp_path_factory, row):
             for method, nmll in (("vifa", 0.3), ("mfvi", 0.4), ("map", 0.5)):
                 cell = {"dataset": dataset, "method": method, "split": split, "task": "regression"}
                 rows.append(cell | {"nmll": nmll + 0.01 * random.normal()})
+    for dataset in ("energy", "yacht", "boston"):
+        for method in ("vifa", "vifa-lr", EVIL_METHOD):
+            for split in range(3):
+                scores = {"nmll": 2.5 + 0.1 * random.normal(), "rmse": 3.0 + 0.1 * random.normal()}
+                cell = {"preset": "vifa-table-1", "dataset": dataset, "method": method, "split": split}
+                failed = {"status": "failed", "error": EVIL_ERROR} if method == EVIL_METHOD else scores
+                rows.append(cell | failed)
     out = tmp_path_factory.mktemp("run")
     (out / "cells").mkdir()
     pq.write_table(pa.Table.from_pylist([row(**one) for one in rows], schema=CELLS), out / "cells" / "all.parquet")
@@ -122,12 +130,13 @@ def inside(url, base):
     return unquote(url).startswith(unquote(base)) and ".." not in Path(url).parts
 
 
-@pytest.fixture(params=["index", "suite", "dataset", "method"])
+@pytest.fixture(params=["index", "suite", "dataset", "method", "replications"])
 def kind(request, site):
     """The name of one page of each kind."""
     return {
         "index": "index.html",
         "suite": "suite-uci.html",
         "dataset": "dataset-energy.html",
+        "replications": "replications.html",
         "method": next(path.name for path in site.glob("method-*.html") if path.name.startswith("method-vifa")),
     }[request.param]

@@ -22,6 +22,14 @@ within 0.1 to 2.1 per cent (LeNet-5 and PreAct ResNet-18, one minibatch of noise
 after some updates). `STEP` was chosen on such minibatches of noise. In 16 bits rounding would dominate the difference,
 so g is differentiated there.
 
+With `hessian`, the expansion keeps the Hessian of the NLL, which is VL(H) (eq. 20). The sum over its diagonal is
+estimated by one second derivative along a random direction, for signs z of +1 and -1 with equal probability:
+
+    sum_l sigma_l^2 H_ll = E_z[v^T H v],      v = sigma * z.
+
+If the log-likelihood has a second derivative in a weight that exceeds 1 / s^2, the best sigma of that weight is
+infinite (eq. 24). The paper therefore keeps to the Fisher information.
+
 log sigma starts at log s - 3 and has ten times the learning rate of mu. With equal rates, training would end before the
 variances have converged. `elbo_laplace`, minus the objective's mean over the last epoch, shows convergence.
 
@@ -30,6 +38,7 @@ no curvature and return to the prior. In a sample the outgoing weights are not z
 than the objective assumes. A small `tempering` keeps q narrow. The paper tries several; its Table 1 shows the best.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -92,6 +101,7 @@ class VariationalLaplace(Method):
         sd_lr_ratio: learning rate of log sigma over that of mu.
         mean_network: whether to predict with mu alone.
         difference: whether to take the penalty's gradient in mu by a difference of gradients.
+        hessian: whether to expand with the Hessian of the observed labels in the place of the Fisher information.
     """
 
     name = "variational-laplace"
@@ -106,6 +116,7 @@ class VariationalLaplace(Method):
         sd_lr_ratio: float = 10.0,
         mean_network: bool = False,
         difference: bool = False,
+        hessian: bool = False,
     ):
         self.tempering = tempering
         if tempering != 1:  # a tempered posterior is not the exact one
@@ -113,6 +124,7 @@ class VariationalLaplace(Method):
         self.sd_lr_ratio = sd_lr_ratio
         self.mean_network = mean_network
         self.difference = difference
+        self.hessian = hessian
 
     def suited_to(self, task: Task) -> "VariationalLaplace":
         if self.network(task).image is None:
@@ -143,9 +155,7 @@ class VariationalLaplace(Method):
     def update(
         self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
     ) -> tuple[State, dict[str, Tensor]]:
-        by_difference = self.difference and not isinstance(problem.network, Mixed)
-        slope = self._by_difference if by_difference else self._by_differentiation
-        gradient, value = slope(problem, state.params, batch, noise)
+        gradient, value = self._slope(problem)(problem, state.params, batch, noise)
         ratios = torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr * ratios, step)
         last_epoch = float(bool(step.phase))
@@ -156,10 +166,11 @@ class VariationalLaplace(Method):
         return Posterior(state.params, state.objectives / state.updates)
 
     def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
-        """Return the divergence and the approximate ELBO in nats per training example, and the median of sigma.
+        """Return the divergence and the approximate ELBO in nats per training example, and how large sigma is.
 
         The approximate ELBO, `elbo_laplace`, is the negative objective's mean over the last epoch. It is tempered as
-        the objective, and its targets are in original units.
+        the objective, and its targets are in original units. `max_log_sd_ratio` is the largest log (sigma / s). At the
+        optimum, it is at most 0 with the Fisher information, and can be infinite with the Hessian.
         """
         mean, log_sd = posterior.params.unbind()
         divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision) / problem.n_train
@@ -168,6 +179,7 @@ class VariationalLaplace(Method):
             "tempered_kl": self._tempering(problem) * divergence,
             "elbo_laplace": -posterior.objective - problem.y_scale.log(),
             "median_sd": log_sd.median().exp(),
+            "max_log_sd_ratio": log_sd.max() + 0.5 * problem.hparams.prior_precision.log(),
         }
 
     def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
@@ -179,6 +191,30 @@ class VariationalLaplace(Method):
         if self.mean_network:
             return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
+
+    def _slope(self, problem: Problem) -> Callable[[Problem, Tensor, Batch, Noise], tuple[Tensor, Tensor]]:
+        if self.hessian:
+            return self._by_hessian
+        by_difference = self.difference and not isinstance(problem.network, Mixed)
+        return self._by_difference if by_difference else self._by_differentiation
+
+    def _by_hessian(self, problem: Problem, params: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor]:
+        """Return the gradient (2, D) of the objective of VL(H), and its value ()."""
+        signs = torch.where(noise.normal(problem.dim) < 0, -1.0, 1.0).to(params.dtype)
+
+        def nll(weights: Tensor) -> Tensor:
+            return problem.nll(weights, batch)
+
+        def objective(params: Tensor) -> Tensor:
+            direction = params[1].exp() * signs
+
+            def slope(weights: Tensor) -> Tensor:
+                return (grad(nll)(weights) * direction).sum()
+
+            curvature = (grad(slope)(params[0]) * direction).sum()
+            return nll(params[0]) + 0.5 * curvature + self._divergence(problem, params)
+
+        return grad_and_value(objective)(params)
 
     def _by_differentiation(
         self, problem: Problem, params: Tensor, batch: Batch, noise: Noise
@@ -213,10 +249,14 @@ class VariationalLaplace(Method):
 
     def _penalty(self, problem: Problem, params: Tensor, gradient: Tensor, batch: Batch) -> Tensor:
         """Return the last two terms of the objective, (), given g (D,)."""
+        curvature = 0.5 * batch.y.numel() * (torch.exp(2 * params[1]) * gradient**2).sum()
+        return curvature + self._divergence(problem, params)
+
+    def _divergence(self, problem: Problem, params: Tensor) -> Tensor:
+        """Return the last term of the objective, ()."""
         mean, log_sd = params.unbind()
-        curvature = 0.5 * batch.y.numel() * (torch.exp(2 * log_sd) * gradient**2).sum()
         divergence = kl_diagonal(mean, log_sd, problem.hparams.prior_precision)
-        return curvature + self._tempering(problem) / problem.n_train * divergence
+        return self._tempering(problem) / problem.n_train * divergence
 
     def _tempering(self, problem: Problem) -> Tensor | float:
         return self.tempering

@@ -45,7 +45,7 @@ def with_elbos(
 
 
 def _evenly_spaced(rows: np.ndarray) -> np.ndarray:
-    return rows[:: -(-len(rows) // EXAMPLES)]
+    return rows[:: -(-len(rows) // EXAMPLES)].copy()  # torch warns of arrays that cannot be written
 
 
 def _elbos(values: Mapping[str, float], expected: float) -> dict[str, float]:

@@ -111,9 +111,9 @@ SUITES = {
             kind=Images("bench.evaluation.images:ImageEvaluation"),
             headline={"nmll": "NMLL", "ece": "ECE", "near_ood_fpr95": "Near OOD, FPR95"},
             hidden=(),
-            splits={"paper": 1, "tuned": 1, "quick": 1},
+            splits={"large": 1, "tuned": 1, "quick": 1},
             presets={
-                "paper": IMAGE.changed(epochs=200, network="resnet18", **UNTUNED),
+                "large": IMAGE.changed(epochs=200, network="resnet18", **UNTUNED),
                 "tuned": IMAGE.changed(epochs=20, trials=6, validation_samples=10),
                 "quick": IMAGE.changed(
                     epochs=10, batch_size=50, samples=10, max_train=2000, max_test=1000, max_shifted=100, **UNTUNED

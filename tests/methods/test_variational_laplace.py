@@ -8,9 +8,9 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 from torch.distributions import Normal, kl_divergence
-from torch.func import jacrev, vmap
+from torch.func import grad, hessian, jacrev, vmap
 
-from bench.reference.conjugate import correlated
+from bench.reference.conjugate import correlated, orthogonal
 from methods.base import Plan
 from methods.maths.likelihoods import Categorical, Gaussian
 from methods.maths.noise import Noise
@@ -156,6 +156,48 @@ def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(s
     found = method.diagnostics(smooth, method.finish(smooth, state))
     # Targets are 3 times as far apart as the standardised ones that they stand for.
     assert found["elbo_laplace"].item() == pytest.approx(-np.mean(objectives[2:]) - np.log(3.0))
+
+
+def hessian_problem(hparams) -> tuple[Problem, Batch, torch.Tensor]:
+    """Return a network of six weights with two classes, a minibatch of five, and params (2, D)."""
+    generator = torch.Generator().manual_seed(5)
+    network = MLP(1, (1,), n_outputs=2, activation="softplus")
+    one = torch.tensor(1.0, dtype=torch.float64)
+    problem = Problem(network, Categorical(2), hparams, N_TRAIN * one, 0 * one, one)
+    x = torch.randn(1, 5, 1, generator=generator, dtype=torch.float64)
+    params = 0.7 * torch.randn(2, network.dim, generator=generator, dtype=torch.float64)
+    return problem, Batch(x, torch.tensor([[0.0, 1, 1, 0, 1]]).double()), params
+
+
+def test_hessian_updates_average_to_the_gradient_of_equation_20(hparams):
+    problem, batch, params = hessian_problem(hparams)
+    every_sign = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0], dtype=torch.float64)] * problem.dim)
+    method = VariationalLaplace(sd_lr_ratio=1.0, hessian=True, tempering=0.3)
+
+    def gradient(signs):
+        state = State(params, SGD(), ZERO, ZERO)
+        after, _ = method.update(problem, state, batch, Noise(signs), step(False))
+        return (params - after.params) / hparams.lr
+
+    def nll(weights):
+        return problem.nll(weights, batch)
+
+    def written(params):
+        mean, log_sd = params
+        kl = kl_divergence(Normal(mean, log_sd.exp()), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5))
+        diagonal = hessian(nll)(mean).diagonal()
+        return nll(mean) + 0.5 * (torch.exp(2 * log_sd) * diagonal).sum() + 0.3 / N_TRAIN * kl.sum()
+
+    torch.testing.assert_close(vmap(gradient)(every_sign).mean(0), grad(written)(params))
+
+
+def test_hessian_finds_the_exact_posterior_of_orthogonal_inputs():
+    problem = orthogonal(0)
+    exact = problem.posterior()
+    stack = problem.fit(VariationalLaplace(hessian=True), lr=0.003, updates=2500, batch_size=len(problem.x))
+    mean, log_sd = stack.posterior.params[0].numpy()
+    np.testing.assert_allclose(mean, exact.mean, atol=0.01 * np.exp(log_sd).min())
+    np.testing.assert_allclose(np.exp(log_sd), np.diag(exact.covariance) ** 0.5, rtol=0.01)
 
 
 def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels(params, hparams, batches):

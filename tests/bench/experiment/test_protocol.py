@@ -46,7 +46,7 @@ HASHES = {
     ("uci", "quick"): "a9fa0974",
     ("posterior", "paper"): "13e72293",
     ("posterior", "quick"): "4e75e515",
-    ("images", "paper"): "84a826e6",
+    ("images", "large"): "84a826e6",
     ("images", "tuned"): "4746780f",
     ("images", "quick"): "f6a804c5",
     ("retinopathy", "paper"): "73dcd2da",

@@ -56,9 +56,9 @@ def test_what_is_wrong_is_said(name, complaint):
 
 def test_an_option_outlasts_the_settings_for_images():
     task = task_of("images", "mnist", Protocol(network="lenet5"))
-    assert method_for("mfvi", task).max_sd == 0.1
-    assert method_for("mfvi(max_sd=none)", task).max_sd is None
-    assert method_for("mfvi(max_sd=none)", task).annealed
+    assert method_for("mfvi", task).sd_lr_ratio == 10
+    assert method_for("mfvi(sd_lr_ratio=3)", task).sd_lr_ratio == 3
+    assert method_for("mfvi(sd_lr_ratio=3)", task).below_prior
     assert not method_for("variational-laplace(mean_network=false)", task).mean_network
 
 

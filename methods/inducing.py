@@ -329,6 +329,12 @@ class InducingFFG(Inducing):
         super().__init__(size, max_scale, size_out, size_in, last_size_out, prior)
         self.max_sd = max_sd
 
+    def suited_to(self, task: Task) -> "Inducing":
+        # The cap is the paper's for ResNets, against underfitting (section 4.2). Where the spread is compared with that
+        # of a reference posterior, a cap below the prior's standard deviation, which is 1, would decide the result.
+        suited = super().suited_to(task)
+        return suited.changed(max_sd=1.0) if task.has_reference else suited
+
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         return [(m_out, m_in), (m_out, m_in)]
 

@@ -280,7 +280,7 @@ def test_prior_of_every_weight_has_the_stated_precision(prior, precisions):
 def test_reference_posteriors_are_approximated_under_their_own_prior():
     task = Task("toy", Gaussian((100.0, 100.0)), MLP(1, (50,)), has_reference=True)
     method = InducingFFG().suited_to(task)
-    assert method.prior == "isotropic"
+    assert (method.prior, method.max_sd) == ("isotropic", 1.0)
     first, second = (
         layer.q[0].shape for layer in method.layers_of(task.network, started(method, problem_of(task.network)))
     )

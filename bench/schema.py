@@ -107,7 +107,12 @@ GROUP_OOD = {
 }
 
 # Kinds of shifts of test images, with the unit of their severity.
-SHIFT_FAMILIES = {"corruption": "severity", "rotation": "degrees", "translation": "pixels"}
+SHIFT_FAMILIES = {
+    "corruption": "severity",
+    "extra corruption": "severity",
+    "rotation": "degrees",
+    "translation": "pixels",
+}
 
 CORRUPTED = {
     f"corrupted_{name}": f"{meaning}, on corrupted test images: mean over corruptions and severities"

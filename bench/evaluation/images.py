@@ -31,7 +31,11 @@ from methods.networks.mixed_precision import DTYPES, Mixed
 from methods.networks.mlp import Network
 from methods.networks.resnets import body_from_torchvision
 
-FAMILIES = {1: ("rotation", "translation"), 3: ("corruption",)}  # of shifts, by the images' channels
+# Families of shifts, by the protocol's `shifts` and the images' channels.
+FAMILIES: dict[str, dict[int, tuple[str, ...]]] = {
+    "benchmark": {1: ("rotation", "translation"), 3: ("corruption",)},
+    "all": {1: ("rotation", "translation"), 3: ("corruption", "extra corruption")},
+}
 SHIFT_SEED = 0  # independent of the run's seed: all methods and runs see the same images
 
 
@@ -98,7 +102,8 @@ class ImageEvaluation(TunedEvaluation):
     @property
     def _shifts(self) -> list[Shift]:
         """The shifts that suit the images."""
-        return [shift for shift in SHIFTS.values() if shift.family in FAMILIES[self.image[0]]]
+        families = FAMILIES[self.protocol.shifts][self.image[0]]
+        return [shift for shift in SHIFTS.values() if shift.family in families]
 
     def _outcome(self, stack: TrainedFits, number: int, known: Outcome) -> Outcome:
         test = self.parts[number].test

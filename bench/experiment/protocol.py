@@ -129,6 +129,7 @@ class Protocol:
         factor: what a step schedule divides the learning rate by at each milestone.
         max_train, max_test: most images to train on, and of each set to test on; None for all.
         max_shifted: most test images that are tested again under every severity of every shift; 0 for no shifts.
+        shifts: shifts of test images: "benchmark" for those of the benchmarks, "all" for the extra corruptions too.
         start: initial weights of image classifiers: "random", or those trained on "imagenet", but for the last layer.
         precision: arithmetic of image networks' training passes: "float32", or "bfloat16" with all else in float32.
         space: search space: "paper" for the ranges of each method's paper, "wide" for ranges that suit every data set.
@@ -157,6 +158,7 @@ class Protocol:
     max_train: int | None = _count(None, "at most {} training images", since=5, data=(IMAGES,))
     max_test: int | None = _count(None, "at most {} test images of each set", since=5, data=(IMAGES,))
     max_shifted: int = _count(1000, "every severity of every shift on {} test images", since=6, least=0, data=(IMAGES,))
+    shifts: str = _choice(("benchmark", "all"), "{} shifts", since=9, data=(IMAGES,))
     start: str = _choice(("random", "imagenet"), "from {} weights", since=7, data=(IMAGES,))
     precision: str = _choice(("float32", "bfloat16"), "passes through the network in {}", since=8, data=(IMAGES,))
     space: str = _choice(("paper", "wide"), "{} search ranges", since=2, data=(VECTORS,))

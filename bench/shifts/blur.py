@@ -20,6 +20,11 @@ def defocus_blur(
     return scipy.ndimage.convolve(images, kernel[None, None] / kernel.sum(), mode="mirror")
 
 
+def gaussian_blur(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
+    """Convolve with a Gaussian of standard deviation `sd`, pixels."""
+    return _gaussian(images, sd)
+
+
 def glass_blur(images: np.ndarray, level: tuple[float, int], generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Shuffle neighbouring pixels between two blurs; `level` is the blurs' sd (pixels) and the number of shuffles.
 

@@ -17,6 +17,11 @@ def shot_noise(images: np.ndarray, photons: float, generators: Sequence[np.rando
     return np.stack([generator.poisson(photons * x) for generator, x in pairs]).astype(np.float32) / photons
 
 
+def speckle_noise(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
+    """Return x + x sd e with e ~ N(0, 1)."""
+    return images + images * (gaussian_noise(images, sd, generators) - images)
+
+
 def impulse_noise(images: np.ndarray, share: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Set a fraction `share` of the values to 0 or 1, with equal probability."""
     drawn = np.stack([generator.random(images.shape[1:], np.float32) for generator in generators])

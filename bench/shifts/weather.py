@@ -1,4 +1,4 @@
-"""Corruptions by weather and light: snow, fog, brightness."""
+"""Corruptions by weather and light: snow, fog, brightness, saturation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -84,6 +84,23 @@ def brightness(images: np.ndarray, more: float, generators: Sequence[np.random.G
     value = images.max(1, keepdims=True)
     brighter = np.minimum(value + more, 1)
     return np.divide(images * brighter, value, out=np.broadcast_to(brighter, images.shape).copy(), where=value > 0)
+
+
+def saturate(images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
+    """Change the saturation s of colours to a s + b, at most 1, at the same hue and V; `level` is (a, b).
+
+    A colour is V (1 - s f), where f is 0 for the brightest channel and 1 for the darkest. Grey has the hue of red, as
+    in the published code. Images without three channels have no colours and are left as they are.
+    """
+    if images.shape[1] != 3:
+        return images.copy()
+    factor, more = level
+    value = images.max(1, keepdims=True)
+    chroma = value - images.min(1, keepdims=True)
+    red = np.broadcast_to(np.array([0, 1, 1], images.dtype)[:, None, None], images.shape)
+    shape = np.divide(value - images, chroma, out=red.copy(), where=chroma > 0)
+    saturation = np.divide(chroma, value, out=np.zeros_like(chroma), where=value > 0)
+    return value * (1 - np.clip(factor * saturation + more, 0, 1) * shape)
 
 
 def _grey(images: np.ndarray) -> np.ndarray:

@@ -463,3 +463,12 @@ def test_by_default_there_are_no_more_numbers_than_weights(method, n_inputs):
     m_out, m_in = method().layers_of(problem.network, started(method(), problem))[0].q[0].shape[-2:]
     larger = method(size=max(m_out, m_in) + 1)
     assert len(started(larger, problem)) > problem.dim
+
+
+def test_layers_take_the_memory_of_table_1():
+    d_out, d_in, m_out, m_in = 30, 41, 5, 7
+    network = MLP(d_in - 1, (), n_outputs=d_out)
+    shared = d_in * m_in + d_out * m_out + (m_in + m_out + 1)  # D and lambda, which the table leaves out
+    for method, inducing in ((InducingFFG, 2 * m_in * m_out), (InducingEnsemble, 5 * m_in * m_out)):
+        params = started(method(size_out=m_out, size_in=m_in), problem_of(network))
+        assert len(params) == shared + inducing

@@ -84,3 +84,11 @@ def test_zoom_blur_is_the_mean_of_zooms():
     images = np.random.default_rng(1).integers(0, 256, (1, 1, 28, 28)).astype(float)
     expected = (2 * images + sum(zoomed(images, 1 + step / 100) for step in range(1, 7))) / 8
     np.testing.assert_allclose(SHIFTS["zoom_blur"].apply(images.astype(np.uint8), 1, 0), expected, atol=0.51)
+
+
+def test_gaussian_blur_of_an_impulse_is_the_kernel():
+    images = np.zeros((1, 1, 15, 15), np.uint8)
+    images[..., 7, 7] = 255
+    line = np.exp(-(np.arange(-4, 5) ** 2) / 2)
+    kernel = np.outer(line, line) / line.sum() ** 2
+    np.testing.assert_allclose(SHIFTS["gaussian_blur"].apply(images, 5, 0)[0, 0, 3:12, 3:12], 255 * kernel, atol=0.51)

@@ -31,6 +31,14 @@ def test_black_has_no_shot_noise():
     assert not SHIFTS["shot_noise"].apply(np.zeros_like(GREY), 5, 0).any()
 
 
+@pytest.mark.parametrize(("severity", "sd"), [(1, 0.06), (5, 0.2)])
+def test_speckle_noise_is_proportional_to_the_light(severity, sd):
+    for light in (50, 100):
+        noise = SHIFTS["speckle_noise"].apply(np.full_like(GREY, light), severity, 0).astype(float) - light
+        assert noise.mean() == pytest.approx(0, abs=4 * light * sd / N**0.5)
+        assert noise.std() == pytest.approx(np.hypot(light * sd, 12**-0.5), rel=4 / (2 * N) ** 0.5)
+
+
 @pytest.mark.parametrize(("severity", "share"), [(1, 0.01), (5, 0.07)])
 def test_impulse_noise_turns_its_share_of_values_black_or_white(severity, share):
     found = SHIFTS["impulse_noise"].apply(GREY, severity, 0)

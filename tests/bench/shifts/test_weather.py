@@ -71,3 +71,13 @@ def test_snow_pales_by_the_eyes_grey():
     green[:, 1] = 255
     red = SHIFTS["snow"].apply(green, 1, 0)[0, 0]
     assert red.min() == round(255 * 0.05 * (1.5 * 0.587 + 0.5))
+
+
+@pytest.mark.parametrize(("severity", "factor", "more"), [(2, 0.1, 0.0), (4, 2.0, 0.1)])
+def test_saturate_changes_saturation_alone(severity, factor, more):
+    image = COLOURS.T.reshape(1, 3, 1, 5)
+    changed = SHIFTS["saturate"].apply(image, severity, 0)[0, :, 0].T
+    for before, after in zip(COLOURS / 255, changed, strict=True):
+        hue, saturation, value = colorsys.rgb_to_hsv(*before)
+        expected = 255 * np.array(colorsys.hsv_to_rgb(hue, min(factor * saturation + more, 1), value))
+        np.testing.assert_allclose(after, expected, atol=0.51)

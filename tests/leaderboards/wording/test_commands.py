@@ -14,9 +14,10 @@ from leaderboards.wording.commands import command
 OTHERS = {
     "epochs": 7, "batch_size": 3, "trials": 2, "folds": 4, "sampler": "tpe", "samples": 11, "validation_samples": 12,
     "max_minibatches": 13, "space": "wide", "likelihood": "heteroscedastic", "stream_length": 77, "max_updates": 14,
-    "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17,
+    "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17, "shifts": "all",
     "start": "imagenet", "precision": "bfloat16",
-    "milestones": "5", "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1",
+    "milestones": "5", "validation": "holdout",
+    "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1",
 }  # fmt: skip
 
 

@@ -312,6 +312,7 @@ CONFIDENCE = pa.schema(
         pa.field("threshold", pa.float64(), nullable=False),
         pa.field("count", pa.int64(), nullable=False),
         pa.field("n", pa.int64(), nullable=False),  # of all points
+        pa.field("confidence", pa.float64()),  # mean from this threshold to the next; null for no points there
     ]
 )
 

@@ -20,7 +20,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.sequential_training import Augment, train_sequentially
 from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import TunedEvaluation, diverged
-from bench.metrics import shifted
+from bench.metrics import confidence, shifted
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome
 from bench.shifts import SHIFTS, Shift
@@ -120,7 +120,9 @@ class ImageEvaluation(TunedEvaluation):
             group: {name: metrics.pool(self._predictive_at(stack, pixels)) for name, pixels in sets.items()}
             for group, sets in self._ood_pixels.items()
         }
-        tables = metrics.tables(metrics.pool(predictive), y, ood)
+        pooled = metrics.pool(predictive)
+        known = replace(known, fit=known.trained_fit.with_diagnostics(**confidence.group_means(pooled, ood)))
+        tables = metrics.tables(pooled, y, ood)
         if self.protocol.max_shifted:
             tables["shifts"] = self._shifted(stack, test[: self.protocol.max_shifted], predictive)
         n_ood = sum(len(pixels) for sets in self._ood_pixels.values() for pixels in sets.values())

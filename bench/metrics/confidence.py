@@ -1,10 +1,11 @@
 """Count-confidence curves: the number of points at which the largest class probability exceeds a threshold.
 
 Low counts are good at out-of-distribution points, whose classes the classifier cannot know (Lakshminarayanan et al.
-2017). The appendix of the DirectUQ paper draws the same counts between thresholds.
+2017). The DirectUQ paper draws the counts between thresholds against the mean probability there (appendix E.1).
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,38 @@ def counts(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -> np.nd
     return len(confidence) - np.searchsorted(np.sort(confidence), thresholds, side="right")
 
 
+def means_between(confidence: np.ndarray, thresholds: np.ndarray = THRESHOLDS) -> np.ndarray:
+    """Return the mean of `confidence` (n,) above each threshold and not above the next, (T,); NaN for no points there.
+
+    The points are those whose number is the difference of two `counts`.
+    """
+    ordered = np.sort(confidence)
+    cuts = np.append(np.searchsorted(ordered, thresholds, side="right"), len(ordered))
+    parts = (ordered[low:high] for low, high in pairwise(cuts))
+    return np.array([part.mean() if len(part) else np.nan for part in parts])
+
+
+def group_means(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> dict[str, float]:
+    """Return the mean confidence at the test points, and at each group's OOD points as a mean over its sets.
+
+    Args:
+        inside: pooled predictive at the test points.
+        groups: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
+    """
+    of_groups = {
+        f"{group}_ood_confidence": float(np.mean([_confidence(pooled).mean() for pooled in sets.values()]))
+        for group, sets in groups.items()
+        if sets
+    }
+    return {"confidence": float(_confidence(inside).mean())} | of_groups
+
+
+def _confidence(pooled: Pooled) -> np.ndarray:
+    return np.asarray(pooled.probabilities.amax(-1))
+
+
 def curves(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:
-    """Return `counts` at the test points and at each OOD set, as a table of `bench.schema.CONFIDENCE`.
+    """Return `counts` and `means_between` of the test points and of each OOD set, a table of `bench.schema.CONFIDENCE`.
 
     Args:
         inside: pooled predictive at the test points.
@@ -31,12 +62,14 @@ def curves(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Tab
     parts = []
     for group, sets in {"test": {"test": inside}, **groups}.items():
         for name, pooled in sets.items():
-            exceeding = counts(pooled.probabilities.amax(-1).numpy())
+            exceeding = counts(_confidence(pooled))
             n_rows = len(exceeding)
+            means = means_between(_confidence(pooled))
             columns: dict[str, Any] = {
                 "threshold": THRESHOLDS,
                 "count": exceeding,
                 "n": np.full(n_rows, len(pooled.probabilities)),
+                "confidence": pa.array(means, mask=np.isnan(means)),
             }
             columns |= {"group": [group] * n_rows, "set": [name] * n_rows}
             parts.append(pa.table({name: columns[name] for name in CONFIDENCE.names}, schema=CONFIDENCE))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.metrics.confidence import THRESHOLDS, counts, curves
+from bench.metrics.confidence import THRESHOLDS, counts, curves, group_means, means_between
 from bench.metrics.pooling import pool
 from bench.schema import CONFIDENCE
 from methods.maths.predictive import Classes
@@ -17,6 +17,17 @@ def test_points_count_that_exceed_a_threshold_and_not_those_that_equal_it():
 
 def test_no_points_have_no_confidence():
     assert counts(np.empty(0)).tolist() == [0] * 101
+
+
+def test_mean_confidence_in_buckets_is_that_of_their_points():
+    confidence = np.array([0.5, 0.9, 0.52, 1.0, 0.7, 0.95])
+    tenths = np.arange(10) / 10
+    means = means_between(confidence, tenths)
+    expected = {4: 0.5, 5: 0.52, 6: 0.7, 8: 0.9, 9: 0.975}
+    assert {bucket: mean for bucket, mean in enumerate(means) if not np.isnan(mean)} == pytest.approx(expected)
+    fine = means_between(confidence)
+    n = -np.diff(np.append(counts(confidence), 0))
+    assert np.nansum(n * fine) == pytest.approx(confidence.sum())
 
 
 def sure(*probabilities: float) -> Classes:
@@ -36,6 +47,9 @@ def test_every_set_has_its_curve():
     assert test["count"][[0.0, 0.59, 0.61, 0.94, 0.96, 1.0]].tolist() == [3, 3, 2, 2, 1, 0]
     assert letters["count"][[0.0, 0.69, 0.75, 0.85]].tolist() == [2, 2, 1, 0]
     assert (set(test["n"]), set(letters["n"])) == ({3}, {2})
+    assert letters["confidence"].dropna().tolist() == pytest.approx([0.7, 0.8])
+    means = group_means(pool(inside), {"near": {"letters": pool(near)}, "far": {"noise": pool(far)}})
+    assert means == pytest.approx({"confidence": 2.54 / 3, "near_ood_confidence": 0.75, "far_ood_confidence": 0.5})
 
 
 def test_two_samples_that_contradict_each_other_are_not_confident():

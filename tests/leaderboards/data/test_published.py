@@ -4,12 +4,15 @@ import math
 
 import pytest
 
+import datasets
 from bench.experiment.estimators import ESTIMATORS
 from bench.experiment.suites import SUITES
+from bench.replications.entries import entries
 from leaderboards.data.published import FOLLOWED, THESIS, VIFA, apart, beside_published, difference, read_published
 from leaderboards.metrics import MEASURED, metric
 from leaderboards.stats.summary import summarise
 from methods.catalogue import registry
+from methods.catalogue.options import registered
 
 
 def test_all_numbers_are_there_with_sources_to_cite():
@@ -33,6 +36,28 @@ def test_every_row_names_something_registered_or_says_why():
         assert set(rows["dataset"]) <= set(SUITES[suite].datasets())
     known = table["method"].isin({*registry.names(), *ESTIMATORS}) & table["metric"].isin(MEASURED)
     assert table.loc[~known & (table["incomparable"] == ""), ["table", "method", "metric"]].empty
+
+
+@pytest.mark.parametrize("paper", dict.fromkeys(entry.paper for entry in entries()))
+def test_published_tables_of_a_replicated_paper_have_entries(paper):
+    table = read_published()
+    named = {entry.table for entry in entries() if entry.paper == paper}
+    assert paper in set(table["source"])
+    assert set(table.loc[table["source"] == paper, "table"]) <= named
+
+
+def test_names_that_replications_use_are_registered():
+    for entry in entries():  # of those without runs, nothing else reads the names
+        runs_methods = {method for run in entry.runs for method in run.methods}
+        named = {registered(name) for name in {*entry.methods.values(), *runs_methods}}
+        assert named <= {*registry.names(), *ESTIMATORS}, entry.name
+        assert set(entry.datasets.values()) <= set(datasets.names()), entry.name
+
+
+def test_reasons_that_name_a_lack_are_not_outdated():
+    table = read_published()
+    lacking = table[table["incomparable"].str.contains("no method here")]
+    assert not lacking["method"].isin({*registry.names(), *ESTIMATORS}).any()
 
 
 def test_every_published_metric_has_a_title():

@@ -186,7 +186,7 @@ class _Pairs:
         return [
             self._ratio(number) if number.metric in self.entry.ratios else self._number(number)
             for number in self.published
-            if not self._is_divisor(number) and (not self.entry.of or number.method in self.entry.of)
+            if not self._is_divisor(number)
         ]
 
     def _is_divisor(self, number: _Published) -> bool:

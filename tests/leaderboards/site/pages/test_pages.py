@@ -100,6 +100,7 @@ def test_each_suite_dataset_and_method_has_a_page(small_site):
     assert set(small_site) == {
         *("index.html", "suite-uci.html", "dataset-energy.html", "dataset-wine.html"),
         *("method-vifa.html", "method-mfvi.html", "method-map.html"),
+        "replications.html",
     }
 
 
@@ -186,7 +187,7 @@ HOSTILE = "</bdi><script>alert('1')</script>\"x\" \u202eevil $x_1$"
 def test_hostile_text_is_escaped(built, column):
     ending = {"status": "failed"} if column in ("error", "log") else {"nmll": 1.0}
     site = built(ending | {column: HOSTILE})
-    assert len(site) == 4
+    assert len(site) == 5  # the index, the suite, the data set, the method, and replications
     for html in site.html.values():
         assert html.count("<script>") == 1  # our own
         assert "\u202e" not in html

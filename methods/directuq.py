@@ -8,7 +8,8 @@ minimises (Wei and Khardon, eq. 4-5)
 
 where R is the divergence of q(z | x) from a prior on z. The prior can be hierarchical (`methods.maths.priors`), with
 parameters inferred for each x (section 5) or shared by all data (appendix C, the `-all` variants; averages over the
-data are estimated by the minibatch). One forward pass serves all L samples. The paper does not state L.
+data are estimated by the minibatch). One forward pass serves all L samples. The paper does not state L; the code of its
+journal version (weiyadi/VIFO) takes 5 in training and 10 in prediction.
 
 Regression is heteroscedastic: z = (m, l) with y ~ N(m, exp(l)), so the network has four outputs. sigma is the softplus
 of an output, the link for which the paper's risk bound holds (appendix A.1).

@@ -74,18 +74,6 @@ class State(NamedTuple):
     optim: Adam
 
 
-class Posterior(NamedTuple):
-    """Parameters of the posterior.
-
-    Attributes:
-        params: (P,), as in `State`.
-        prior_precision: (), alpha.
-    """
-
-    params: Tensor
-    prior_precision: Tensor
-
-
 class LayerParams(NamedTuple):
     """Parameters of one matrix layer.
 
@@ -210,11 +198,11 @@ class Inducing(Method):
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
         return State(params, optim)
 
-    def finish(self, problem: Problem, state: State) -> Posterior:
-        return Posterior(state.params, problem.hparams.prior_precision)
+    def finish(self, problem: Problem, state: State) -> Tensor:
+        return state.params
 
-    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
-        return self._weights(problem.network, *posterior, noise, n_samples)
+    def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
+        return self._weights(problem.network, posterior, problem.hparams.prior_precision, noise, n_samples)
 
     def kl(self, network: Network, params: Tensor) -> Tensor:
         """Return the sum of R(lambda) and KL(q(U) || p(U)) over layers, (), nats."""
@@ -405,12 +393,12 @@ class InducingEnsemble(Inducing):
     def inducing_kl(self, q: tuple[Tensor, ...]) -> float:
         return 0.0
 
-    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         if n_samples >= self.n_points:
             return super().sample(problem, posterior, noise, n_samples)
         first = (self.n_points * noise.uniform()).long()
         points = (first + torch.arange(n_samples, device=first.device)) % self.n_points
-        return self._weights(problem.network, *posterior, noise, self.n_points, points)
+        return self._weights(problem.network, posterior, problem.hparams.prior_precision, noise, self.n_points, points)
 
 
 def orthonormal(z: Tensor, d: Tensor) -> Tensor:

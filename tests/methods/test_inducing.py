@@ -17,7 +17,6 @@ from methods.inducing import (
     InducingEnsemble,
     InducingFCG,
     InducingFFG,
-    Posterior,
     State,
     matheron,
     orthonormal,
@@ -177,7 +176,8 @@ def test_an_ensemble_shares_its_samples_among_its_points_and_has_no_kl_on_u():
 
 def problem_of(network, hparams: HParams | None = None) -> Problem:
     one = torch.tensor(1.0, dtype=torch.float64)
-    return Problem(network, Gaussian((0.01, 1.0)), hparams or HParams(), 12 * one, 2 * one, 3 * one)
+    given = hparams or HParams(prior_precision=one)
+    return Problem(network, Gaussian((0.01, 1.0)), given, 12 * one, 2 * one, 3 * one)
 
 
 def started(method: Inducing, problem: Problem) -> torch.Tensor:
@@ -307,8 +307,7 @@ def test_unknown_prior_is_refused():
 def test_caps_of_0_make_points_of_weights():
     method, problem = InducingFFG(size=2, max_scale=0.0, max_sd=0.0), problem_of(MLP(3, (4,)))
     params = started(method, problem)
-    posterior = Posterior(params, torch.tensor(1.0, dtype=torch.float64))
-    first, *others = method.sample(problem, posterior, NoiseGauge(torch.float64), 5)
+    first, *others = method.sample(problem, params, NoiseGauge(torch.float64), 5)
     assert all(torch.equal(first, other) for other in others)
     squares = sum(own.q[0].square().sum() for own in method.layers_of(problem.network, params))
     torch.testing.assert_close(method.kl(problem.network, params), 0.5 * squares)
@@ -377,7 +376,7 @@ def test_other_networks_have_the_default_size(network):
 def residual_problem(norm: str = "group", hparams: HParams | None = None) -> Problem:
     one = torch.tensor(1.0, dtype=torch.float64)
     network = PreActResNet((2, 4, 4), 3, widths=(3, 4), blocks=1, norm=norm)
-    return Problem(network, Categorical(3), hparams or HParams(), 12 * one, 0 * one, one)
+    return Problem(network, Categorical(3), hparams or HParams(prior_precision=one), 12 * one, 0 * one, one)
 
 
 IMAGES = Batch(normal(1, 5, 32, seed=8), torch.tensor([[0.0, 1, 2, 1, 0]]).double())
@@ -397,7 +396,7 @@ def test_layers_that_are_no_matrices_have_the_same_weights_in_every_sample(metho
     start = of_others(network, network.initial_weights(NoiseGauge(torch.float64)))
     assert torch.equal(params[-len(start) :], start)
     own = normal(len(start), seed=6)
-    posterior = Posterior(torch.cat([params[: -len(start)], own]), torch.tensor(1.0))
+    posterior = torch.cat([params[: -len(start)], own])
     samples = method.sample(problem, posterior, NoiseGauge(torch.float64), 10)
     assert samples.shape == (10, problem.dim)
     for one in samples:
@@ -440,14 +439,13 @@ def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams,
 def test_few_samples_of_an_ensemble_are_of_different_points_drawn_alike():
     method, problem = InducingEnsemble(size=2), problem_of(MLP(3, (4,)))
     params = started(method, problem)
-    posterior = Posterior(params, torch.tensor(1.0, dtype=torch.float64))
     quiet = params.clone()  # lambda so small that a sample is its point
     for own in method.layers_of(problem.network, quiet):
         own.raw_scale.fill_(-40)
-    points = method._weights(problem.network, quiet, posterior.prior_precision, NoiseGauge(torch.float64))
+    points = method._weights(problem.network, quiet, problem.hparams.prior_precision, NoiseGauge(torch.float64))
     noise, count = NoiseGauge(torch.float64), torch.zeros(5, dtype=torch.long)
     for _ in range(300):
-        found = method.sample(problem, posterior._replace(params=quiet), noise, 2)
+        found = method.sample(problem, quiet, noise, 2)
         which = torch.cdist(found, points).argmin(1)
         assert found.shape == (2, problem.dim)
         assert which[1] == (which[0] + 1) % 5

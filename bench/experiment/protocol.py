@@ -124,6 +124,7 @@ class Protocol:
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
         network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
+        activation: of image classifiers. A method that needs a smooth one has softplus whatever the protocol says.
         schedule: learning rate of image classifiers: "constant", a "cosine" that falls to zero, or a "step" schedule.
         milestones: epochs after which a step schedule divides the learning rate, as "100,150".
         factor: what a step schedule divides the learning rate by at each milestone.
@@ -152,6 +153,7 @@ class Protocol:
     samples: int = _count(100, "{} samples per test prediction", rescales=True)
     validation_samples: int = _count(100, "{} per validation prediction", tuning=True, rescales=True)
     network: str = _choice(NETWORKS, "network {}", since=5, data=(IMAGES,))
+    activation: str = _choice(("relu", "softplus"), "{} activations", since=9, data=(IMAGES,))
     schedule: str = _choice(("constant", "cosine", "step"), "{} learning rate", since=5, data=(IMAGES,))
     milestones: str | None = _text(_milestones_complaint, "which falls after epochs {}", since=9, data=(IMAGES,))
     factor: int | None = _count(None, "divided by {} each time", least=2, since=9, data=(IMAGES,))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 
 from optuna.distributions import BaseDistribution, FloatDistribution, distribution_to_json
@@ -24,6 +25,7 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
     likelihood = _likelihood(source, protocol.likelihood)
     if source.image:
         network = image_network(protocol.network, source.image, likelihood.n_outputs)
+        network = replace(network, activation=protocol.activation)
     elif source.model:
         hidden = source.model.hidden
         # The bias of a linear model is the weight of a column of ones.

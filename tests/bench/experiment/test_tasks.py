@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
 
 
@@ -11,3 +12,9 @@ from bench.experiment.tasks import task_of
 )
 def test_suites_with_reference_posteriors_say_so(suite, dataset, expected):
     assert task_of(suite, dataset).has_reference == expected
+
+
+@pytest.mark.parametrize("network", ["mlp", "lenet5", "preact-resnet18"])
+def test_images_have_the_activation_of_the_protocol(network):
+    assert task_of("images", "mnist", Protocol(network=network)).network.activation == "relu"
+    assert task_of("images", "mnist", Protocol(network=network, activation="softplus")).network.activation == "softplus"

@@ -281,7 +281,8 @@ POSTERIORS = pa.schema(
         pa.field("who", pa.string(), nullable=False),  # "method" or "truth", which is the reference posterior
         pa.field("mean", pa.list_(pa.float64()), nullable=False),  # D numbers
         pa.field("covariance", pa.list_(pa.float64()), nullable=False),  # D D numbers, row by row
-        pa.field("draws", pa.list_(pa.float64())),  # of a reference posterior of two weights, row by row
+        # Of two weights, row by row: draws of a reference posterior; vectors that the method was fitted to.
+        pa.field("draws", pa.list_(pa.float64())),
     ]
 )
 

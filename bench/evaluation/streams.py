@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import torch
 from torch import Tensor
 
 from bench.engine.seeds import seed_of
@@ -14,13 +15,15 @@ from bench.experiment.estimators import ESTIMATORS
 from bench.experiment.progress import ProgressReporter
 from bench.reference.distances import Target
 from bench.results.record import FitFacts, Outcome
-from bench.schema import CURVES
+from bench.schema import CURVES, POSTERIORS
 from bench.streams.fitting import Fitting, Gaussian
 from bench.streams.sources import Stream, longest, stream_of
 from datasets.synthetic.sgd_streams import SGDIterates
 from datasets.synthetic.streams import StreamSource
 
 MEASURES = tuple(CURVES.names[1:])
+SHOWN = 2  # dimension of the vectors that a figure shows
+KEPT = 1000  # vectors and draws that are kept for it
 
 
 class StreamEvaluation(Evaluation):
@@ -66,11 +69,14 @@ class StreamEvaluation(Evaluation):
         self.prepare()
         on_update = ProgressReporter(1, self._on_progress).next_stack(self.length)
         curves: list[list[dict[str, float]]] = [[] for _ in self.cells]
+        seen: list[Tensor] = []
         absorbing = 0.0
         for count, vectors in pieces(self.stream, counts(self.length)):
             started = self.now()
             self.fitting.absorb(vectors)
             absorbing += self.now() - started
+            if self.source.n_features == SHOWN:
+                seen.append(vectors)
             on_update(count)
             if count in counts(self.length):
                 started = self.now()
@@ -85,7 +91,14 @@ class StreamEvaluation(Evaluation):
             execution=self.fitting.execution,
         )
         fitted = [replace(each, fit=fit) for each in known]
-        yield [_outcome(*each) for each in zip(fitted, curves, self.stream.targets, estimates, strict=True)]
+        outcomes = [_outcome(*each) for each in zip(fitted, curves, self.stream.targets, estimates, strict=True)]
+        if seen:
+            fitted_to = self.fitting.fitted_to(torch.cat(seen, dim=1)).numpy()
+            outcomes = [
+                replace(outcome, tables={**outcome.tables, "posteriors": _posteriors(*each)})
+                for outcome, *each in zip(outcomes, self.stream.targets, estimates, fitted_to, strict=True)
+            ]
+        yield outcomes
 
 
 def _outcome(known: Outcome, curve: list[dict[str, float]], target: Target, estimate: Gaussian) -> Outcome:
@@ -97,6 +110,24 @@ def _outcome(known: Outcome, curve: list[dict[str, float]], target: Target, esti
     single = target.scaled_wasserstein_single(*estimate)
     fit = known.trained_fit.with_diagnostics(w2_scaled_single=single)
     return replace(known, status="ok", fit=fit, metrics=measures, tables=tables)
+
+
+def _posteriors(target: Target, estimate: Gaussian, vectors: np.ndarray) -> pa.Table:
+    """Return the true and the fitted Gaussian as `POSTERIORS`, with draws of the one and what the other was fitted to.
+
+    Args:
+        target: the true distribution.
+        estimate: the fitted one.
+        vectors: (T, D); of more than `KEPT`, evenly spaced ones are kept.
+    """
+    generator = np.random.default_rng(0)
+    draws = generator.multivariate_normal(target.mean, target.covariance, size=KEPT, method="cholesky")
+    kept = vectors[:: max(1, -(-len(vectors) // KEPT))]
+    rows = [
+        {"who": "method", "mean": estimate.mean, "covariance": estimate.covariance.ravel(), "draws": kept.ravel()},
+        {"who": "truth", "mean": target.mean, "covariance": target.covariance.ravel(), "draws": draws.ravel()},
+    ]
+    return pa.Table.from_pylist(rows, schema=POSTERIORS)
 
 
 def counts(length: int) -> list[int]:

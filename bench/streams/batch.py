@@ -53,10 +53,15 @@ class WindowAverages(Empirical):
 
     def absorb(self, vectors: Tensor) -> None:
         vectors = torch.cat([self._incomplete.to(vectors), vectors], dim=1)
+        averages = self.fitted_to(vectors)
+        self._incomplete = vectors[:, averages.shape[1] * self.window :]
+        if averages.shape[1]:
+            super().absorb(averages)
+
+    def fitted_to(self, vectors: Tensor) -> Tensor:
+        """Return the averages (B, T // W, D) over whole windows."""
         n_windows = vectors.shape[1] // self.window
-        whole, self._incomplete = vectors[:, : n_windows * self.window], vectors[:, n_windows * self.window :]
-        if n_windows:
-            super().absorb(whole.unflatten(1, (n_windows, self.window)).mean(2))
+        return vectors[:, : n_windows * self.window].unflatten(1, (n_windows, self.window)).mean(2)
 
 
 class BatchSVD(Empirical):

@@ -56,6 +56,10 @@ class Fitting(ABC):
     def absorb(self, vectors: Tensor) -> None:
         """Update the fits with the next vectors (B, T, D) of each stream."""
 
+    def fitted_to(self, vectors: Tensor) -> Tensor:
+        """Return what the fits are made to, of the vectors (B, T, D) of whole streams: by default the vectors."""
+        return vectors
+
     @abstractmethod
     def estimates(self) -> list[Gaussian]:
         """Return the current estimate of each fit."""

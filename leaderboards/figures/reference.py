@@ -23,7 +23,8 @@ LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (T
 def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
     """Return a panel per method: 1 and 2 sd ellipses of its Gaussian over a kernel estimate of the reference.
 
-    `tables` have the columns of `bench.schema.POSTERIORS`, of two weights.
+    `tables` have the columns of `bench.schema.POSTERIORS`, of two weights. Draws of a method are vectors that it was
+    fitted to, shown as dots.
     """
     reference = next(iter(tables.values())).set_index("who").loc["truth"]
     draws = np.reshape(reference["draws"], (-1, 2))
@@ -39,9 +40,11 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
         values, vectors = np.linalg.eigh(np.reshape(gaussian["covariance"], (2, 2)))
         shape = vectors @ (np.sqrt(values.clip(min=0))[:, None] * circle)
         x, y = gaussian["mean"]
+        fitted = [] if gaussian["draws"] is None else [scale.dots(*np.reshape(gaussian["draws"], (-1, 2)).T, "theirs")]
         cross = [x - spread[0] / 4, x + spread[0] / 4], [y - spread[1] / 4, y + spread[1] / 4]
         return [
             *below,
+            *fitted,
             *(scale.line(x + level * shape[0], y + level * shape[1], "ours") for level in LEVELS),
             scale.line(cross[0], [y, y], "ours"),
             scale.line([x, x], cross[1], "ours"),

@@ -7,6 +7,7 @@ import pandas as pd
 
 from leaderboards.figures.differences import Difference, differences
 from leaderboards.figures.plots import Plot
+from leaderboards.figures.replications import figures
 from leaderboards.metrics import metric
 from leaderboards.replications.claims import CONTRADICTED, HOLDS, IN_PART, MIXED, NOT_RUN, JudgedClaim, tally_of
 from leaderboards.replications.comparison import Compared, Replication
@@ -76,6 +77,7 @@ class Section(NamedTuple):
         not_compared: why others have none.
         plot: their differences; None for too few.
         claims: its claims.
+        pictures: figures of its rows, as the paper has them.
         provenance: where its rows come from; None without rows of its own.
         failures: its cells that failed.
     """
@@ -89,6 +91,7 @@ class Section(NamedTuple):
     not_compared: list[str]
     plot: Plot | None
     claims: list[ClaimLine]
+    pictures: list[Plot]
     provenance: Provenance | None
     failures: list[Failure]
 
@@ -174,6 +177,7 @@ def section(made: Replication, cells: pd.DataFrame | None) -> Section:
         not_compared(made) if run else [],
         plot(made),
         [_claim(claim) for claim in made.claims],
+        [] if cells is None else figures(cells, made.entry.name),
         None if cells is None else provenance(cells),
         [] if cells is None else failures(cells),
     )

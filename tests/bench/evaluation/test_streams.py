@@ -76,6 +76,17 @@ def test_a_cell_gets_its_row_and_its_curve(method):
     assert len(data.data_sha256) == len(data.split_sha256) == 64
 
 
+def test_fits_to_two_dimensions_keep_the_vectors():
+    (plain,), (windows,) = (run(method, name=SGD, length=1000) for method in ("empirical", "empirical-window"))
+    for outcome, count in ((plain, 1000), (windows, 100)):
+        method, truth = outcome.tables["posteriors"].to_pylist()
+        vectors = np.reshape(method["draws"], (count, 2))
+        np.testing.assert_allclose(vectors.mean(0), method["mean"])
+        np.testing.assert_allclose(np.cov(vectors.T, bias=True).ravel(), method["covariance"])
+        assert len(truth["draws"]) == 2000
+    assert "posteriors" not in run("online-em-fa")[0].tables
+
+
 def test_every_estimator_sees_the_same_stream():
     # The running mean is each estimator's own, and the same function of the vectors.
     means = [run(method)[0].metrics["rel_mean"] for method in ("batch-svd", "online-em-fa", "online-sga-fa")]

@@ -46,7 +46,7 @@ UNTUNED = {"trials": 1, "sampler": "centre"}
 # Posteriors of published tables, with one protocol each (`bench/replications`).
 REPLICATIONS = (
     *("energy-linear-released", "boston-linear-released", "concrete-linear-released", "yacht-linear-released"),
-    "a1a-all-logistic",
+    *("a1a-all-logistic", "synthetic-linear-2d-released"),
 )
 LARGE_IMAGES = ("kmnist", "cifar10", "cifar10-jpeg", "cifar100", "svhn", "stl10")
 # The VIFA paper, section 4.3.1. It does not state how the learning rate falls, how many samples validate, and whether

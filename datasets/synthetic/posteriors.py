@@ -54,6 +54,24 @@ def draw_linear(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarr
     return x, (x @ theta + generator.standard_normal(n_rows) * BETA**-0.5).round(DECIMALS)
 
 
+def draw_released(seed: int, n_rows: int = N_LINEAR) -> tuple[np.ndarray, np.ndarray]:
+    """Draw as `draw_linear` does, with torch's generator and in the order of the thesis's code.
+
+    The function is `generate_data` of its notebook LinearRegressionSGDIterates (github.com/ayeright/swafa), which is
+    called with the seeds 0 to 9.
+    """
+    import torch
+    from torch.distributions import MultivariateNormal
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        x = MultivariateNormal(torch.zeros(2), torch.tensor([[1.0, 0.5], [0.5, 1.0]])).sample((n_rows,))
+        theta = MultivariateNormal(torch.zeros(2), torch.eye(2) / ALPHA).sample()
+        noise = torch.normal(torch.zeros(n_rows), BETA**-0.5 * torch.ones(n_rows))
+    y = (x @ theta + noise).double().numpy()
+    return x.double().numpy().round(DECIMALS), y.round(DECIMALS)
+
+
 def draw_logistic(seed: int, n_rows: int = N_LOGISTIC) -> tuple[np.ndarray, np.ndarray]:
     """Draw x and theta as `draw_linear` does, and y = 1 with probability 1 / (1 + exp(-x theta))."""
     x, theta, generator = _inputs_and_weights(seed, n_rows)
@@ -174,6 +192,13 @@ def sources() -> tuple[Source, ...]:
                 *FACTS.get(name, ()),
             )
             for name, (alpha, epochs) in LOGISTIC.items()
+        ),
+        _synthetic(
+            "synthetic-linear-2d-released",
+            "Synthetic linear regression, 2 weights, as released",
+            draw_released,
+            N_LINEAR,
+            model=Model(ALPHA, BETA, standardise=False),
         ),
         *(
             replace(

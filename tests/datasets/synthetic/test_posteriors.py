@@ -7,7 +7,7 @@ import datasets
 from bench.reference.problem import maximal_evidence
 from datasets.synthetic import posteriors, toy
 
-SYNTHETIC = ("synthetic-linear-2d", "synthetic-logistic-2d")
+SYNTHETIC = ("synthetic-linear-2d", "synthetic-linear-2d-released", "synthetic-logistic-2d")
 
 
 @pytest.mark.parametrize("name", [*SYNTHETIC, "toy"])
@@ -26,10 +26,11 @@ def test_inputs_have_unit_variances_and_a_covariance_of_a_half(name):
     np.testing.assert_allclose(np.cov(x.T), [[1, 0.5], [0.5, 1]], atol=5 / np.sqrt(len(x)))
 
 
-def test_linear_targets_have_the_noise_and_weights_of_the_prior():
+@pytest.mark.parametrize("draw", [posteriors.draw_linear, posteriors.draw_released])
+def test_linear_targets_have_the_noise_and_weights_of_the_prior(draw):
     weights, noise = [], []
     for seed in range(60):
-        x, y = posteriors.draw_linear(seed, 200)
+        x, y = draw(seed, 200)
         theta, residuals, *_ = np.linalg.lstsq(x, y, rcond=None)
         weights.append(theta)
         noise.append(residuals[0] / (200 - 2))
@@ -54,7 +55,8 @@ def test_every_set_says_which_model_is_true():
     for source in posteriors.sources():
         assert source.model is not None
         assert source.suites == ("posterior",)
-        assert (source.model.prior_precision is None) == (source.name.endswith(("-linear", "-linear-released")))
+        of_uci = source.name.endswith(("-linear", "-linear-released"))
+        assert (source.model.prior_precision is None) == of_uci
         assert not source.model.hidden or source.name.endswith("-net")
 
 

@@ -40,7 +40,8 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
         values, vectors = np.linalg.eigh(np.reshape(gaussian["covariance"], (2, 2)))
         shape = vectors @ (np.sqrt(values.clip(min=0))[:, None] * circle)
         x, y = gaussian["mean"]
-        fitted = [] if gaussian["draws"] is None else [scale.dots(*np.reshape(gaussian["draws"], (-1, 2)).T, "theirs")]
+        vectors = np.reshape([] if gaussian["draws"] is None else gaussian["draws"], (-1, 2))
+        fitted = [scale.dots(vectors[:, 0], vectors[:, 1], "theirs")] if len(vectors) else []
         cross = [x - spread[0] / 4, x + spread[0] / 4], [y - spread[1] / 4, y + spread[1] / 4]
         return [
             *below,

@@ -86,6 +86,7 @@ class Replication(NamedTuple):
 
     Attributes:
         entry: the table or figure.
+        unavailable: why its runs, or those of the entry whose rows serve it, are not made on two cores; "" if they are.
         cells: number of rows that were run for it.
         failures: number of these that did not finish.
         earlier: number of rows of earlier protocols, which are left out.
@@ -95,6 +96,7 @@ class Replication(NamedTuple):
     """
 
     entry: Entry
+    unavailable: str
     cells: int
     failures: int
     earlier: int
@@ -124,7 +126,7 @@ class Replication(NamedTuple):
             return "run"
         if self.entry.test:
             return "test"
-        return "not run here" if self.entry.unavailable else "not run yet"
+        return "not run here" if self.unavailable else "not run yet"
 
     @property
     def verdict(self) -> str:
@@ -153,10 +155,13 @@ def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable
     empty = cells.iloc[:0]
     by_name = dict(list(cells[cells["preset"].isin({entry.rows for entry in every.values()})].groupby("preset")))
     rows = {name: Rows(by_name.get(name, empty), every[name]) for name in {entry.rows for entry in every.values()}}
-    return [_replication(entry, rows[entry.rows], theirs.get((entry.paper, entry.table))) for entry in every.values()]
+    return [
+        _replication(entry, every[entry.rows].unavailable, rows[entry.rows], theirs.get((entry.paper, entry.table)))
+        for entry in every.values()
+    ]
 
 
-def _replication(entry: Entry, rows: Rows, published: pd.DataFrame | None) -> Replication:
+def _replication(entry: Entry, unavailable: str, rows: Rows, published: pd.DataFrame | None) -> Replication:
     numbers = [] if published is None else list(records(published, _Published))
     pairs = _Pairs(entry, rows, [number for number in numbers if not entry.of or number.method in entry.of])
     compared = pairs.compared()
@@ -164,6 +169,7 @@ def _replication(entry: Entry, rows: Rows, published: pd.DataFrame | None) -> Re
     compared = [row._replace(differs=next(differs)) if row.judgement else row for row in compared]
     return Replication(
         entry,
+        entry.unavailable or unavailable,
         len(rows.cells),
         int((rows.cells["status"] != "ok").sum()),
         rows.n_earlier,

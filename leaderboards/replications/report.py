@@ -62,7 +62,7 @@ def show(made: Sequence[Replication], console: Console, details: bool) -> None:
 def _show_entry(one: Replication, console: Console) -> None:
     entry = one.entry
     console.print(_text(f"\n{entry.name}: {entry.table}, {entry.paper}"), style="bold")
-    about = {"": entry.title, "Departures": entry.departures, "Not run here": entry.unavailable}
+    about = {"": entry.title, "Departures": entry.departures, "Not run here": one.unavailable}
     about |= {"Missing": gaps_in_words(one) if one.status == "run" else ""}
     about |= {"Command": entry.command if entry.runs or entry.same_rows_as or entry.test else ""}
     for name, text in about.items():
@@ -149,8 +149,9 @@ def _claim(judged: JudgedClaim, test: ClaimTest) -> dict[str, Any]:
 
 def _entry(one: Replication) -> dict[str, Any]:
     entry = one.entry
-    fields = ("paper", "table", "name", "title", "protocol", "departures", "unavailable", "test", "command")
+    fields = ("paper", "table", "name", "title", "protocol", "departures", "test", "command")
     return {name: getattr(entry, name) for name in fields} | {
+        "unavailable": one.unavailable,
         "rows_of": entry.rows,
         "status": one.status,
         "verdict": one.verdict,

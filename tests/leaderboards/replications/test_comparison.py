@@ -105,6 +105,12 @@ def test_entry_may_use_the_rows_of_another(cells, published, entry):
     assert (made.compared, made.status, made.verdict_on_claims) == ((), "run", "1 holds")
 
 
+def test_entry_is_unavailable_where_its_rows_are(cells, published, entry):
+    second = entry(name="made-up-figure-2", table="Figure 2", same_rows_as=NAME, runs=())
+    (_, made) = replications(cells(rows()[0]).iloc[:0], published({}), [entry(unavailable="a GPU"), second])
+    assert (made.status, made.unavailable) == ("not run here", "a GPU")
+
+
 @pytest.mark.parametrize("written", ["mfvi(tempering=1e-6,mean=true)", "mfvi(mean=true, tempering=0.000001)"])
 def test_method_may_be_written_in_another_way(cells, published, entry, written):
     (made,) = replications(

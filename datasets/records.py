@@ -105,6 +105,13 @@ class Dataset:
         return tuple(split.sha256 for split in self.splits)
 
 
+# What the splits of a set share, by name.
+SPLIT_SCHEMES = {
+    "resampled": "all take their training and test rows from the same rows: random parts, folds, or gaps",
+    "drawn": "nothing: each has rows of its own",
+    "one test part": "all have the same test rows",
+}
+
 # By task: the allowed n_classes in words, and whether a number is allowed.
 TASKS: dict[str, tuple[str, Callable[[int | None], bool]]] = {
     "regression": ("None", lambda n: n is None),
@@ -172,6 +179,7 @@ class Source:
         read: pure function from the verified `Contents` to (x (N, P), y (N,), splits), or to
             (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
         notes: short sentences on facts that a reader of the results must know.
+        split_scheme: what the splits share, one of `SPLIT_SCHEMES`; tests over splits depend on it.
         task: "regression", "binary" or "multiclass".
         n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass task, None for a regression.
         n_ood: number of out-of-distribution rows; checked at loading.
@@ -206,6 +214,7 @@ class Source:
     licence: str
     read: Reader = field(repr=False)
     notes: tuple[str, ...] = ()
+    split_scheme: str = "resampled"
     task: str = "regression"
     n_classes: int | None = None
     n_ood: int = 0
@@ -229,6 +238,11 @@ class Source:
         if not is_allowed(self.n_classes):
             what = f"n_classes of a {self.task} task"
             raise ValueError(f"dataset {self.name!r}: {what} should be {allowed}, got {self.n_classes!r}")
+        if self.split_scheme not in SPLIT_SCHEMES:
+            schemes = ", ".join(map(repr, SPLIT_SCHEMES))
+            raise ValueError(
+                f"dataset {self.name!r}: split_scheme should be one of {schemes}, got {self.split_scheme!r}"
+            )
         if not isinstance(self.n_ood, int) or self.n_ood < 0:
             raise ValueError(f"dataset {self.name!r}: n_ood should be 0 or more, got {self.n_ood!r}")
         if unpinned := [file.path for file in self.files if not file.checksum]:

@@ -51,6 +51,7 @@ def sources() -> tuple[Source, ...]:
             image=IMAGE,
             mirrored=True,
             n_splits=N_SPLITS,
+            split_scheme="one test part",
             origin=ORIGIN,
             licence=LICENCE,
             read=partial(read, load),

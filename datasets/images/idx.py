@@ -87,6 +87,7 @@ def sources() -> tuple[Source, ...]:
             n_features=784,
             image=IMAGE,
             n_splits=N_SPLITS,
+            split_scheme="one test part",
             read=read,
             task="multiclass",
             n_classes=10,

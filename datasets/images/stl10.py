@@ -28,6 +28,7 @@ SOURCE = Source(
     image=(3, 96, 96),
     mirrored=True,
     n_splits=N_SPLITS,
+    split_scheme="one test part",
     origin="Coates, Lee and Ng 2011, An analysis of single-layer networks in unsupervised feature learning",
     licence="none stated by the publisher; the images come from ImageNet",
     read=read,

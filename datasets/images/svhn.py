@@ -22,6 +22,7 @@ SOURCE = Source(
     n_features=3072,
     image=(3, 32, 32),
     n_splits=N_SPLITS,
+    split_scheme="one test part",
     origin="Netzer et al. 2011, Reading digits in natural images with unsupervised feature learning",
     licence="for non-commercial use only, says the publisher",
     read=read,

@@ -93,6 +93,7 @@ SOURCES = tuple(
         n_rows=N_MODELS * (N_FACTORS + 2),
         n_features=dim,
         n_splits=N_MODELS,
+        split_scheme="drawn",
         origin="Algorithm 3 of Brownlie 2022, Scalable Factor Analysis Algorithms for Neural Network Posterior "
         "Estimation (MSc thesis, Edinburgh), with this project's own seeds",
         licence="made by this project",

@@ -64,6 +64,7 @@ SOURCES = tuple(
         n_rows=N_TASKS * (N_TRAIN + N_TEST),
         n_features=2,
         n_splits=N_TASKS,
+        split_scheme="drawn",
         origin="Section 4.4.2 of Brownlie 2022, Scalable Factor Analysis Algorithms for Neural Network Posterior "
         "Estimation (MSc thesis, Edinburgh), with this project's own seeds",
         licence="made by this project",

@@ -43,6 +43,7 @@ SOURCE = Source(
     n_rows=N_DRAWS * (2 * N_CLUSTER + N_TEST),
     n_features=1,
     n_splits=N_DRAWS,
+    split_scheme="drawn",
     n_ood=len(GRID),
     origin="Foong et al. 2019, 'In-Between' Uncertainty in Bayesian Neural Networks; as in Sparse Uncertainty "
     "Representation in Deep Learning with Inducing Weights (section 4.1)",

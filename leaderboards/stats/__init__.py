@@ -11,12 +11,18 @@ the complete part of it:
     critical_difference(complete.table)  # Friedman, Nemenyi, and the groups that do not differ significantly
     relative(table, "map")               # improvement over a reference
 
+`ranking` puts methods in order with verdicts whose error rates `leaderboards.simulation` measures:
+
+    rank(cells, "uci", "paper", "nmll")              # over data sets
+    rank_on_datasets(cells, "uci", "paper", "nmll")  # on each of them
+
 One rule holds everywhere: a split that was run and has no value counts against the method. No value is imputed.
 """
 
 from leaderboards.stats.complete import CompleteBlocks, complete_blocks
 from leaderboards.stats.critical import CriticalDifference, critical_difference
 from leaderboards.stats.paired import Paired, paired
+from leaderboards.stats.ranking import Ranked, Ranking, rank, rank_on_datasets
 from leaderboards.stats.ranks import mean_ranks, ranks
 from leaderboards.stats.relative import Relative, relative
 from leaderboards.stats.wins import Wins, win_rates
@@ -25,12 +31,16 @@ __all__ = [
     "CompleteBlocks",
     "CriticalDifference",
     "Paired",
+    "Ranked",
+    "Ranking",
     "Relative",
     "Wins",
     "complete_blocks",
     "critical_difference",
     "mean_ranks",
     "paired",
+    "rank",
+    "rank_on_datasets",
     "ranks",
     "relative",
     "win_rates",

@@ -20,6 +20,16 @@ BY_DATASET = ["dataset", "method", "improvement", "stderr", "n"]
 OVERALL = ["method", "improvement", "low", "high", "n_datasets", "n_failed", "n_not_run"]
 
 
+def compared_by_ratio(metric: str) -> bool:
+    """Return whether values of a metric are compared by their ratio."""
+    return bool(re.fullmatch(RATIOS, metric))
+
+
+def unit_of_difference(metric: str) -> str:
+    """Return the unit of a difference between two values of a metric: "nats", or "" for the metric's own."""
+    return "nats" if re.fullmatch(NATS, metric) else ""
+
+
 class Relative(NamedTuple):
     """Improvement of methods over a reference.
 
@@ -52,8 +62,8 @@ def relative(table: Paired, reference: str = REFERENCE) -> Relative:
         raise ValueError(
             f"reference '{reference}' has no results in this table; choose one of {', '.join(table.methods)}"
         )
-    is_ratio = bool(re.fullmatch(RATIOS, table.metric))
-    unit = "times" if is_ratio else "nats" if re.fullmatch(NATS, table.metric) else ""
+    is_ratio = compared_by_ratio(table.metric)
+    unit = "times" if is_ratio else unit_of_difference(table.metric)
     by_block = blocks(table)
     place = table.methods.index(reference)
     missing = by_block.failed | by_block.not_run

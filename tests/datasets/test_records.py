@@ -35,6 +35,10 @@ def test_every_task_has_its_number_of_classes(task, n_classes):
         ({"task": "multiclass", "n_classes": 2}, "n_classes of a multiclass task should be 3 or more, got 2"),
         ({"task": "multiclass", "n_classes": 3.0}, r"should be 3 or more, got 3\.0"),
         ({"n_ood": -1}, "n_ood should be 0 or more, got -1"),
+        (
+            {"split_scheme": "random"},
+            "split_scheme should be one of 'resampled', 'drawn', 'one test part', got 'random'",
+        ),
         ({"n_ood": None}, "n_ood should be 0 or more, got None"),
     ],
 )

@@ -108,3 +108,11 @@ def test_a_published_test_part_is_in_every_split_and_another_tenth_of_the_others
         assert [*split.train, *split.validation] == permutation(20, [7, number]).tolist()
         assert len(split.validation) == 2
     assert len({tuple(split.validation) for split in splits}) == 3
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("toy", "drawn"), ("diabetes", "resampled")])
+def test_splits_share_what_their_scheme_says(name, scheme):
+    assert datasets.entry(name).split_scheme == scheme
+    first, second, *_ = datasets.load(name).splits
+    shared = set(np.concatenate([first.train, first.test])) & set(np.concatenate([second.train, second.test]))
+    assert bool(shared) == (scheme == "resampled")

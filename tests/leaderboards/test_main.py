@@ -185,3 +185,82 @@ def test_an_unknown_format_is_refused(folder, command):
     assert result.exit_code == 2
     assert "csv" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+RANKED = "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed"
+WANTED = ("--suite", "uci", "--preset", "paper", "--metric", "nmll")
+
+
+@pytest.fixture
+def ranked(shared_folder):
+    levels = {"map": 2.0, "swag": 1.0, "swa": 1.5, "vifa": 3.0}
+    return shared_folder(
+        *(
+            {"dataset": f"d{d}", "method": method, "split": split, "nmll": level + 0.01 * ((d + split) % 3)}
+            | {"n_train": 90, "n_test": 10, "validation_nmll": level}
+            for d in range(6)
+            for split in range(2)
+            for method, level in levels.items()
+        )
+    )
+
+
+def test_rank_prints_exactly_these_columns(ranked):
+    result = run("rank", ranked, *WANTED, "--format", "csv")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        RANKED,
+        "swag,swag,1.0,1,1,-1.0,-1.0,-1.0,1.0,best,6,12,0",
+        "map,map,2.0,2,3,,,,0.0,worse,6,12,0",
+        "vifa,vifa,3.0,2,3,1.0,1.0,1.0,0.0,worse,6,12,0",
+    ]
+    assert "One method of each family, by validation score; 4 variants were run." in result.stderr
+
+
+def test_rank_speaks_json_with_null_for_unknown(ranked):
+    rows = json.loads(run("rank", ranked, *WANTED, "--methods", "map,vifa", "--format", "json").stdout)
+    assert list(rows[0]) == RANKED.split(",")
+    assert [(row["method"], row["difference"]) for row in rows] == [("map", None), ("vifa", 1.0)]
+
+
+def test_rank_text_is_a_table_for_people(ranked):
+    result = run("rank", ranked, *WANTED, "--variants", "--power", "--reference", "swag")
+    assert result.exit_code == 0
+    assert "against swag" in result.stdout
+    assert "swa " in result.stdout
+    assert "detectable" in result.stdout
+
+
+def test_rank_on_each_data_set_names_it(ranked):
+    lines = run("rank", ranked, *WANTED, "--each", "--format", "csv").stdout.splitlines()
+    assert lines[0] == f"dataset,{RANKED}"
+    assert len(lines) == 1 + 6 * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--suite", "uci", "--preset", "paper", "--metric", "entropy"), "metric 'entropy' has no results here"),
+        ((*WANTED, "--methods", "swagg"), "did you mean 'swag'?"),
+        ((*WANTED, "--reference", "swagg"), "did you mean 'swag'?"),
+        (("--suite", "uci", "--preset", "tuned", "--metric", "nmll"), "preset 'tuned' has no results here"),
+    ],
+)
+def test_rank_explains_mistakes(ranked, words, said):
+    result = run("rank", ranked, *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_rank_wants_one_protocol(shared_folder):
+    out = shared_folder({"nmll": 1.0}, {"nmll": 1.0, "split": 1, "protocol_hash": "bbbbbbbb"})
+    result = run("rank", out, *WANTED)
+    assert result.exit_code == 2
+    assert "give one of paper@aaaaaaaa, paper@bbbbbbbb" in result.stderr
+
+
+def test_simulate_prints_a_row_per_scenario():
+    result = run("simulate", "--methods", 3, "--datasets", 3, "--splits", 2, "--repeats", 2)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("| scenario | false verdict over sets |")
+    assert len(result.stdout.splitlines()) == 10

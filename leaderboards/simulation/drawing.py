@@ -1,0 +1,128 @@
+"""Leaderboards with known truth, from real fits on overlapping parts of finite data sets.
+
+The correlation between splits is not put in by a formula. Each data set has N rows of M independent standard normal
+features and the target y = beta sum_m x_m + noise. Method m is the least-squares regression of y on feature m alone,
+fitted on the training rows of each split and scored by its mean squared error on the test rows. All methods have the
+same expected loss by symmetry, splits share their rows as real splits do, and a fit is one division.
+
+Differences that a scenario asks for are added to the losses. Their unit, "split sd", is the standard deviation over
+splits of a method's loss less the methods' mean loss.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+N_ROWS = 200
+SLOPE = 0.3
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How leaderboards are drawn. Sizes are in split sd.
+
+    Attributes:
+        name: in words.
+        effect: standard deviation of a method's own effect on a data set, drawn anew for each data set.
+        gap: how much better the first methods are than the others.
+        better: share of the methods that are better by the gap; at least one is.
+        grades: standard deviation of the methods' expected losses, drawn once per leaderboard.
+        heavy: whether noise has Student's t distribution with 3 degrees of freedom, effects that with 2, and the units
+            of the data sets differ (log-normally, with standard deviation 1 of the logarithm).
+        failures: probability that a cell has no value.
+        unequal: how much noisier some methods are: noise is added whose standard deviation, half a split sd in the
+            median, is log-normal over methods with this standard deviation of the logarithm.
+    """
+
+    name: str
+    effect: float = 0.0
+    gap: float = 0.0
+    better: float = 0.0
+    grades: float = 0.0
+    heavy: bool = False
+    failures: float = 0.0
+    unequal: float = 0.0
+
+
+class Size(NamedTuple):
+    """Size of a leaderboard.
+
+    Attributes:
+        methods: M.
+        datasets: D.
+        splits: S of each data set.
+        overlap: share of the rows that a split trains on; two training parts have this share of their rows in common.
+    """
+
+    methods: int = 32
+    datasets: int = 4
+    splits: int = 5
+    overlap: float = 0.9
+
+    @property
+    def ratio(self) -> float:
+        """The ratio n_test / n_train of the split scheme (`stats.dependence`)."""
+        n_test = round(N_ROWS * (1 - self.overlap))
+        return n_test / (N_ROWS - n_test)
+
+
+class Drawn(NamedTuple):
+    """A leaderboard and its truth.
+
+    Attributes:
+        losses: (D, S, M), NaN where a cell failed.
+        truth: expected losses over data sets, up to a constant (M,).
+        on_datasets: expected losses on each data set, up to a constant for each (D, M).
+    """
+
+    losses: np.ndarray
+    truth: np.ndarray
+    on_datasets: np.ndarray
+
+
+def draw(scenario: Scenario, size: Size, rng: np.random.Generator) -> Drawn:
+    """Return one leaderboard."""
+    losses = _losses(size, scenario.heavy, rng)
+    unit = split_sd(size, scenario.heavy)
+    if scenario.unequal:
+        spread = 0.5 * unit * np.exp(scenario.unequal * rng.standard_normal(size.methods))
+        losses += spread * rng.standard_normal(losses.shape)
+    truth = scenario.grades * unit * rng.standard_normal(size.methods)
+    truth[: max(1, round(scenario.better * size.methods))] -= scenario.gap * unit
+    shape = (size.datasets, size.methods)
+    effects = rng.standard_t(2, shape) if scenario.heavy else rng.standard_normal(shape)
+    on_datasets = truth + scenario.effect * unit * effects
+    losses += on_datasets[:, None]
+    if scenario.heavy:
+        scales = np.exp(rng.standard_normal(size.datasets))
+        losses, on_datasets = losses * scales[:, None, None], on_datasets * scales[:, None]
+    losses[rng.random(losses.shape) < scenario.failures] = np.nan
+    return Drawn(losses, truth, on_datasets)
+
+
+@lru_cache(maxsize=64)
+def split_sd(size: Size, heavy: bool) -> float:
+    """Return the standard deviation over splits of a method's loss less the methods' mean, from 200 data sets."""
+    losses = _losses(size._replace(datasets=200, splits=max(size.splits, 2)), heavy, np.random.default_rng(0))
+    own = losses - losses.mean(axis=2, keepdims=True)
+    return float(np.sqrt(own.var(axis=1, ddof=1).mean() * size.methods / (size.methods - 1)))
+
+
+def _losses(size: Size, heavy: bool, rng: np.random.Generator) -> np.ndarray:
+    """Return the mean squared errors (D, S, M) of the regressions on the test rows of each split."""
+    n_methods, n_datasets, n_splits, overlap = size
+    n_test = round(N_ROWS * (1 - overlap))
+    x = rng.standard_normal((n_datasets, N_ROWS, n_methods))
+    noise_shape = (n_datasets, N_ROWS, 1)
+    noise = rng.standard_t(3, noise_shape) if heavy else rng.standard_normal(noise_shape)
+    y = SLOPE * x.sum(axis=2, keepdims=True) + noise
+    tested = np.zeros((n_datasets, n_splits, N_ROWS))
+    order = np.argsort(rng.random(tested.shape), axis=2)
+    np.put_along_axis(tested, order[:, :, :n_test], 1.0, axis=2)
+    xy, xx = x * y, x * x
+    test_xy, test_xx = tested @ xy, tested @ xx
+    slopes = (xy.sum(axis=1, keepdims=True) - test_xy) / (xx.sum(axis=1, keepdims=True) - test_xx)
+    squares: np.ndarray = tested @ (y * y) - 2 * slopes * test_xy + slopes**2 * test_xx
+    return squares / n_test

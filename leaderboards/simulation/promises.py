@@ -1,0 +1,134 @@
+"""How often verdicts are false, intervals cover and gaps are found, on leaderboards of known truth."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from leaderboards.simulation.drawing import Drawn, Scenario, Size, draw
+from leaderboards.stats import elimination, moderated_t
+from leaderboards.stats.best_probability import best_probabilities
+from leaderboards.stats.corrected_t import corrected_mean
+from leaderboards.stats.placing import rank_sets, verdicts
+
+EFFECT = 0.3  # set effects, in split sd
+MOST_INTERVALS = 8  # of each table, as all methods have the same distribution
+PLACED = ("best", "could be best", "worse")
+
+
+class Kept(NamedTuple):
+    """What was kept of the promises in one scenario; shares of leaderboards unless said otherwise.
+
+    Attributes:
+        scenario: name.
+        false_over_sets: leaderboards with a false verdict over data sets.
+        false_on_sets: leaderboards with a false verdict on any data set.
+        difference_over_sets: share of the 95 % intervals of differences over data sets that cover the true one.
+        difference_on_sets: the same on one data set.
+        rank_sets: leaderboards whose sets of ranks over data sets all cover.
+        found_over_sets: share of the truly worse methods with the verdict "worse" over data sets; NaN without any.
+        found_on_sets: the same on one data set.
+        leader_probability: mean probability of the method that is most probably the best.
+        leader_right: how often that method is the best; NaN where all are.
+    """
+
+    scenario: str
+    false_over_sets: float
+    false_on_sets: float
+    difference_over_sets: float
+    difference_on_sets: float
+    rank_sets: float
+    found_over_sets: float
+    found_on_sets: float
+    leader_probability: float
+    leader_right: float
+
+
+def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
+    """Return the scenarios of the command, for a gap and set effects in split sd."""
+    return [
+        Scenario("exchangeable"),
+        Scenario("exchangeable, set effects", effect),
+        Scenario("one better", effect, gap=gap),
+        Scenario("half better", effect, gap=10 * gap, better=0.5),
+        Scenario("graded", effect, grades=gap),
+        Scenario("heavy tails", effect, heavy=True),
+        Scenario("failures", effect, failures=0.02),
+        Scenario("unequal noise", effect, unequal=1.0),
+    ]
+
+
+def promises(scenario: Scenario, size: Size, repeats: int, seed: int = 0) -> Kept:
+    """Draw `repeats` leaderboards and return what was kept."""
+    rng = np.random.default_rng(seed)
+    judged = [_judged(draw(scenario, size, rng), size.ratio) for _ in range(repeats)]
+    with np.errstate(invalid="ignore"):
+        columns = [_mean(column) for column in zip(*judged, strict=True)]
+    return Kept(scenario.name, *columns)
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _judged(drawn: Drawn, ratio: float) -> tuple[float, ...]:
+    """Return the numbers of `Kept` for one leaderboard; NaN where one does not apply."""
+    losses, truth, on_datasets = drawn
+    means = losses.mean(axis=1)  # NaN for a method that failed on a split
+    failed = np.isnan(losses).any(axis=1)
+
+    worse = elimination.significantly_worse(means)
+    low, high = rank_sets(worse)
+    better_methods = (truth[:, None] > truth).sum(axis=1)
+    worse_methods = (truth[:, None] < truth).sum(axis=1)
+    covered = (low <= 1 + better_methods) & (high >= len(truth) - worse_methods)
+    over_sets = verdicts(worse, failed.any(axis=0))
+
+    worse_on = moderated_t.significantly_worse([(part, ratio) for part in losses])
+    on_sets = [verdicts(matrix, fails) for matrix, fails in zip(worse_on, failed, strict=True)]
+
+    reference = len(truth) - 1
+    probability = best_probabilities(means, n_draws=1000)
+    leader = int(np.argmax(probability))
+    differs = np.ptp(truth) > 0
+    return (
+        _any_false(over_sets, truth),
+        max(_any_false(*pair) for pair in zip(on_sets, on_datasets, strict=True)),
+        _coverage(means, truth, reference, 0.0),
+        float(np.nanmean([_coverage(*pair, reference, ratio) for pair in zip(losses, on_datasets, strict=True)])),
+        float(covered.all()),
+        _found(over_sets, truth),
+        float(np.nanmean([_found(*pair) for pair in zip(on_sets, on_datasets, strict=True)])) if differs else np.nan,
+        float(probability[leader]),
+        float(truth[leader] == truth.min()) if differs else np.nan,
+    )
+
+
+def _any_false(verdicts_given: list[str], truth: np.ndarray) -> float:
+    """Return 1 if a verdict contradicts the expected losses (M,), otherwise 0.
+
+    "worse" is false of a method that no other surpasses, "best" of one that another equals, "could be best" of one that
+    surpasses no other.
+    """
+    first, last = truth == truth.min(), truth == truth.max()
+    alone = first & (first.sum() == 1)
+    false = {"worse": first, "best": ~alone, "could be best": last}
+    return float(any(verdict in PLACED and false[verdict][m] for m, verdict in enumerate(verdicts_given)))
+
+
+def _found(verdicts_given: list[str], truth: np.ndarray) -> float:
+    """Return the share of truly worse methods that are called so; NaN without any."""
+    rivals = truth > truth.min()
+    called = np.array([verdict == "worse" for verdict in verdicts_given])
+    return float(called[rivals].mean()) if rivals.any() else float("nan")
+
+
+def _coverage(values: np.ndarray, truth: np.ndarray, reference: int, ratio: float) -> float:
+    """Return the share of intervals of differences to a reference that cover; NaN without intervals."""
+    covers = []
+    for method in range(min(len(truth), MOST_INTERVALS)):
+        interval = corrected_mean(values[:, method] - values[:, reference], ratio)
+        if method != reference and not np.isnan(interval.low):
+            covers.append(interval.low <= truth[method] - truth[reference] <= interval.high)
+    return float(np.mean(covers)) if covers else float("nan")

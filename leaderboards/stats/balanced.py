@@ -1,0 +1,89 @@
+"""The part of a table on which every method was asked: no cell is missing, though some may have failed."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from leaderboards.stats.paired import Paired
+from leaderboards.wording.formats import counted, visible
+
+MOST_LISTED = 6
+
+
+class Balanced(NamedTuple):
+    """Splits and methods without a missing cell.
+
+    Attributes:
+        table: every method was tried on every split; a NaN is a failure.
+        left_out: sentences on the methods, data sets and splits that were left out.
+    """
+
+    table: Paired
+    left_out: list[str]
+
+
+def balanced(table: Paired, keep: Collection[str] = ()) -> Balanced:
+    """Return a part of a table on which every method was tried on every split.
+
+    Splits on which no method has a value are left out first. Then methods are taken in the order of how many splits
+    they were tried on, the most first, as many as give the most comparisons: pairs of methods times the splits that all
+    of them were tried on. A method is thus neither ranked on a data set that it was not run on, nor ranked last there.
+
+    Args:
+        table: splits x methods.
+        keep: methods that are not left out, and no others are kept; instead, the splits go that they were not run on.
+            Empty to choose the methods.
+    """
+    tried = table.tried[table.observed.notna().any(axis=1)]
+    methods = [method for method in tried if method in keep] if keep else _chosen(tried)
+    index = tried.index[tried[methods].all(axis=1)]
+    part = table._replace(observed=table.observed.loc[index, methods], tried=table.tried.loc[index, methods])
+    return Balanced(part, _sentences(table, part))
+
+
+def _chosen(tried: pd.DataFrame) -> list[str]:
+    """Return the methods, in the order of the columns, whose common splits give the most comparisons."""
+    order = sorted(map(str, tried), key=lambda method: -tried[method].sum())
+    common = np.logical_and.accumulate(tried[order].to_numpy(bool), axis=1).sum(axis=0)
+    n_methods = np.arange(1, len(order) + 1)
+    comparisons = n_methods * (n_methods - 1) / 2 * common
+    most = len(order) - int(np.argmax(comparisons[::-1])) if comparisons.any() else min(len(order), 1)
+    return [str(method) for method in tried if method in order[:most]]
+
+
+def _sentences(whole: Paired, part: Paired) -> list[str]:
+    sentences = []
+    gone = [method for method in whole.methods if method not in part.methods]
+    if gone:
+        reasons = [f"{visible(method)} ({_extent(whole.tried[method])})" for method in gone]
+        sentences.append(f"Left out, because not run everywhere: {_listed(reasons)}.")
+    absent = [dataset for dataset in whole.datasets if dataset not in part.datasets]
+    if absent:
+        reasons = [f"{visible(dataset)} ({_not_run(whole, part, dataset)})" for dataset in absent]
+        sentences.append(f"Data sets left out: {_listed(reasons)}.")
+    left = whole.observed.index.difference(part.observed.index)
+    n_splits = int((~left.get_level_values("dataset").isin(absent)).sum())
+    if n_splits:
+        sentences.append(f"Of the other data sets, {counted(n_splits, 'split')} that not all methods finished or ran.")
+    return sentences
+
+
+def _extent(tried: pd.Series) -> str:
+    """Return on how many splits and data sets a method was run: "5 of 20 splits, 1 of 4 data sets"."""
+    by_dataset = tried.groupby(level="dataset").any()
+    return (
+        f"{tried.sum()} of {counted(len(tried), 'split')}, {by_dataset.sum()} of {counted(len(by_dataset), 'data set')}"
+    )
+
+
+def _not_run(whole: Paired, part: Paired, dataset: str) -> str:
+    rows = whole.tried.index.get_level_values("dataset") == dataset
+    absent = [m for m in part.methods if not whole.tried.loc[rows, m].all()]
+    return f"not run: {_listed([visible(method) for method in absent])}" if absent else "no value"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(names[:MOST_LISTED]) + more

@@ -1,0 +1,38 @@
+"""One method of each family, chosen by validation scores and never by test scores."""
+
+from functools import cache
+
+import pandas as pd
+
+from methods import card, headline
+
+
+@cache
+def family_of(method: str) -> str:
+    """Return the key of a method's family: its module for built-in methods, otherwise its own name."""
+    return card(method).family or method
+
+
+def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
+    """Return the representative of each family, by family.
+
+    Of the variants with the most cells, the one with the best mean rank by validation score represents a family. The
+    score is the NMLL on validation rows, or the distance to the reference posterior where a suite tunes by that. Ranks
+    are those of means over splits, on each data set among the variants of the family; a variant without a score has the
+    last ranks. Of equal ones the headline method is taken, then the one with the shortest name.
+
+    Args:
+        cells: rows of one suite and preset, with columns dataset, method, validation_nmll and validation_w2_scaled.
+        keep: a method that represents its family, whatever its score; "" for none.
+    """
+    n_cells = cells.groupby("method").size()
+    scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))
+    scores = scored.groupby(["dataset", "method"])["score"].mean().unstack("method")  # noqa: PD010
+    chosen = {}
+    for family, methods in pd.Series(n_cells.index, n_cells.index).groupby(n_cells.index.map(family_of)):
+        names = [str(name) for name in methods]
+        full = [name for name in names if n_cells[name] == n_cells[names].max()]
+        ranks = scores[full].rank(axis=1, na_option="bottom").mean()
+        order = {name: (ranks[name], name not in headline(), len(name), name) for name in full}
+        chosen[str(family)] = keep if keep in names else min(full, key=order.__getitem__)
+    return chosen

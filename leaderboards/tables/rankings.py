@@ -1,0 +1,91 @@
+"""Rankings as text, CSV and JSON."""
+
+import io
+import json
+from collections.abc import Mapping
+from math import isfinite, isnan
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from leaderboards.stats.ranking import Ranked, Ranking
+from leaderboards.wording.formats import number, visible
+
+POWER = ("detectable", "needed")
+COLUMNS = tuple(name for name in Ranked._fields if name not in POWER)
+WIDTH = 400  # characters; a table is as wide as its cells
+
+Rankings = Mapping[str, Ranking]  # by data set; "" for a ranking over all data sets
+
+
+def frame(rankings: Rankings, power: bool = False) -> pd.DataFrame:
+    """Return the rows with the columns `COLUMNS`, numbers to six digits; with `dataset` first if there are several.
+
+    Args:
+        rankings: by data set.
+        power: whether to add the columns `POWER`.
+    """
+    names = [*COLUMNS, *(POWER if power else ())]
+    tables = [pd.DataFrame(ranking.rows, columns=list(Ranked._fields))[names] for ranking in rankings.values()]
+    for dataset, table in zip(rankings, tables, strict=True):
+        if dataset:
+            table.insert(0, "dataset", dataset)
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=names)
+    reals = table.select_dtypes("float").columns
+    return table.assign(**{name: [float(f"{value:.6g}") for value in table[name]] for name in reals})
+
+
+def as_csv(rankings: Rankings, power: bool = False) -> str:
+    """Return CSV; an unknown number is empty."""
+    return frame(rankings, power).to_csv(index=False, lineterminator="\n")
+
+
+def as_json(rankings: Rankings, power: bool = False) -> str:
+    """Return a JSON list of objects; numbers that are unknown or infinite are null."""
+    records = frame(rankings, power).to_dict("records")
+    finite = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in records]
+    return json.dumps(finite, indent=1)
+
+
+def as_text(rankings: Rankings, power: bool = False) -> str:
+    """Return a table for people."""
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
+    for dataset, ranking in rankings.items():
+        difference = f"against {visible(ranking.reference)}" if ranking.reference else "difference"
+        table = Table(box=box.SIMPLE_HEAD, title=visible(dataset) or None, title_justify="left")
+        table.add_column("method", no_wrap=True)
+        for heading in ("mean rank", "ranks left open", difference, "95 %", "P(best)"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        for heading in ("data sets", "splits", "failed", *(POWER if power else ())):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in ranking.rows:
+            table.add_row(*_cells(row, ranking.unit, power))
+        console.print(table)
+    output = console.file
+    assert isinstance(output, io.StringIO)
+    return "\n".join(line.rstrip() for line in output.getvalue().strip("\n ").splitlines()) + "\n"
+
+
+def _cells(row: Ranked, unit: str, power: bool) -> list[str]:
+    cells = [
+        visible(row.method),
+        number(row.mean_rank, 1),
+        f"{row.rank_low} to {row.rank_high}",
+        "" if isnan(row.difference) else _change(row.difference, unit),
+        "" if isnan(row.low) else f"{_change(row.low, unit)} to {_change(row.high, unit)}",
+        number(row.p_best, 2),
+        row.verdict,
+        str(row.n_datasets),
+        str(row.n_splits),
+        str(row.n_failed),
+    ]
+    return [*cells, _change(row.detectable, unit).lstrip("+"), number(row.needed, 0)] if power else cells
+
+
+def _change(value: float, unit: str) -> str:
+    """Return "+0.12", or "+12 %" for a relative difference."""
+    text = f"{number(100 * value, 1)} %" if unit == "relative" and isfinite(value) else number(value, 3)
+    return f"+{text}" if value > 0 else text

@@ -1,0 +1,56 @@
+"""The probability of being the best, against the closed form of two methods."""
+
+from math import nan
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from leaderboards.stats.best_probability import SHARES, best_probabilities
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1 / 9])
+def test_two_methods_have_a_mixture_of_t(ratio):
+    """Given the share B, the difference of two effects is a scaled t with n degrees of freedom."""
+    losses = np.column_stack([np.zeros(12), np.where(np.arange(12) < 9, 1.0, -1.0)])
+    score = stats.norm.ppf(0.75)
+    scores = np.where(losses[:, 1:] > 0, [-score, score], [score, -score])
+    means, h, n = scores.mean(axis=0), 1 / 12 + ratio, 12
+    within, between = ((scores - means) ** 2).sum(), (means**2).sum() / h
+    sums = within + SHARES * between
+    weights = SHARES**0.5 * sums ** (-n / 2)
+    scale = np.sqrt(2 * (1 - SHARES) * h * sums / n)
+    first_is_lower = stats.t.cdf((1 - SHARES) * (means[1] - means[0]) / scale, n)
+    expected = (weights * first_is_lower).sum() / weights.sum()
+    assert best_probabilities(losses, ratio, 100_000)[0] == pytest.approx(expected, abs=0.006)
+
+
+def test_probabilities_add_up_to_one():
+    assert best_probabilities(RNG.normal(size=(5, 9))).sum() == pytest.approx(1)
+
+
+def test_methods_alike_are_shrunk_together():
+    probability = np.mean([best_probabilities(RNG.normal(size=(6, 4))) for _ in range(150)], axis=0)
+    assert probability == pytest.approx(np.full(4, 0.25), abs=0.06)
+
+
+def test_always_first_is_surely_best():
+    losses = RNG.random((10, 5)) + np.array([0, 1, 1, 1, 1])
+    assert best_probabilities(losses)[0] > 0.99
+
+
+def test_failures_do_not_help():
+    losses = RNG.normal(size=(6, 4))
+    failed = losses.copy()
+    failed[np.argmin(losses[:, 0]), 0] = nan
+    assert best_probabilities(failed)[0] <= best_probabilities(losses)[0]
+
+
+def test_edge_cases_have_an_answer():
+    assert best_probabilities(np.zeros((3, 1))).tolist() == [1]
+    assert best_probabilities(np.zeros((3, 2))).tolist() == [0.5, 0.5]
+    assert np.isnan(best_probabilities(np.zeros((1, 2)))).all()
+    assert np.isnan(best_probabilities(np.zeros((3, 2)), nan)).all()
+    assert best_probabilities(np.tile([1.0, 2.0, 3.0], (4, 1)))[0] > 0.99

@@ -1,0 +1,68 @@
+"""The corrected resampled t, against baycomp, SciPy and statsmodels."""
+
+from math import inf, isnan, nan
+
+import baycomp
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.power import TTestPower
+
+from leaderboards.stats.corrected_t import corrected_mean
+
+RNG = np.random.default_rng(0)
+
+
+def test_interval_is_baycomps_of_ten_folds():
+    """baycomp takes 1 / 10 as the correlation of ten folds, which is the ratio 1 / 9."""
+    differences = RNG.normal(0.3, 1.0, 10)
+    ours = corrected_mean(differences, 1 / 9)
+    posterior = baycomp.CorrelatedTTest(np.zeros(10), differences)  # the second less the first
+    low, high = stats.t.interval(0.95, posterior.df, posterior.mean, np.sqrt(posterior.var))
+    assert (ours.low, ours.high) == pytest.approx((low, high))
+    p_below = stats.t.cdf(-ours.mean / ours.stderr, 9)
+    assert p_below == pytest.approx(posterior.probs()[0])
+
+
+def test_independent_differences_have_scipys_interval():
+    differences = RNG.normal(size=7)
+    expected = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
+    ours = corrected_mean(differences)
+    assert (ours.low, ours.high) == pytest.approx(tuple(expected))
+
+
+@pytest.mark.parametrize("n", [2, 4, 20])
+def test_detectable_difference_is_statsmodels(n):
+    differences = RNG.normal(size=n)
+    effect = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
+    assert corrected_mean(differences).detectable == pytest.approx(effect * differences.std(ddof=1), rel=1e-4)
+
+
+def test_needed_number_is_statsmodels():
+    differences = np.array([0.1, 0.5, -0.2, 0.9, 0.3])
+    effect = differences.mean() / differences.std(ddof=1)
+    expected = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8)
+    assert corrected_mean(differences).needed == np.ceil(expected)
+
+
+def test_shared_rows_can_leave_a_question_open_for_ever():
+    """With the ratio r no standard error falls below s sqrt(r), whatever the number of splits."""
+    differences = np.array([0.1, 0.5, -0.2, 0.9, 0.3])  # 0.75 standard deviations
+    assert corrected_mean(differences, 1 / 9).needed == inf
+    assert corrected_mean(differences, 1 / 99).needed < inf
+
+
+def test_equal_values_need_no_test():
+    assert corrected_mean(np.full(3, 2.0)).needed == 3
+    assert corrected_mean(np.zeros(3)).needed == inf
+    assert corrected_mean(np.zeros(3)).detectable == 0
+
+
+@pytest.mark.parametrize(
+    ("differences", "ratio", "mean"),
+    [([2.0], 0.0, 2.0), ([1.0, 3.0], nan, 2.0), ([1.0, inf], 0.0, inf), ([1.0, nan], 0.0, nan), ([], 0.0, nan)],
+)
+def test_unknown_spread_gives_no_interval(differences, ratio, mean):
+    ours = corrected_mean(np.array(differences), ratio)
+    assert ours.mean == pytest.approx(mean, nan_ok=True)
+    assert all(map(isnan, (ours.low, ours.high, ours.detectable, ours.needed)))

@@ -1,0 +1,219 @@
+"""Rankings: their parts, and the kept rows against SciPy, statsmodels, baycomp and scikit-posthocs."""
+
+from math import inf, isnan, nan
+from pathlib import Path
+
+import baycomp
+import numpy as np
+import pandas as pd
+import pytest
+import scikit_posthocs
+from scipy import stats
+from statsmodels.stats.weightstats import DescrStatsW
+
+import leaderboards
+from leaderboards.data.results import read_results
+from leaderboards.stats import paired
+from leaderboards.stats.ranking import rank, rank_on_datasets
+from leaderboards.stats.summary import with_labelled_presets
+
+RNG = np.random.default_rng(0)
+
+
+def rows_of(values: dict[str, dict[str, list]], metric: str = "nmll", **columns) -> list[dict]:
+    """From data sets to methods to values per split; None failed."""
+    return [
+        {"dataset": dataset, "method": method, "split": split, "n_train": 90, "n_test": 10, **columns}
+        | ({"status": "failed"} if value is None else {metric: value})
+        for dataset, methods in values.items()
+        for method, by_split in methods.items()
+        for split, value in enumerate(by_split)
+    ]
+
+
+def by_method(ranking) -> dict:
+    return {row.method: row for row in ranking.rows}
+
+
+def board(levels: dict[str, float], n_datasets: int, n_splits: int, noise: float = 0.1) -> dict:
+    return {
+        f"d{d}": {m: list(level + noise * RNG.normal(size=n_splits)) for m, level in levels.items()}
+        for d in range(n_datasets)
+    }
+
+
+def test_clear_winner_is_best(cells):
+    levels = {"map": 2.0, "vifa": 3.0, "swag": 1.0}
+    ranking = rank(cells(*rows_of(board(levels, 8, 3, 0.01))), "uci", "paper", "nmll")
+    assert [(row.method, row.verdict, row.rank_low, row.rank_high) for row in ranking.rows] == [
+        ("swag", "best", 1, 1),
+        ("map", "worse", 2, 3),  # vifa is eliminated by swag, and not compared with map any more
+        ("vifa", "worse", 2, 3),
+    ]
+    assert ranking.rows[0].p_best > 0.95
+
+
+def test_differences_have_the_metrics_sign(cells):
+    accuracy = {"d1": {"map": [0.8, 0.8], "swag": [0.9, 0.9]}, "d2": {"map": [0.7], "swag": [0.9]}}
+    ranking = rank(cells(*rows_of(accuracy, "accuracy")), "uci", "paper", "accuracy")
+    swag = by_method(ranking)["swag"]
+    assert swag.mean_rank == 1
+    assert swag.difference == pytest.approx(0.15)
+    assert swag.low < swag.difference < swag.high
+    assert isnan(by_method(ranking)["map"].difference)
+
+
+def test_ratios_are_relative_differences(cells):
+    rmse = {"d1": {"map": [1.0], "swag": [0.5]}, "d2": {"map": [100.0], "swag": [50.0]}}
+    ranking = rank(cells(*rows_of(rmse, "rmse")), "uci", "paper", "rmse")
+    assert ranking.unit == "relative"
+    assert by_method(ranking)["swag"].difference == pytest.approx(-0.5)
+
+
+def test_one_data_set_is_ranked_by_its_splits(cells):
+    values = board({"map": 1.0, "swag": 2.0, "vifa": 1.0, "slang": 1.0}, 1, 6)
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
+    assert ranking == rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll")["d0"]
+    assert by_method(ranking)["swag"].verdict == "worse"
+    assert by_method(ranking)["swag"].n_splits == 6
+
+
+def test_one_split_of_one_set_decides_nothing(cells):
+    ranking = rank(cells(*rows_of({"d": {"map": [1.0], "swag": [2.0]}})), "uci", "paper", "nmll")
+    assert [row.verdict for row in ranking.rows] == ["undecided", "undecided"]
+    assert [(row.rank_low, row.rank_high) for row in ranking.rows] == [(1, 2), (1, 2)]
+    assert isnan(ranking.rows[1].low)
+
+
+def test_common_test_rows_are_not_tested(cells):
+    values = {"mnist": {"map": [1.0, 1.1, 1.2], "swag": [2.0, 2.2, 2.1]}}
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
+    assert {row.verdict for row in ranking.rows} == {"undecided"}
+    assert ranking.notes == ["Not tested by splits, as all splits have the same test rows: mnist."]
+
+
+def test_failure_counts_against_and_absence_does_not(cells):
+    values = board({"map": 1.0, "swag": 0.5, "vifa": 2.0}, 8, 2)
+    values["d0"]["swag"][1] = None
+    del values["d1"]["vifa"]
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll", methods=["map", "swag", "vifa"])
+    swag, vifa = by_method(ranking)["swag"], by_method(ranking)["vifa"]
+    assert (swag.verdict, swag.n_failed, swag.n_splits, swag.n_datasets) == ("failed", 1, 14, 7)
+    assert swag.mean_rank == pytest.approx((6 * 1 + 3) / 7)
+    assert isnan(swag.difference)
+    assert vifa.mean_rank == pytest.approx((6 * 3 + 2) / 7)
+    assert ranking.notes == ["Data sets left out: d1 (not run: vifa)."]
+
+
+def test_failed_reference_gives_no_differences(cells):
+    values = board({"map": 1.0, "swag": 0.5}, 3, 2)
+    values["d0"]["map"][0] = None
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
+    assert all(isnan(row.difference) for row in ranking.rows)
+    assert "No differences: map has no value on some split." in ranking.notes
+
+
+def test_reference_need_not_be_shown(cells):
+    values = board({"map": 1.0, "swag": 0.5, "vifa": 2.0}, 3, 2)
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll", methods=["swag", "vifa"])
+    assert [row.method for row in ranking.rows] == ["swag", "vifa"]
+    assert ranking.rows[0].difference == pytest.approx(-0.5, abs=0.2)
+    assert max(row.rank_high for row in ranking.rows) == 2
+
+
+def test_variants_of_a_family_take_one_place(cells):
+    values = board({"map": 3.0, "swag": 1.0, "swa": 1.1, "swag-diag": 1.2, "vifa": 4.0}, 4, 2, 0.01)
+    rows = [row | {"validation_nmll": {"swa": 0.0}.get(row["method"], 1.0)} for row in rows_of(values)]
+    ranking = rank(cells(*rows), "uci", "paper", "nmll")
+    assert [(row.method, row.family, row.mean_rank) for row in ranking.rows] == [
+        ("swa", "swag", 1),
+        ("map", "map", 2),
+        ("vifa", "vifa", 3),
+    ]
+    assert ranking.notes == ["One method of each family, by validation score; 5 variants were run."]
+    assert len(rank(cells(*rows), "uci", "paper", "nmll", families=False).rows) == 5
+
+
+def test_infinite_values_have_last_ranks_and_no_interval(cells):
+    values = {f"d{d}": {"map": [1.0, 1.0], "swag": [1.0, inf]} for d in range(3)}
+    swag = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))["swag"]
+    assert (swag.mean_rank, swag.difference) == (2, inf)
+    assert isnan(swag.low)
+
+
+def test_ties_share_ranks_and_decide_nothing(cells):
+    values = {f"d{d}": {"map": [1.0, 2.0], "swag": [1.0, 2.0]} for d in range(9)}
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
+    assert [(row.mean_rank, row.verdict, row.p_best) for row in ranking.rows] == [(1.5, "undecided", 0.5)] * 2
+
+
+def test_nothing_gives_an_empty_ranking(cells):
+    assert rank(cells({"nmll": None}), "uci", "paper", "nmll").rows == []
+    with pytest.raises(ValueError, match="no direction"):
+        rank(cells({"nmll": 1.0}), "uci", "paper", "entropy")
+
+
+@pytest.fixture(scope="module")
+def kept() -> pd.DataFrame:
+    return with_labelled_presets(read_results(Path(leaderboards.__file__).parent / "results").cells)
+
+
+def test_kept_rows_agree_with_statsmodels(kept):
+    """Differences over data sets are paired t intervals of statsmodels; mean ranks are those of pandas."""
+    ranking = rank(kept, "uci", "tuned", "nmll", families=False)
+    means = paired(kept, "uci", "tuned", "nmll").observed.groupby(level="dataset").agg(lambda v: v.mean(skipna=False))
+    expected = means.rank(axis=1, na_option="bottom").mean()
+    assert {row.method: row.mean_rank for row in ranking.rows} == pytest.approx(expected.to_dict())
+    for row in ranking.rows:
+        if row.method != "map" and not row.n_failed:
+            known = DescrStatsW((means[row.method] - means["map"]).to_numpy())
+            low, high = known.tconfint_mean(0.05)
+            assert (row.difference, row.low, row.high) == pytest.approx((known.mean, low, high))
+
+
+def test_kept_rows_agree_with_baycomp(kept):
+    """On one data set: the correlated t test of baycomp, with the correlation n_test / n."""
+    table = paired(kept, "uci", "paper", "nmll")
+    for dataset, n_test, n_train in (("yacht", 31, 277), ("concrete", 103, 927)):
+        ranking = rank(kept, "uci", "paper", "nmll", datasets=[dataset], families=False)
+        values = table.observed.loc[dataset]
+        for row in ranking.rows:
+            if row.method == "map":
+                continue
+            differences = (values[row.method] - values["map"]).to_numpy()
+            # baycomp takes 1 / (folds) as the correlation; its posterior of independent values is rescaled here
+            posterior = baycomp.CorrelatedTTest(np.zeros(5), differences, runs=1)
+            by_fold = posterior.var / (1 / 5 + 1 / 4)
+            stderr = np.sqrt(by_fold * (1 / 5 + n_test / n_train))
+            expected = stats.t.interval(0.95, posterior.df, posterior.mean, stderr)
+            assert (row.low, row.high) == pytest.approx(tuple(expected))
+
+
+@pytest.mark.parametrize(("preset", "metric"), [("tuned", "nmll"), ("tuned", "rmse"), ("paper", "nmll")])
+def test_kept_rows_agree_with_nemenyi(kept, preset, metric):
+    """Whom Nemenyi's test tells from a better method is worse; the exact range is no wider than Nemenyi's bound."""
+    ranking = rank(kept, "uci", preset, metric, families=False)
+    means = paired(kept, "uci", preset, metric).observed.groupby(level="dataset").agg(lambda v: v.mean(skipna=False))
+    means = means.fillna(inf).rank(axis=1)
+    p_values = scikit_posthocs.posthoc_nemenyi_friedman(means)
+    verdict = {row.method: row.verdict for row in ranking.rows}
+    mean_rank = means.mean()
+    told = [m for m in means if any(p_values.loc[m, k] <= 0.05 and mean_rank[m] > mean_rank[k] for k in means)]
+    assert told
+    assert {verdict[method] for method in told} == {"worse"}
+
+
+def test_kept_boards_have_no_mark_for_a_huge_variance(kept):
+    """On boston one split ruins the mean of online-em-fa: 4.61 +- 2.22 is neither best nor could be."""
+    boston = by_method(rank_on_datasets(kept, "uci", "tuned", "nmll", families=False)["boston"])
+    assert boston["online-em-fa"].verdict == "undecided"
+    assert (boston["online-em-fa"].rank_low, boston["online-em-fa"].rank_high) == (1, 32)
+    assert boston["directuq-naive"].verdict == "failed"
+
+
+def test_unknown_numbers_are_nan_not_zero(cells):
+    ranking = rank(cells(*rows_of({"d": {"swag": [1.0, 2.0]}})), "uci", "paper", "nmll")
+    assert ranking.reference == ""
+    assert ranking.rows[0].difference is not None
+    assert isnan(ranking.rows[0].difference)
+    assert isnan(ranking.rows[0].detectable) or ranking.rows[0].detectable == nan

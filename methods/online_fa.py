@@ -43,7 +43,6 @@ from methods.maths.noise import Noise
 from methods.problem import Batch, Problem, Step, Task
 from methods.training import sgd
 
-THESIS = "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation"
 RECENCY = 4  # iterate i of the burn-in weighs about i^(RECENCY - 1) in the running mean and variance
 MIN_SHARE = 1e-4  # smallest variance relative to the mean variance: weights of a dead unit hardly move
 LARGEST_UNIT = 3.0  # largest squared unit of the gradient in F, relative to psi
@@ -95,7 +94,7 @@ class OnlineFactorAnalysis(Method):
             dimension 100 and 1000, between which the networks of the UCI suite lie.
     """
 
-    paper = Paper("after Brownlie 2022", THESIS)
+    paper = Paper("after Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
 
     constant_rate = True
 
@@ -187,7 +186,7 @@ class OnlineSGA(OnlineFactorAnalysis):
 class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
     """Base of the two algorithms as the thesis writes them."""
 
-    paper = Paper("Brownlie 2022", THESIS)
+    paper = Paper("Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
     suites = ()
     algorithm: type[ExpectationMaximisation] | type[GradientAscent]
 

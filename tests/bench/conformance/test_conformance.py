@@ -108,6 +108,7 @@ class ForeignDraw(MAP):
     """Adds a number of another library's global generator to the initial weights."""
 
     def __init__(self, draw):
+        super().__init__()
         self.draw = draw
 
     def init(self, problem, noise):
@@ -148,6 +149,7 @@ class CountsItsFits(MAP):
     """Scales initial weights by the number of fits that were started before, a leak through `self`."""
 
     def __init__(self):
+        super().__init__()
         self.fits = 0
 
     def init(self, problem, noise):
@@ -162,6 +164,7 @@ class KeepsTheLastFit(MAP):
     stackable = False
 
     def __init__(self):
+        super().__init__()
         self.last = {}
 
     def init(self, problem, noise):

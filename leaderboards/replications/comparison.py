@@ -13,6 +13,7 @@ from leaderboards.replications.claims import NOT_RUN, JudgedClaim, judge_claim, 
 from leaderboards.replications.judgement import (
     AGREES,
     DIFFERS,
+    UNDECIDED,
     Estimate,
     Judgement,
     estimate,
@@ -72,7 +73,7 @@ class Compared(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return "agrees", "differs" or `NOT_COMPARED`."""
+        """Return "agrees", "differs", "undecided" or `NOT_COMPARED`."""
         return self.judgement.verdict if self.judgement else NOT_COMPARED
 
     @property
@@ -131,10 +132,12 @@ class Replication(NamedTuple):
     @property
     def verdict(self) -> str:
         """Return the verdict on the numbers together: "agrees", "differs in 2 of 24"; "" without any."""
-        n_differ = sum(row.differs for row in self.judged)
-        if not self.judged:
-            return ""
-        return f"{DIFFERS} in {n_differ} of {len(self.judged)}" if n_differ else AGREES
+        counts = {
+            DIFFERS: sum(row.differs for row in self.judged),
+            UNDECIDED: sum(row.verdict == UNDECIDED for row in self.judged),
+        }
+        parts = [f"{verdict} in {n}" for verdict, n in counts.items() if n]
+        return f"{', '.join(parts)} of {len(self.judged)}" if parts else AGREES if self.judged else ""
 
     @property
     def verdict_on_claims(self) -> str:

@@ -4,6 +4,9 @@ A difference is measured minus published, in joint standard errors, and agrees w
 
     d = (ours - theirs) / sqrt(ours' stderr^2 + theirs' stderr^2)
 
+It is undecided where d is within 2 only because the standard errors are large: where the two are more than half of the
+published number apart.
+
 The standard error of a mean of n splits is sd / sqrt(n); that of a median is Maritz and Jarrett's (1978), which is the
 bootstrap's in closed form and assumes no distribution. A number without a standard error gets one from the other's
 spread: with stderr s over n splits on one side and m splits on the other, s sqrt(n / m). For a mean and a single run,
@@ -30,8 +33,9 @@ from leaderboards.stats.significance import ALPHA, holm
 
 WITHIN = 2.0  # joint standard errors
 TOLERANCE, TOLERANCE_OF_RATIOS = 0.10, 0.25  # of the published value
+FARTHEST = 0.5  # of the published value, for numbers that agree within their errors
 
-AGREES, DIFFERS = "agrees", "differs"
+AGREES, DIFFERS, UNDECIDED = "agrees", "differs", "undecided"
 
 # How a pair was judged, in words that follow a verdict; "" for the usual way.
 RULES = {
@@ -63,7 +67,7 @@ class Judgement(NamedTuple):
     """A measured number beside a published one.
 
     Attributes:
-        verdict: `AGREES` or `DIFFERS`.
+        verdict: `AGREES`, `DIFFERS` or `UNDECIDED`.
         difference: measured minus published in joint standard errors; NaN where the rule has none.
         relative: measured minus published, divided by the published number's size; NaN for a published 0.
         p_value: two-sided; NaN where the rule has none.
@@ -109,7 +113,7 @@ def judge(ours: Estimate, theirs: Estimate, statistic: str = "mean") -> Judgemen
     if not joint > 0:
         return _within(relative, ours.value - theirs.value, TOLERANCE, "tolerance")
     difference = (ours.value - theirs.value) / joint
-    verdict = AGREES if abs(difference) <= WITHIN else DIFFERS
+    verdict = DIFFERS if abs(difference) > WITHIN else UNDECIDED if abs(relative) > FARTHEST else AGREES
     return Judgement(verdict, difference, relative, _two_sided(difference, freedom), rule)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from leaderboards.metrics import metric
 from leaderboards.replications.claims import ClaimTest
 from leaderboards.replications.comparison import Compared, Replication
-from leaderboards.replications.judgement import AGREES, DIFFERS, RULES, Estimate
+from leaderboards.replications.judgement import DIFFERS, RULES, Estimate
 from leaderboards.wording.formats import as_printed, counted, decimals_for, number
 
 MOST_NAMED = 4  # numbers that a sentence names
@@ -147,5 +147,5 @@ def _signed(value: float, decimals: int) -> str:
 
 def _verdict(row: Compared) -> str:
     if row.verdict != DIFFERS:
-        return AGREES if row.judgement else ""
+        return row.verdict if row.judgement else ""
     return "higher" if row.ours.value > row.theirs.value else "lower"

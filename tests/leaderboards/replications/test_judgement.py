@@ -70,6 +70,13 @@ def test_ratio_of_times_within_a_quarter():
     assert verdicts == ["differs", "agrees", "agrees", "differs"]
 
 
+@pytest.mark.parametrize(
+    ("ours", "verdict"), [(1.4, "agrees"), (1.6, "undecided"), (0.4, "undecided"), (3.1, "differs")]
+)
+def test_large_errors_do_not_make_numbers_agree(ours, verdict):
+    assert judge(Estimate(ours, 1.0, 20), Estimate(1.0, 0.1, 20)).verdict == verdict
+
+
 def test_infinite_number_agrees_with_infinite_number_alone():
     assert judge(estimate([inf, 1.0], "mean"), Estimate(2.0, 0.1, 20)).verdict == "differs"
     assert judge(estimate([inf, 1.0], "mean"), Estimate(inf, nan, 20)).verdict == "agrees"

@@ -1,5 +1,6 @@
 """Results and statistics that all pages share, computed once."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import cast
 
@@ -9,12 +10,12 @@ from bench.replications.entries import entries
 from leaderboards.data.published import read_published
 from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
-from leaderboards.metrics import HEADLINE
+from leaderboards.metrics import HEADLINE, metric
 from leaderboards.replications.comparison import Replication, replications
 from leaderboards.site.cell_details import COLUMNS, Row
 from leaderboards.site.standings import Standings, standings_of
+from leaderboards.stats import Ranking, rank_on_datasets
 from leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
-from leaderboards.stats.verdicts import verdicts
 from leaderboards.tables.boards import Board, Sources, board
 from leaderboards.wording.commands import MODIFIED, changes
 from leaderboards.wording.ran import Failure, failures
@@ -51,7 +52,6 @@ class Site:
         cells: with labelled presets (`summary.with_labelled_presets`).
         splits: result of `summary.per_split`.
         summary: result of `summary.summarise`.
-        verdicts: result of `verdicts.verdicts`.
         replications: every table and figure of `bench.replications` beside its rows.
         replicated: results with the rows of these alone.
         published: published numbers.
@@ -65,10 +65,10 @@ class Site:
         self.cells = with_labelled_presets(self.results.cells)
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells)
-        self.verdicts = verdicts(self.splits, self.cells)
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}
+        self._rankings: dict[Key, dict[str, Ranking]] = {}
 
     @cached_property
     def cells_of(self) -> dict[Key, pd.DataFrame]:
@@ -91,10 +91,19 @@ class Site:
         """Rows of `splits` of each board; a board where nothing finished has none."""
         return _parts(self.splits, BOARD)
 
-    @cached_property
-    def verdicts_of(self) -> dict[tuple[str, str, str], pd.DataFrame]:
-        """Rows of `verdicts` by suite, preset and metric."""
-        return _parts(self.verdicts, ["suite", "preset", "metric"])
+    def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
+        """Return the ranking of all methods on each data set by one metric, computed at the first call."""
+        key = suite, preset, name
+        if key not in self._rankings:
+            self._rankings[key] = rank_on_datasets(self.cells, suite, preset, name, families=False)
+        return self._rankings[key]
+
+    def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:
+        """Return the rankings on one board, by those of the metrics that have a direction."""
+        suite, dataset, preset = key
+        directed = [name for name in names if metric(name).goal is not None]
+        by_metric = {name: self.rankings(suite, preset, name).get(dataset) for name in directed}
+        return {name: ranking for name, ranking in by_metric.items() if ranking is not None}
 
     @cached_property
     def summary_of(self) -> dict[Key, pd.DataFrame]:
@@ -104,10 +113,9 @@ class Site:
     @cached_property
     def boards(self) -> dict[Key, Board]:
         """All boards, ordered by suite, data set and preset (`preset_order`)."""
-        judged = _parts(self.verdicts, BOARD)
         ordered = sorted(self.summary_of.items(), key=lambda item: (*item[0][:2], preset_order(item[0][2])))
         return {
-            key: board(rows, judged.get(key, self.verdicts.iloc[:0]), self.published_of(key), self.sources)
+            key: board(rows, self._rankings_on(key, rows["metric"].unique()), self.published_of(key), self.sources)
             for key, rows in ordered
         }
 
@@ -146,12 +154,11 @@ class Site:
         """Names of methods, in alphabetical order."""
         return sorted(self.cells["method"].unique())
 
-    def standings(self, suite: str, preset: str, metric: str) -> Standings:
+    def standings(self, suite: str, preset: str, name: str) -> Standings:
         """Return the standings by one metric, computed at the first call."""
-        key = suite, preset, metric
+        key = suite, preset, name
         if key not in self._standings:
-            judged = self.verdicts_of.get(key, self.verdicts.iloc[:0])
-            self._standings[key] = standings_of(self.cells, suite, preset, metric, judged)
+            self._standings[key] = standings_of(self.cells, *key, self.rankings(*key))
         return self._standings[key]
 
     def card(self, method: str) -> Card:

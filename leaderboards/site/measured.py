@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from leaderboards.metrics import metric
-from leaderboards.site.standings import Standings, change_in_words
+from leaderboards.site.standings import BEST, Standings, change_in_words
 from leaderboards.wording.formats import counted, number, visible
 
 BEYOND = 2.0  # standard errors of the paired difference
@@ -65,12 +65,14 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
         sentences.others.append(sentence)
     if standings.tested:
         ranks = standings.ranks[standings.ranks["method"] == method]
-        best = sorted(ranks.loc[ranks["verdict"].isin(["best", "tied"]), "dataset"])
+        best = sorted(ranks.loc[ranks["verdict"].isin(BEST), "dataset"])
+        worse = sorted(ranks.loc[ranks["verdict"] == "worse", "dataset"])
         if best:
             where = _named(best, standing.n_datasets)
-            sentences.strengths.append(f"Best by {title}, or not significantly different from the best, on {where}.")
-        else:
-            sentences.weaknesses.append(f"By {title}, neither best nor tied with the best on any of {ranked}.")
+            sentences.strengths.append(f"Better by {title} than some other method, and worse than none, on {where}.")
+        if worse:
+            where = _named(worse, standing.n_datasets)
+            sentences.weaknesses.append(f"Significantly worse by {title} than some other method on {where}.")
 
 
 def _relative_to_reference(sentences: Measured, method: str, standings: Standings, title: str) -> None:

@@ -1,5 +1,6 @@
 """Standings of methods in one suite and preset by one metric, over all its data sets."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -7,6 +8,7 @@ import pandas as pd
 from leaderboards.stats import (
     CompleteBlocks,
     Paired,
+    Ranking,
     Relative,
     Wins,
     complete_blocks,
@@ -20,6 +22,7 @@ from leaderboards.stats.relative import REFERENCE
 from leaderboards.wording.formats import not_nothing, number, visible
 
 NAN = float("nan")
+BEST = ("best", "could be best")  # verdicts that have a mark
 
 
 class Standing(NamedTuple):
@@ -30,7 +33,7 @@ class Standing(NamedTuple):
         rank_low: lower end of its 95 % interval.
         rank_high: upper end of its 95 % interval.
         behind: whether its mean rank is significantly worse than the best.
-        n_best: number of data sets where it is best or not significantly different from the best.
+        n_best: number of data sets where it is or could be the best (`placing.verdicts`).
         n_datasets: number of data sets that were ranked.
         wins: mean win rate against the other methods.
         change: improvement over the reference; NaN for the reference, or without one.
@@ -63,7 +66,7 @@ class Standings(NamedTuple):
         by_method: standing of each method, the best mean rank first.
         table: the values that the standings are computed from.
         ranks: a row per data set and method, with columns dataset, method, rank and verdict.
-        tested: whether some data set has enough splits for significance tests.
+        tested: whether some method is significantly worse than another one on some data set.
         complete: the data sets that every method finished.
         wins: win rates of all pairs.
         relative: improvements over the reference; None without a reference.
@@ -102,7 +105,9 @@ class Standings(NamedTuple):
         return f"Every method finished {n} of the {n + len(left_out)} data sets. The others: {reasons}."
 
 
-def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verdicts: pd.DataFrame) -> Standings:
+def standings_of(
+    cells: pd.DataFrame, suite: str, preset: str, metric: str, rankings: Mapping[str, Ranking]
+) -> Standings:
     """Return the standings by a metric, which must have a direction in which it is better.
 
     Args:
@@ -110,14 +115,13 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verd
         suite: name of the suite.
         preset: label of the preset.
         metric: name of the metric.
-        verdicts: rows of `stats.verdicts.verdicts` of this suite, preset and metric. Computing them once for all
-            metrics saves most of the time that a site takes.
+        rankings: of all methods by this metric, by data set.
     """
     table = paired(cells, suite, preset, metric)
     complete = complete_blocks(table)
-    ranked, wins = _with_verdicts(ranks(table), verdicts), win_rates(table)
+    ranked, wins = _with_verdicts(ranks(table), rankings), win_rates(table)
     overall = mean_ranks(table).set_index("method")
-    n_best = ranked["verdict"].isin(["best", "tied", "alone"]).groupby(ranked["method"]).sum()
+    n_best = ranked["verdict"].isin(BEST).groupby(ranked["method"]).sum()
     complete_rank = ranked[ranked["dataset"].isin(complete.table.datasets)].groupby("method")["rank"].mean()
     improvement = relative(table) if REFERENCE in table.methods and len(table.methods) > 1 else None
     changes = improvement.overall.set_index("method").to_dict("index") if improvement else {}
@@ -140,19 +144,15 @@ def standings_of(cells: pd.DataFrame, suite: str, preset: str, metric: str, verd
             int(row["n_failed"]),
             int(row["n_not_run"]),
         )
-    tested = bool(ranked["verdict"].isin(["tied", "worse"]).any())
+    tested = bool((ranked["verdict"] == "worse").any())
     return Standings(by_method, table, ranked, tested, complete, wins, improvement)
 
 
-def _with_verdicts(ranked: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Return the ranks with a column `verdict`: that of the tests, or "failed" or "not run" without one."""
-    by_cell = dict(zip(zip(verdicts["dataset"], verdicts["method"], strict=True), verdicts["verdict"], strict=True))
-    columns = ranked[["dataset", "method", "not_run", "failed"]]
-    judged = [
-        "not run" if not_run else "failed" if failed else by_cell.get((dataset, method), "alone")
-        for dataset, method, not_run, failed in columns.itertuples(index=False, name=None)
-    ]
-    return ranked.assign(verdict=judged)
+def _with_verdicts(ranked: pd.DataFrame, rankings: Mapping[str, Ranking]) -> pd.DataFrame:
+    """Return the ranks with a column `verdict`: one of `placing.VERDICTS`, or "" for a method that is not ranked."""
+    by_cell = {(dataset, row.method): row.verdict for dataset, ranking in rankings.items() for row in ranking.rows}
+    pairs = zip(ranked["dataset"], ranked["method"], strict=True)
+    return ranked.assign(verdict=[by_cell.get(pair, "") for pair in pairs])
 
 
 def change_in_words(value: float, unit: str) -> str:

@@ -9,7 +9,7 @@ verdicts mean and how often they are wrong.
   differences.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import nan
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from leaderboards.stats.best_probability import best_probabilities
 from leaderboards.stats.corrected_t import Mean, corrected_mean
 from leaderboards.stats.dependence import ratios
 from leaderboards.stats.families import family_of, representatives
-from leaderboards.stats.paired import Paired, paired
+from leaderboards.stats.paired import paired
 from leaderboards.stats.placing import rank_sets, verdicts
 from leaderboards.stats.relative import REFERENCE, compared_by_ratio, unit_of_difference
 from leaderboards.wording.formats import counted, visible
@@ -136,10 +136,11 @@ def rank(
     Raises:
         ValueError: The metric has no direction.
     """
-    boards = _boards(cells, suite, preset, metric, methods, datasets, families, reference)
+    shown, notes = _shown(cells, suite, preset, metric, methods, datasets, families, reference)
+    boards = _boards(shown, suite, preset, metric, methods, reference, notes)
     if len(boards.by_dataset) == 1:
-        (dataset,) = boards.by_dataset
-        return Ranking(_on_datasets(boards)[dataset], _unit(metric), boards.reference, boards.notes)
+        (rows,) = _on_datasets([boards])
+        return Ranking(rows, _unit(metric), boards.reference, boards.notes)
     rows = _over_datasets(boards) if boards.by_dataset and boards.methods else []
     return Ranking(rows, _unit(metric), boards.reference, boards.notes)
 
@@ -156,14 +157,21 @@ def rank_on_datasets(
 ) -> dict[str, Ranking]:
     """Return the ranking on each data set by itself. One promise covers all: any mark is false in 5 % of leaderboards.
 
-    Args and errors are those of `rank`.
+    A method that was not run on a data set is missing from its ranking alone. Args and errors are those of `rank`.
     """
-    boards = _boards(cells, suite, preset, metric, methods, datasets, families, reference)
-    rows = _on_datasets(boards)
-    return {name: Ranking(rows[name], _unit(metric), boards.reference, boards.notes) for name in rows}
+    shown, notes = _shown(cells, suite, preset, metric, methods, datasets, families, reference)
+    all_boards = {
+        str(dataset): _boards(part, suite, preset, metric, methods, reference, notes)
+        for dataset, part in shown.groupby("dataset")
+    }
+    all_boards = {dataset: boards for dataset, boards in all_boards.items() if boards.by_dataset}
+    return {
+        dataset: Ranking(rows, _unit(metric), boards.reference, boards.notes)
+        for (dataset, boards), rows in zip(all_boards.items(), _on_datasets(list(all_boards.values())), strict=True)
+    }
 
 
-def _boards(
+def _shown(
     cells: pd.DataFrame,
     suite: str,
     preset: str,
@@ -172,23 +180,45 @@ def _boards(
     datasets: Collection[str],
     families: bool,
     reference: str,
-) -> _Boards:
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of the methods to rank and of the reference, and a note if these represent families.
+
+    Raises:
+        ValueError: The metric has no direction.
+    """
     rows = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
     if datasets:
         rows = rows[rows["dataset"].isin(list(datasets))]
-    everything = paired(rows, suite, preset, metric)
-    notes = []
-    shown = list(methods) or everything.methods
+    shown = list(methods) or paired(rows, suite, preset, metric).methods
+    notes: list[str] = []
     if families and not methods:
         chosen = representatives(rows[rows["method"].isin(shown)], reference)
-        notes += _families_in_words(chosen, everything)
-        shown = [method for method in shown if method in chosen.values()]
-    part = balanced(paired(rows, suite, preset, metric, methods=shown), methods)
-    notes += part.left_out
+        if len(chosen) < len(shown):
+            n_variants = counted(len(shown), "variant")
+            notes = [f"One method of each family, by validation score; {n_variants} were run."]
+        shown = list(chosen.values())
+    rows = rows[rows["method"].isin([*shown, reference])]
+    return rows.assign(ranked=rows["method"].isin(shown)), notes
+
+
+def _boards(
+    rows: pd.DataFrame,
+    suite: str,
+    preset: str,
+    metric: str,
+    methods: Collection[str],
+    reference: str,
+    notes: list[str],
+) -> _Boards:
+    """Return the comparable part of rows (`_shown`): every method was run on every split of every data set."""
+    ranked = paired(rows[rows["ranked"]], suite, preset, metric)
+    part = balanced(ranked, methods)
+    notes = [*notes, *part.left_out]
     goal, table = part.table.goal, part.table
+    values = paired(rows[rows["method"] == reference], suite, preset, metric).observed
     of_reference = pd.Series(nan, table.observed.index)
-    if reference in everything.methods:
-        of_reference = everything.observed[reference].reindex(table.observed.index)
+    if reference in values:
+        of_reference = values[reference].reindex(table.observed.index)
     if of_reference.isna().any():
         notes.append(f"No differences: {visible(reference)} has no value on some split.")
     by_ratio = ratios(rows)
@@ -205,13 +235,6 @@ def _boards(
     return _Boards(by_dataset, table.methods, metric, goal, named, notes)
 
 
-def _families_in_words(chosen: dict[str, str], table: Paired) -> list[str]:
-    n_variants = len(table.methods)
-    if n_variants == len(chosen):
-        return []
-    return [f"One method of each family, by validation score; {counted(n_variants, 'variant')} were run."]
-
-
 def _over_datasets(boards: _Boards) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     with np.errstate(invalid="ignore"):
@@ -224,20 +247,22 @@ def _over_datasets(boards: _Boards) -> list[Ranked]:
     return _rows(boards, parts, losses, worse, best_probabilities(losses), differences)
 
 
-def _on_datasets(boards: _Boards) -> dict[str, list[Ranked]]:
-    by_split = {
-        name: np.column_stack([_loss(column, boards.goal) for column in board.scores.T])
-        for name, board in boards.by_dataset.items()
-    }
-    pairs = [(by_split[name], board.ratio) for name, board in boards.by_dataset.items()]
-    rows = {}
-    for (name, board), worse in zip(boards.by_dataset.items(), moderated_t.significantly_worse(pairs), strict=True):
+def _on_datasets(all_boards: Sequence[_Boards]) -> list[list[Ranked]]:
+    """Return the rows of each data set; every item has a single one."""
+    parts = [board for boards in all_boards for board in boards.by_dataset.values()]
+    by_split = [
+        np.column_stack([_loss(column, boards.goal) for column in board.scores.T])
+        for boards, board in zip(all_boards, parts, strict=True)
+    ]
+    compared = moderated_t.significantly_worse([(part, b.ratio) for part, b in zip(by_split, parts, strict=True)])
+    all_rows = []
+    for boards, board, split_losses, worse in zip(all_boards, parts, by_split, compared, strict=True):
         with np.errstate(invalid="ignore"):
             losses = badness(board.scores.mean(axis=0), boards.goal)[None]
-        probability = best_probabilities(by_split[name], board.ratio)
+        probability = best_probabilities(split_losses, board.ratio)
         differences = [_difference(board, m, boards) for m in range(len(boards.methods))]
-        rows[name] = _rows(boards, [board], losses, worse, probability, differences)
-    return rows
+        all_rows.append(_rows(boards, [board], losses, worse, probability, differences))
+    return all_rows
 
 
 def _rows(

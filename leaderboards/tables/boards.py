@@ -1,5 +1,6 @@
 """The board of a page: the methods on one data set under one preset, with published numbers below them."""
 
+from collections.abc import Mapping
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -9,12 +10,20 @@ from leaderboards.data.frames import records
 from leaderboards.data.published import Published, apart, difference
 from leaderboards.data.times import about_times
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
+from leaderboards.stats.ranking import Ranked, Ranking
 from leaderboards.stats.summary import Moments
-from leaderboards.stats.verdicts import Verdict
-from leaderboards.wording.formats import as_printed, counted, decimals_for, not_nothing, number, visible
+from leaderboards.wording.formats import (
+    as_printed,
+    counted,
+    decimals_for,
+    difference_in_words,
+    not_nothing,
+    number,
+    visible,
+)
 
 LONG = 12  # methods, beyond which a table has one line per method
-TESTS = {"wilcoxon": "the paired Wilcoxon signed-rank test", "t": "the paired t test"}
+FEWEST_SPLITS = 2  # for a test
 
 Means = dict[tuple[str, str], Moments]  # by (method, metric)
 
@@ -26,7 +35,7 @@ class Cell(NamedTuple):
         value: mean over measured splits, or as a paper prints it.
         stderr: its standard error.
         median: over measured splits, or as a paper prints it.
-        verdict: one of `stats.verdicts.VERDICTS`.
+        verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
         hint: text of a tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
@@ -126,20 +135,19 @@ class Sources:
         return self.entries.index(entry) + 1
 
 
-def board(summary: pd.DataFrame, verdicts: pd.DataFrame, published: pd.DataFrame, sources: Sources) -> Board:
+def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.DataFrame, sources: Sources) -> Board:
     """Return the board of one suite, data set and preset.
 
     Args:
         summary: rows of `stats.summary.summarise` of this board.
-        verdicts: rows of `stats.verdicts.verdicts` of this board.
+        rankings: of all methods on this data set, by metric.
         published: rows of `data.published.read_published` of this data set.
         sources: list that cited sources are added to.
     """
     suite, dataset, preset = summary.loc[summary.index[0], ["suite", "dataset", "preset"]]
     names = list(dict.fromkeys(summary["metric"]))
-    verdict_of = {(row.method, row.metric): row for row in records(verdicts, Verdict)}
     means = {(row.method, row.metric): row for row in records(summary, Moments)}
-    measured = {row.method: row for row in _measured(summary, means, verdict_of)}
+    measured = {row.method: row for row in _measured(summary, means, rankings)}
     reported = _reported(published, names, means, sources)
     leading = lead(names)
     score = {method: means[method, leading].mean if (method, leading) in means else nan for method in measured}
@@ -158,24 +166,32 @@ def board(summary: pd.DataFrame, verdicts: pd.DataFrame, published: pd.DataFrame
         " ".join(
             filter(
                 None,
-                (_tests_in_words(verdicts), _protocols_in_words(published, means, sources), about_times(summary)),
+                (
+                    _tests_in_words(rankings.get(leading)),
+                    _protocols_in_words(published, means, sources),
+                    about_times(summary),
+                ),
             )
         ),
         _unmatched(published, names, sources),
     )
 
 
-def _measured(summary: pd.DataFrame, means: Means, verdict_of: dict[tuple[str, str], Verdict]) -> list[Row]:
+def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking]) -> list[Row]:
     decimals = {
         str(name): decimals_for(column["mean"].tolist(), column["stderr"].tolist())
         for name, column in summary.groupby("metric")
     }
+    places = {(row.method, name): row for name, ranking in rankings.items() for row in ranking.rows}
     of_method: dict[str, dict[str, Moments]] = {}
     for (method, name), values in means.items():
         of_method.setdefault(method, {})[name] = values
     rows = []
     for method, by_metric in of_method.items():
-        cells = {name: _cell(v, verdict_of.get((method, name)), decimals[name]) for name, v in by_metric.items()}
+        cells = {
+            name: _cell(v, places.get((method, name)), rankings.get(name), decimals[name])
+            for name, v in by_metric.items()
+        }
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
         rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
@@ -192,21 +208,20 @@ def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
     return cells | with_ends
 
 
-def _cell(values: Moments, verdict: Verdict | None, decimals: int) -> Cell:
-    """Return a method's cell of one metric; the verdict is None for a metric without a direction."""
+def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None, decimals: int) -> Cell:
+    """Return a method's cell of one metric; it has no place where the method is not ranked."""
     if values.n == 0:
         return Cell()
     hint = f"{counted(values.n, 'split')}, median {number(values.median, decimals)}"
     if values.n_failed:
         hint += f", {values.n_failed} failed"
-    if verdict is not None and not isnan(verdict.p_value):
-        hint += f"; compared with the best: p = {verdict.p_value:.2g} after Holm's correction, {TESTS[verdict.test]}"
-        hint += f" over {counted(verdict.n_pairs, 'common split')}"
+    if place is not None and ranking is not None:
+        hint += _difference_in_words(place, ranking)
     return Cell(
         value=not_nothing(values.mean, decimals),
         stderr="" if isnan(values.stderr) else number(values.stderr, decimals),
         median=number(values.median, decimals),
-        verdict="" if verdict is None else verdict.verdict,
+        verdict="" if place is None else place.verdict,
         hint=hint,
         amount=values.mean,
     )
@@ -280,24 +295,27 @@ def _protocols_in_words(published: pd.DataFrame, means: Means, sources: Sources)
     return f"Not directly comparable with published numbers: {'; '.join(parts)}." if parts else ""
 
 
-def _tests_in_words(verdicts: pd.DataFrame) -> str:
-    """Return sentences on the tests behind a board's marks: those of NMLL, as other metrics have the same splits."""
-    rivals = verdicts[
-        (verdicts["metric"] == "nmll") & verdicts["verdict"].isin(["tied", "failed", "worse", "untested"])
-    ]
-    if rivals.empty:
+def _difference_in_words(place: Ranked, ranking: Ranking) -> str:
+    """Return the part of a tooltip on the difference to the reference; "" where it has no interval."""
+    if isnan(place.low):
         return ""
-    if (rivals["verdict"] == "untested").all():
-        return "Too few splits to test differences: only the best mean is marked."
-    parts = []
-    for test, rows in rivals[rivals["test"] != ""].groupby("test"):
-        fewest, most = rows["n_pairs"].min(), rows["n_pairs"].max()
-        splits = counted(most, "common split") if fewest == most else f"{fewest} to {most} common splits"
-        parts.append(f"{TESTS[str(test)]} over {splits}")
-    sentence = f"Methods are compared with the best by {' or '.join(parts)}."
-    if "t" in set(rivals["test"]):
-        sentence += " With so few splits the Wilcoxon test could never find a significant difference."
-    if (rivals["verdict"] == "untested").any():
-        untested = ", ".join(visible(method) for method in rivals.loc[rivals["verdict"] == "untested", "method"])
-        sentence += f" Too few splits to test {untested}."
-    return sentence
+    change, low, high = (difference_in_words(x, ranking.unit) for x in (place.difference, place.low, place.high))
+    detectable = difference_in_words(place.detectable, ranking.unit).removeprefix("+")
+    unit = " nats" if ranking.unit == "nats" else ""
+    return (
+        f"; against {visible(ranking.reference)}: {change}{unit}, 95 % interval {low} to {high} "
+        f"(80 % power for a difference of {detectable})"
+    )
+
+
+def _tests_in_words(ranking: Ranking | None) -> str:
+    """Return sentences on the tests behind the marks of the leading metric."""
+    if ranking is None or len(ranking.rows) < 2:
+        return ""
+    n_splits = ranking.rows[0].n_splits
+    tests = f"All pairs of methods are compared by corrected t tests over {counted(n_splits, 'split')}."
+    if n_splits < FEWEST_SPLITS:
+        tests = "Too few splits to test differences: no method is marked."
+    elif isnan(ranking.rows[0].p_best):  # unknown dependence of the splits, which the notes state
+        tests = ""
+    return " ".join(filter(None, [tests, *ranking.notes]))

@@ -67,7 +67,7 @@ def _entry(entry: Entry, remark: str) -> str:
     shown = _number(entry.mean, entry.decimals)
     if not isnan(entry.stderr):
         shown += rf" \pm {_number(entry.stderr, entry.decimals)}"
-    style = {"best": r"\mathbf", "tied": r"\underline"}.get(entry.verdict)
+    style = {"best": r"\mathbf", "could be best": r"\underline"}.get(entry.verdict)
     shown = f"${style}{{{shown}}}$" if style else f"${shown}$"
     return f"{shown} ({remark})" if remark else shown
 

@@ -7,15 +7,14 @@ import pandas as pd
 
 from leaderboards.data.frames import groups, records
 from leaderboards.metrics import lead, metric
-from leaderboards.stats import complete_blocks, mean_ranks, paired
-from leaderboards.stats.summary import Moments, per_split, summarise
-from leaderboards.stats.verdicts import Verdict, verdicts
-from leaderboards.tables.boards import TESTS
+from leaderboards.stats import Ranking, complete_blocks, mean_ranks, paired, rank_on_datasets
+from leaderboards.stats.summary import Moments, summarise
+from leaderboards.tables.boards import FEWEST_SPLITS
 from leaderboards.wording.formats import counted, decimals_for
 from leaderboards.wording.ran import protocol_in_words, ranges
 
 GOALS = {"low": "low is better", "high": "high is better"}
-UNTESTED = "too few splits to test differences"
+UNTESTED = "Too few splits to test differences"
 
 
 class Entry(NamedTuple):
@@ -26,7 +25,7 @@ class Entry(NamedTuple):
         stderr: standard error of the mean; NaN for fewer than 2 splits.
         n: number of splits that finished.
         n_failed: number of splits that were run and have no result.
-        verdict: one of `stats.verdicts.VERDICTS`; "" for a metric without a direction.
+        verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
         decimals: number of decimals to print.
     """
 
@@ -62,7 +61,7 @@ class Table(NamedTuple):
         protocol: in words.
         seeds: in words.
         code: revisions, in words.
-        tests: names of the significance tests used, in words; `UNTESTED` if there were too few splits.
+        n_rivals: largest number of methods that were compared on a data set; 0 for a metric without a direction.
     """
 
     suite: str
@@ -77,7 +76,7 @@ class Table(NamedTuple):
     protocol: str
     seeds: str
     code: str
-    tests: str
+    n_rivals: int
 
     @property
     def has_fewer(self) -> bool:
@@ -118,13 +117,13 @@ class Table(NamedTuple):
             head, body = [*head, "Mean rank"], [[*line, rank] for line, rank in zip(body, ranks, strict=True)]
         return Lines(head, body, ["Mean rank", *ranks] if ranks and not across else None)
 
-    def caption(self, plus_minus: str, best: str, tied: str) -> str:
+    def caption(self, plus_minus: str, best: str, could_be: str) -> str:
         """Return a caption that stands alone.
 
         Args:
             plus_minus: the format's sign between mean and standard error.
-            best: the format's word for how the best mean is marked.
-            tied: the format's word or sign for means that do not differ significantly from it.
+            best: the format's word for how a method is marked that is better than all others.
+            could_be: the format's word or sign for methods that could be the best.
         """
         known = metric(self.metric)
         goal = "" if known.goal is None else GOALS.get(str(known.goal), f"{known.goal} is nominal")
@@ -135,12 +134,12 @@ class Table(NamedTuple):
             f"{known.title}{rest}: {errors} over n = {counted(self.n_splits, 'test split')}{fewer}",
             f"Suite {self.suite}, preset {self.preset}: {self.protocol}; {self.seeds}; code {self.code}",
         ]
-        if self.tests == UNTESTED:
-            sentences.append(f"{best}: best mean; {UNTESTED}")
-        elif self.tests:
+        if self.n_rivals > 1 and self.n_splits < FEWEST_SPLITS:
+            sentences.append(UNTESTED)
+        elif self.n_rivals > 1:
             sentences.append(
-                f"{best}: best mean; {tied}: no significant difference from it (5 % level) by {self.tests} "
-                "with Holm's correction"
+                f"{best}: every other method is significantly worse; {could_be}: worse than none, and better than at "
+                "least one (corrected resampled t tests of all pairs, 5 % level for all data sets together)"
             )
         if self.has_failures:
             sentences.append("Failed splits have no result and are not included in the means")
@@ -156,8 +155,7 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
         cells: with labelled presets (`summary.with_labelled_presets`).
         metrics: names; without any, the leading metric of each suite and preset.
     """
-    splits, summary = per_split(cells), summarise(cells)
-    judged = verdicts(splits, cells)
+    summary = summarise(cells)
     made = []
     for (suite, preset), part in groups(cells, ["suite", "preset"]):
         chosen = (summary["suite"] == suite) & (summary["preset"] == preset) & (summary["n"] + summary["n_failed"] > 0)
@@ -165,15 +163,16 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
         available = set(rows.loc[rows["n"] > 0, "metric"])
         for name in metrics or [lead(available)]:
             if name in available:
-                of_metric = (judged["suite"] == suite) & (judged["preset"] == preset) & (judged["metric"] == name)
-                made.append(_table(part, suite, preset, name, rows[rows["metric"] == name], judged[of_metric]))
+                directed = metric(name).goal is not None
+                ranked = rank_on_datasets(part, suite, preset, name, families=False) if directed else {}
+                made.append(_table(part, suite, preset, name, rows[rows["metric"] == name], ranked))
     return made
 
 
 def _table(
-    cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, judged: pd.DataFrame
+    cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, ranked: dict[str, Ranking]
 ) -> Table:
-    verdict = {(row.method, row.dataset): row.verdict for row in records(judged, Verdict)}
+    verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.rows}
     summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
     decimals = {
         str(dataset): decimals_for(part["mean"].tolist(), part["stderr"].tolist())
@@ -198,7 +197,7 @@ def _table(
         protocol_in_words(cells["protocol"].iloc[0]),
         _several("seed", ranges(sorted(cells["seed"].unique()))),
         ", ".join(sorted(set(cells["code_revision"].str[:10]))),
-        _tests(judged),
+        max((len(ranking.rows) for ranking in ranked.values()), default=0),
     )
 
 
@@ -214,9 +213,3 @@ def _mean_ranks(cells: pd.DataFrame, suite: str, preset: str, name: str) -> tupl
 
 def _several(noun: str, listed: str) -> str:
     return f"{noun}s {listed}, averaged per split" if any(c in listed for c in ",–") else f"{noun} {listed}"
-
-
-def _tests(judged: pd.DataFrame) -> str:
-    names = [TESTS[name] for name in sorted(set(judged["test"]) - {""}, reverse=True)]
-    rivals = judged["verdict"].isin(["tied", "worse", "failed", "untested"]).any()
-    return " or ".join(names) or (UNTESTED if rivals else "")

@@ -30,5 +30,5 @@ def _entry(entry: Entry, remark: str) -> str:
     shown = number(entry.mean, entry.decimals)
     if not isnan(entry.stderr):
         shown += f" ± {number(entry.stderr, entry.decimals)}"
-    shown = {"best": f"**{shown}**", "tied": f"≈ {shown}"}.get(entry.verdict, shown)
+    shown = {"best": f"**{shown}**", "could be best": f"≈ {shown}"}.get(entry.verdict, shown)
     return f"{shown} ({remark})" if remark else shown

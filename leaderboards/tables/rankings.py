@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from leaderboards.stats.ranking import Ranked, Ranking
-from leaderboards.wording.formats import number, visible
+from leaderboards.wording.formats import difference_in_words, number, visible
 
 POWER = ("detectable", "needed")
 COLUMNS = tuple(name for name in Ranked._fields if name not in POWER)
@@ -74,18 +74,12 @@ def _cells(row: Ranked, unit: str, power: bool) -> list[str]:
         visible(row.method),
         number(row.mean_rank, 1),
         f"{row.rank_low} to {row.rank_high}",
-        "" if isnan(row.difference) else _change(row.difference, unit),
-        "" if isnan(row.low) else f"{_change(row.low, unit)} to {_change(row.high, unit)}",
+        "" if isnan(row.difference) else difference_in_words(row.difference, unit),
+        "" if isnan(row.low) else f"{difference_in_words(row.low, unit)} to {difference_in_words(row.high, unit)}",
         number(row.p_best, 2),
         row.verdict,
         str(row.n_datasets),
         str(row.n_splits),
         str(row.n_failed),
     ]
-    return [*cells, _change(row.detectable, unit).lstrip("+"), number(row.needed, 0)] if power else cells
-
-
-def _change(value: float, unit: str) -> str:
-    """Return "+0.12", or "+12 %" for a relative difference."""
-    text = f"{number(100 * value, 1)} %" if unit == "relative" and isfinite(value) else number(value, 3)
-    return f"+{text}" if value > 0 else text
+    return [*cells, difference_in_words(row.detectable, unit).lstrip("+"), number(row.needed, 0)] if power else cells

@@ -75,3 +75,9 @@ def shortened(text: str, longest: int) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun: "1 split", "20 splits"."""
     return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def difference_in_words(value: float, unit: str) -> str:
+    """Return a difference in a unit of `Ranking.unit`: "+0.12", or "+12 %" for a relative one."""
+    text = f"{number(100 * value, 1)} %" if unit == "relative" and isfinite(value) else number(value, 3)
+    return f"+{text}" if value > 0 else text

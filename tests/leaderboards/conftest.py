@@ -30,6 +30,8 @@ def _row(**changes) -> dict:
         "code_revision": "0123456789abcdef",
         "code_dirty": False,
         "data_sha256": "d1",
+        "n_train": 90,
+        "n_test": 10,
         "versions": json.dumps({"python": "3.11.9", "torch": "2.6.0"}),
         "device": "cpu",
         "host": "bench-1",

@@ -5,8 +5,7 @@ import pytest
 
 from leaderboards.site.measured import measured
 from leaderboards.site.standings import standings_of
-from leaderboards.stats.summary import per_split
-from leaderboards.stats.verdicts import verdicts
+from leaderboards.stats import rank_on_datasets
 
 
 @pytest.fixture
@@ -15,9 +14,10 @@ def say(cells):
 
     def of(method: str, *rows: dict, covered=(), statuses=("ok",)):
         table = cells(*rows)
-        judged = verdicts(per_split(table), table)
         by_metric = {
-            name: standings_of(table, "uci", "paper", name, judged[judged["metric"] == name])
+            name: standings_of(
+                table, "uci", "paper", name, rank_on_datasets(table, "uci", "paper", name, families=False)
+            )
             for name in ("nmll", "fit_seconds")
         }
         return measured(method, "nmll", by_metric, pd.Series(dict(covered), dtype=float), list(statuses))
@@ -44,7 +44,9 @@ def test_changes_relative_to_reference_are_listed_by_sign(say):
     worse = next(sentence for sentence in found.weaknesses if sentence.startswith("Worse than map"))
     assert "on 1 of 2 data sets: energy +0.499 nats." in better  # 0.5 less what the spread adds, 0.001
     assert "on 1 of 2 data sets: wine −0.701 nats." in worse
-    assert "Best by NMLL, or not significantly different from the best, on 1 of 2 data sets: energy." in found.strengths
+    marked = "Better by NMLL than some other method, and worse than none, on 1 of 2 data sets: energy."
+    assert marked in found.strengths
+    assert "Significantly worse by NMLL than some other method on 1 of 2 data sets: wine." in found.weaknesses
 
 
 def test_insignificant_change_is_neither_strength_nor_weakness(say):

@@ -105,6 +105,18 @@ def test_failure_counts_against_and_absence_does_not(cells):
     assert ranking.notes == ["Data sets left out: d1 (not run: vifa)."]
 
 
+def test_absence_counts_on_its_data_set_alone(cells):
+    values = board({"map": 1.0, "swag": 0.5, "vifa": 9.0}, 3, 5)
+    del values["d1"]["vifa"]
+    rankings = rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll")
+    assert {dataset: sorted(by_method(ranking)) for dataset, ranking in rankings.items()} == {
+        "d0": ["map", "swag", "vifa"],
+        "d1": ["map", "swag"],
+        "d2": ["map", "swag", "vifa"],
+    }
+    assert by_method(rankings["d0"])["vifa"].verdict == "worse"
+
+
 def test_failed_reference_gives_no_differences(cells):
     values = board({"map": 1.0, "swag": 0.5}, 3, 2)
     values["d0"]["map"][0] = None

@@ -14,7 +14,9 @@ import pytest
 
 import leaderboards
 from bench.schema import CELLS, TRAINING
+from leaderboards.data.results import read_results
 from leaderboards.site import places
+from leaderboards.stats import rank_on_datasets
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -114,7 +116,7 @@ def test_pages_state_facts_of_a_small_run(small_site):
         ("dataset-energy.html", "2 failed"),
         ("dataset-energy.html", "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning. Table 1"),
         ("dataset-energy.html", "mc-dropout"),
-        ("dataset-energy.html", "best mean:"),
+        ("dataset-energy.html", "best:"),
         ("dataset-wine.html", "∞"),
         ("suite-uci.html", "Mean rank"),
         ("suite-uci.html", "Relative to map"),
@@ -301,19 +303,55 @@ def test_quick_preset_comes_last(built):
         assert 0 < words.index("preset tuned") < words.index("preset quick")
 
 
-def test_two_splits_are_too_few_for_tests(built):
+def test_one_split_is_too_few_for_tests(built):
     of = [(dataset, method) for dataset in ("energy", "yacht") for method in ("map", "vifa")]
-    rows = [{"dataset": d, "method": method, "split": split, "nmll": 1.0} for d, method in of for split in range(2)]
+    rows = [{"dataset": d, "method": method, "nmll": 1.0} for d, method in of]
     site = built(*rows)
     assert "Too few splits to test differences" in site["dataset-energy.html"].words
     assert "≈" not in site["dataset-energy.html"].words
-    assert "Best or tied" not in site["suite-uci.html"].words
+    assert "Could be best" not in site["suite-uci.html"].words
     assert "There are too few splits for intervals or tests" in site["suite-uci.html"].words
     assert 'class="ahead"' not in site.html["suite-uci.html"]
-    assert "With 2 splits, it cannot be compared with map" in site["method-vifa.html"].words
+    assert "With 1 split, it cannot be compared with map" in site["method-vifa.html"].words
 
 
-def test_significantly_worse_method_is_marked(built):
+def test_marks_are_the_verdicts_of_rank(folder, tmp_path):
+    """Every cell with a mark or a class has the verdict of `rank_on_datasets`, and there are no other marks."""
+    rng = np.random.default_rng(0)
+    levels = {"map": 1.0, "vifa": 0.2, "swag": 0.2, "slang": 1.1}
+    rows = [
+        {"dataset": d, "method": method, "split": split, "nmll": (nmll := level + 0.1 * rng.normal()), "rmse": nmll**2}
+        for d in ("energy", "wine", "yacht")
+        for method, level in (levels | {"swag": 3.0 if d == "yacht" else 0.2}).items()
+        for split in range(6)
+        if (d, method) != ("wine", "slang")
+    ]
+    rows[3] |= {"status": "failed", "nmll": None, "rmse": None}
+    out = folder(*rows)
+    site, cells = Built(leaderboards.build(out, tmp_path / "site")), read_results(out).cells
+    verdicts = {
+        (dataset, row.method, metric): row.verdict
+        for metric in ("nmll", "rmse")
+        for dataset, ranking in rank_on_datasets(cells, "uci", "paper", metric, families=False).items()
+        for row in ranking.rows
+    }
+    assert {"best", "could be best", "worse", "failed"} == set(verdicts.values())
+    marks = {"best": "★", "could be best": "≈"}
+    cell = r'<td class="([\w-]*)" data-method="(\w+)" data-metric="(\w+)"[^>]*>\s*(?:<span class="mark" [^>]*>(.))?'
+    n_marks, shown = 0, set()
+    for name, html in site.html.items():
+        n_marks += html.count('class="mark"')
+        for found in re.finditer(cell + r'.*?<a href="(?:dataset-(\w+).html)?#', html, re.DOTALL):
+            style, method, metric, mark, dataset = found.groups()
+            place = dataset or name.removeprefix("dataset-").removesuffix(".html"), method, metric
+            assert (style, mark) == (verdicts[place].replace(" ", "-"), marks.get(verdicts[place])), place
+            shown.add(place)
+            n_marks -= mark is not None
+    assert shown == set(verdicts)
+    assert n_marks == 2  # in the legend of the index
+
+
+def test_unfinished_splits_are_counted(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
 
@@ -340,11 +378,11 @@ def test_size_counts_classes_and_ood_rows(classification_site):
 
 def test_suite_rows_are_sorted_by_mean_rank(classification_site):
     page = classification_site["suite-classification.html"]
-    columns = ["Method", "Mean rank", "Best or tied", "Win rate", "Relative to map", "digits-ood", "wdbc"]
+    columns = ["Method", "Mean rank", "Win rate", "Relative to map", "digits-ood", "wdbc"]
     assert page.tables[0] == columns
     vifa, reference = (next(row for row in page.rows if row.split()[:1] == [name]) for name in ("vifa", "map"))
-    assert re.search(r"vifa +1.0 +1.0 to 1.0 +2 of 2 +100 % +\+0.100", vifa)  # 0.3 against 0.4 on every split
-    assert re.search(r"map +2.0 +2.0 to 2.0 +0 of 2 +0 %", reference)
+    assert re.search(r"vifa +1.0 +1.0 to 1.0 +100 % +\+0.100", vifa)  # 0.3 against 0.4 on every split
+    assert re.search(r"map +2.0 +2.0 to 2.0 +0 %", reference)
     assert page.words.index("vifa 1.0") < page.words.index("map 2.0")
 
 
@@ -371,14 +409,14 @@ def test_number_links_to_its_cell_details(built, row):
 
 def test_many_methods_take_one_line_each(built):
     """Medians are in tooltips, and splits are counted once and where they differ."""
-    rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(3)]
-    rows[4] |= {"status": "failed", "nmll": None}
+    rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(5)]
+    rows[6] |= {"status": "failed", "nmll": None}
     site = built(*rows)
     html, words = site.html["dataset-energy.html"], site["dataset-energy.html"].words
-    assert "m00 ★" in words
-    assert "m01 2 splits, 1 failed" in words
-    assert "3 splits unless stated" in words
-    assert "3 splits, median 1.0" in html
+    assert "m00 ≈" in words
+    assert "m01 4 splits, 1 failed" in words
+    assert "5 splits unless stated" in words
+    assert "5 splits, median 1.0" in html
     assert "median 1.0" not in words
 
 

@@ -19,7 +19,7 @@ import scipy.special
 
 from bench.replications.entries import Claim
 from leaderboards.replications.judgement import TOLERANCE, estimate
-from leaderboards.stats.bootstrap import LEVEL
+from leaderboards.stats.corrected_t import LEVEL
 from leaderboards.wording.formats import counted
 
 HOLDS, CONTRADICTED, UNDECIDED, NOT_RUN = "holds", "contradicted", "undecided", "not run"

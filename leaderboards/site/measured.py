@@ -1,16 +1,14 @@
 """Strengths and weaknesses of a method, as sentences that state the numbers they rest on."""
 
-from math import isfinite
+from math import isfinite, isnan
 from typing import NamedTuple
 
 import pandas as pd
 
 from leaderboards.metrics import metric
-from leaderboards.site.standings import BEST, Standings, change_in_words
-from leaderboards.wording.formats import counted, number, visible
+from leaderboards.site.standings import BEST, Standings
+from leaderboards.wording.formats import counted, difference_in_words, number, visible
 
-BEYOND = 2.0  # standard errors of the paired difference
-FEWEST_SPLITS = 3  # for a standard error to be used
 MOST_NAMED = 6  # data sets in a sentence
 RUNTIME = "fit_seconds"
 NOMINAL = 0.9  # coverage of the intervals that a sentence is about
@@ -53,13 +51,14 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
     n_methods = len(standings.by_method)
     if n_methods == 1:
         return
-    span = f" ({standing.rank_low:.1f} to {standing.rank_high:.1f})" if isfinite(standing.rank_low) else ""
-    ranked = counted(standing.n_datasets, "data set")
-    sentence = f"Mean rank by {title}: {standing.rank:.1f}{span} of {n_methods} methods over {ranked}."
+    place = standing.place
+    ranked = counted(place.n_datasets, "data set")
+    sentence = f"Mean rank by {title}: {place.mean_rank:.1f} of {n_methods} methods over {ranked}; "
+    sentence += f"ranks {place.rank_low} to {place.rank_high} are left open."
     middle = (n_methods + 1) / 2
-    if standing.rank_high < middle:
+    if place.rank_high < middle:
         sentences.strengths.append(sentence)
-    elif standing.rank_low > middle:
+    elif place.rank_low > middle:
         sentences.weaknesses.append(sentence)
     else:
         sentences.others.append(sentence)
@@ -76,34 +75,35 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
 
 
 def _relative_to_reference(sentences: Measured, method: str, standings: Standings, title: str) -> None:
-    relative = standings.relative
-    if relative is None or method == relative.reference:
+    reference, unit = standings.reference, standings.unit
+    if not reference or method == reference:
         return
-    changes = relative.by_dataset[relative.by_dataset["method"] == method].dropna(subset="improvement")
-    tested = changes[changes["n"] >= FEWEST_SPLITS]
-    if tested.empty:
-        splits = counted(int(changes["n"].max()), "split") if len(changes) else "no common split"
-        sentences.others.append(f"With {splits}, it cannot be compared with {relative.reference}.")
+    places = {
+        dataset: row
+        for dataset, ranking in standings.on_datasets.items()
+        for row in ranking.rows
+        if row.method == method and not isnan(row.low)
+    }
+    if not places:
+        sentences.others.append(f"There are too few common splits for a comparison with {reference}.")
         return
-    # A ratio of 1 means no change, and low is good; a difference of 0 means no change, and high is good.
-    no_change, sign = (1.0, -1.0) if relative.unit == "times" else (0.0, 1.0)
-    gain = sign * (tested["improvement"] - no_change)
-    unit = f" {relative.unit}" if relative.unit == "nats" else ""
+    in_unit = " nats" if unit == "nats" else ""
+    high_is_better = standings.table.goal == "high"
     for better, into in ((True, sentences.strengths), (False, sentences.weaknesses)):
-        beyond = tested[(gain if better else -gain) > BEYOND * tested["stderr"]]
-        if beyond.empty:
+        above = better == high_is_better
+        beyond = {dataset: row for dataset, row in places.items() if (row.low > 0 if above else row.high < 0)}
+        if not beyond:
             continue
-        ordered = beyond.loc[gain[beyond.index].sort_values(ascending=not better).index]
+        ordered = sorted(beyond, key=lambda dataset: -abs(beyond[dataset].difference))
         amounts = [
-            f"{visible(dataset)} {change_in_words(improvement, relative.unit)}{unit}"
-            for dataset, improvement in zip(ordered["dataset"], ordered["improvement"], strict=True)
-        ][:MOST_NAMED]
+            f"{visible(dataset)} {difference_in_words(beyond[dataset].difference, unit)}{in_unit}"
+            for dataset in ordered[:MOST_NAMED]
+        ]
         more = f" and {len(ordered) - MOST_NAMED} more" if len(ordered) > MOST_NAMED else ""
         direction = "Better" if better else "Worse"
         into.append(
-            f"{direction} than {relative.reference} by {title}, by more than {BEYOND:.0f} standard errors of the "
-            f"paired difference, on {len(ordered)} of {counted(len(tested), 'data set')}: "
-            f"{', '.join(amounts)}{more}."
+            f"{direction} than {reference} by {title} on {len(ordered)} of {counted(len(places), 'data set')}, where "
+            f"the 95 % interval of the difference excludes 0: {', '.join(amounts)}{more}."
         )
 
 
@@ -129,13 +129,13 @@ def _failures(sentences: Measured, statuses: list[str]) -> None:
 
 def _runtime(sentences: Measured, method: str, standings: Standings | None) -> None:
     standing = standings.by_method.get(method) if standings else None
-    if standings is None or standing is None or not isfinite(standing.change):
+    if standings is None or standing is None or not isfinite(standing.place.difference):
         return
-    low, high = standing.change_low, standing.change_high
+    times, low, high = (1 + x for x in (standing.place.difference, standing.place.low, standing.place.high))
     span = f" ({number(low, 2)} to {number(high, 2)})" if isfinite(low) else ""
     sentences.others.append(
-        f"The final fit takes {number(standing.change, 2)} times as long as {standings.reference}'s{span}, geometric "
-        f"mean over {counted(standing.n_datasets - standing.n_failed - standing.n_not_run, 'data set')}."
+        f"The final fit takes {number(times, 2)} times as long as {standings.reference}'s{span}, geometric "
+        f"mean over {counted(standing.place.n_datasets, 'data set')}."
     )
 
 

@@ -6,10 +6,8 @@ the complete part of it:
     table = paired(cells, "uci", "paper", "nmll")
     complete = complete_blocks(table)    # the data sets that every method finished, and why others are left out
     ranks(table)                         # rank of each method on each data set
-    mean_ranks(complete.table)           # mean over data sets, with bootstrap intervals
     win_rates(table)                     # fraction of data sets that the row's method wins against the column's
     critical_difference(complete.table)  # Friedman, Nemenyi, and the groups that do not differ significantly
-    relative(table, "map")               # improvement over a reference
 
 `ranking` puts methods in order with verdicts whose error rates `leaderboards.simulation` measures:
 
@@ -23,8 +21,7 @@ from leaderboards.stats.complete import CompleteBlocks, complete_blocks
 from leaderboards.stats.critical import CriticalDifference, critical_difference
 from leaderboards.stats.paired import Paired, paired
 from leaderboards.stats.ranking import Ranked, Ranking, rank, rank_on_datasets
-from leaderboards.stats.ranks import mean_ranks, ranks
-from leaderboards.stats.relative import Relative, relative
+from leaderboards.stats.ranks import ranks
 from leaderboards.stats.wins import Wins, win_rates
 
 __all__ = [
@@ -33,15 +30,12 @@ __all__ = [
     "Paired",
     "Ranked",
     "Ranking",
-    "Relative",
     "Wins",
     "complete_blocks",
     "critical_difference",
-    "mean_ranks",
     "paired",
     "rank",
     "rank_on_datasets",
     "ranks",
-    "relative",
     "win_rates",
 ]

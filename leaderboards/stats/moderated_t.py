@@ -22,9 +22,9 @@ from math import inf
 import numpy as np
 import scipy
 
-from leaderboards.stats.bootstrap import FEWEST_SPLITS
 from leaderboards.stats.significance import ALPHA, holm
 
+FEWEST_SPLITS = 5  # with fewer, chance alone makes all of them agree more often than one time in 20
 FEWEST_METHODS = 4  # with three pairs or fewer, the spread of log s^2 is not known
 
 

@@ -77,12 +77,14 @@ class Ranking(NamedTuple):
         rows: of each method, the best mean rank first.
         unit: of differences: "relative" for ratios less 1, "nats", or "" for the unit of the metric.
         reference: method that differences refer to; "" without one.
+        datasets: names of the data sets used.
         notes: sentences on what was left out, and why.
     """
 
     rows: list[Ranked]
     unit: str
     reference: str
+    datasets: list[str]
     notes: list[str]
 
 
@@ -140,9 +142,9 @@ def rank(
     boards = _boards(shown, suite, preset, metric, methods, reference, notes)
     if len(boards.by_dataset) == 1:
         (rows,) = _on_datasets([boards])
-        return Ranking(rows, _unit(metric), boards.reference, boards.notes)
+        return Ranking(rows, _unit(metric), boards.reference, list(boards.by_dataset), boards.notes)
     rows = _over_datasets(boards) if boards.by_dataset and boards.methods else []
-    return Ranking(rows, _unit(metric), boards.reference, boards.notes)
+    return Ranking(rows, _unit(metric), boards.reference, list(boards.by_dataset), boards.notes)
 
 
 def rank_on_datasets(
@@ -166,7 +168,7 @@ def rank_on_datasets(
     }
     all_boards = {dataset: boards for dataset, boards in all_boards.items() if boards.by_dataset}
     return {
-        dataset: Ranking(rows, _unit(metric), boards.reference, boards.notes)
+        dataset: Ranking(rows, _unit(metric), boards.reference, [dataset], boards.notes)
         for (dataset, boards), rows in zip(all_boards.items(), _on_datasets(list(all_boards.values())), strict=True)
     }
 

@@ -1,16 +1,17 @@
 """The content of a table, whatever its format: entries, order of rows, caption."""
 
 from collections.abc import Callable, Sequence
+from math import nan
 from typing import NamedTuple
 
 import pandas as pd
 
 from leaderboards.data.frames import groups, records
 from leaderboards.metrics import lead, metric
-from leaderboards.stats import Ranking, complete_blocks, mean_ranks, paired, rank_on_datasets
+from leaderboards.stats import Ranking, rank, rank_on_datasets
 from leaderboards.stats.summary import Moments, summarise
 from leaderboards.tables.boards import FEWEST_SPLITS
-from leaderboards.wording.formats import counted, decimals_for
+from leaderboards.wording.formats import counted, decimals_for, number
 from leaderboards.wording.ran import protocol_in_words, ranges
 
 GOALS = {"low": "low is better", "high": "high is better"}
@@ -55,7 +56,7 @@ class Table(NamedTuple):
         methods: names, by mean rank with the best first, or in alphabetical order without mean ranks.
         datasets: names in alphabetical order.
         entries: by (method, data set); pairs that were not run have none.
-        mean_ranks: by method, over the data sets that every method finished; empty if there are fewer than two.
+        mean_ranks: by method, over the data sets of the ranking; empty if there are fewer than two.
         n_ranked: number of these data sets.
         n_splits: the largest number of splits that a method finished on a data set.
         protocol: in words.
@@ -112,7 +113,7 @@ class Table(NamedTuple):
 
         body = [[name(row), *(cell(row, column) for column in columns)] for row in rows]
         head = ["Method" if across else "Data set", *map(name, columns)]
-        ranks = [f"{self.mean_ranks[method]:.1f}" for method in self.methods] if self.mean_ranks else []
+        ranks = [number(self.mean_ranks.get(method, nan), 1) for method in self.methods] if self.mean_ranks else []
         if ranks and across:
             head, body = [*head, "Mean rank"], [[*line, rank] for line, rank in zip(body, ranks, strict=True)]
         return Lines(head, body, ["Mean rank", *ranks] if ranks and not across else None)
@@ -144,7 +145,7 @@ class Table(NamedTuple):
         if self.has_failures:
             sentences.append("Failed splits have no result and are not included in the means")
         if self.mean_ranks:
-            sentences.append(f"Mean rank: over the {self.n_ranked} data sets that every method finished")
+            sentences.append(f"Mean rank: over the {self.n_ranked} data sets that every ranked method was run on")
         return ". ".join(sentences) + "."
 
 
@@ -204,11 +205,11 @@ def _table(
 def _mean_ranks(cells: pd.DataFrame, suite: str, preset: str, name: str) -> tuple[dict[str, float], int]:
     if metric(name).goal is None:
         return {}, 0
-    complete = complete_blocks(paired(cells, suite, preset, name)).table
-    if len(complete.datasets) < 2 or len(complete.methods) < 2:
-        return {}, len(complete.datasets)
-    ranked = mean_ranks(complete)
-    return dict(zip(ranked["method"], ranked["mean_rank"], strict=True)), len(complete.datasets)
+    ranking = rank(cells, suite, preset, name, families=False)
+    n_datasets = len(ranking.datasets)
+    if n_datasets < 2 or len(ranking.rows) < 2:
+        return {}, n_datasets
+    return {row.method: row.mean_rank for row in ranking.rows}, n_datasets
 
 
 def _several(noun: str, listed: str) -> str:

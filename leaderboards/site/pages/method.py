@@ -16,14 +16,13 @@ from leaderboards.site import cell_details
 from leaderboards.site.content import Site, preset_order
 from leaderboards.site.measured import RUNTIME, Measured, measured
 from leaderboards.site.pages.suite import leading
-from leaderboards.site.standings import Standings, change_in_words
+from leaderboards.site.standings import Standings
 from leaderboards.site.studies import Tuning, training, tuning
 from leaderboards.tables.boards import Row
-from leaderboards.wording.formats import visible
+from leaderboards.wording.formats import difference_in_words, visible
 from leaderboards.wording.formulas import formula
 
 MOST_STUDIES = 150  # read per suite and preset: each takes a hundredth of a second
-SIGNS = {"low": 1.0, "high": -1.0}  # by which (reference - method) becomes an improvement
 
 
 class Section(NamedTuple):
@@ -36,7 +35,7 @@ class Section(NamedTuple):
         rows: the method's row of each data set's board, by data set.
         hparams: by hyper-parameter, (data set, chosen values, search range, importance).
         measured: strengths and weaknesses, in sentences.
-        plot: improvement over the reference, by data set.
+        plot: difference to the reference, by data set.
         tuning_curves: best objective against the number of trials.
         training_curves: a figure for each diagnostic that the method records along training.
     """
@@ -160,29 +159,29 @@ def training_curves(cells: dict[str, list[cell_details.Row]]) -> list[Plot]:
 
 
 def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:
-    """Return the figure of improvements over the reference per data set; None for metrics compared by ratio."""
-    relative, table = standings.relative, standings.table
-    if relative is None or method == relative.reference or relative.unit == "times" or table.goal not in SIGNS:
+    """Return the figure of differences to the reference per data set; None for metrics compared by ratio."""
+    reference, table, unit = standings.reference, standings.table, standings.unit
+    if method == reference or reference not in table.methods or unit == "relative" or isinstance(table.goal, float):
         return None
-    pair = table.observed.loc[table.considered, [relative.reference, method]].dropna()
-    changes = relative.by_dataset[relative.by_dataset["method"] == method].set_index("dataset")
-    sign = SIGNS[str(table.goal)]
+    pair = table.observed[[reference, method]].dropna()
     lines = []
-    for label, part in pair.groupby(level="dataset"):
-        dataset = str(label)
-        values = (sign * (part[relative.reference] - part[method])).tolist()
-        mean, stderr = changes["improvement"][dataset], changes["stderr"][dataset]
-        lines.append(DotRow(visible(dataset), values, mean, stderr, []))
+    for dataset, ranking in standings.on_datasets.items():
+        places = [row for row in ranking.rows if row.method == method and not isnan(row.difference)]
+        for row in places:
+            part = pair.loc[dataset]
+            values = (part[method] - part[reference]).tolist()
+            lines.append(DotRow(visible(dataset), values, row.difference, (row.high - row.low) / 2, []))
     if not lines:
         return None
-    lines.sort(key=lambda line: (isnan(line.mean), -line.mean))
-    title, unit = metric(table.metric).title, f", {relative.unit}" if relative.unit else ""
-    spoken = ", ".join(f"{line.label} {change_in_words(line.mean, relative.unit)}" for line in lines)
+    lines.sort(key=lambda line: line.mean, reverse=table.goal == "high")
+    title, in_unit = metric(table.metric).title, f", {unit}" if unit else ""
+    spoken = ", ".join(f"{line.label} {difference_in_words(line.mean, unit)}" for line in lines)
     return Plot(
-        dot_plot(lines, f"improvement in {title} over {relative.reference}{unit} (above 0 is better)", zero=True),
-        f"Improvement in {title} over {relative.reference} by data set: {spoken}",
-        f"Improvement over {relative.reference} on each data set: mean ± standard error of the paired differences, "
-        "with single splits as faint dots. Arrows mark values off the scale.",
+        dot_plot(lines, f"difference in {title} to {reference}{in_unit} ({standings.better})", zero=True),
+        f"Difference in {title} to {reference} by data set: {spoken}",
+        f"{title} less that of {reference} on each data set ({standings.better}): mean with its 95 % interval, "
+        "which allows for the rows that splits share, and single splits as faint dots. Arrows mark values off the "
+        "scale.",
     )
 
 

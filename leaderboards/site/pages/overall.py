@@ -1,15 +1,13 @@
 """Figures over all data sets of a suite and preset, and the matrix of win rates."""
 
-from math import isnan
-
 import pandas as pd
 
 from leaderboards.figures import charts
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
 from leaderboards.site.content import Site
-from leaderboards.site.standings import Standings
-from leaderboards.stats import critical_difference
+from leaderboards.site.standings import BEST, Standings
+from leaderboards.stats import critical_difference, ranks
 from leaderboards.wording.formats import counted, visible
 
 LEAST_P = 0.001  # smaller p-values are printed as an inequality
@@ -55,24 +53,22 @@ def figures(site: Site, suite: str, preset: str, standings: Standings, key: str)
 
 
 def _ranks(standings: Standings, title: str) -> Plot | str:
-    rows = standings.by_method
-    intervals = {name: (row.rank, row.rank_low, row.rank_high) for name, row in rows.items()}
-    not_behind = {name: not row.behind for name, row in rows.items()}
-    spoken = ", ".join(f"{visible(name)} {row.rank:.1f}" for name, row in rows.items())
-    if all(isnan(row.rank_low) for row in rows.values()):
-        if len(standings.ranks["dataset"].unique()) == 1:
-            return ""  # only ranks, which the table shows
-        return Plot(
-            charts.rank_distribution(standings.ranks, intervals, dict.fromkeys(not_behind, False)),
-            f"Ranks by {title}, mean over data sets: {spoken}",
-            f"Ranks by {title}: a faint dot for each data set, and the mean. "
-            "There are too few splits for intervals or tests.",
-        )
+    rows, datasets = standings.families.rows, standings.families.datasets
+    if len(rows) < FEWEST_METHODS or len(datasets) == 1:
+        return ""  # only ranks, which the table shows
+    of_families = ranks(standings.table.part(methods=[row.method for row in rows]))
+    of_families = of_families[of_families["dataset"].isin(datasets)]
+    spoken = ", ".join(f"{visible(row.method)} {row.mean_rank:.1f}" for row in rows)
+    notes = " ".join(["", *standings.families.notes])
     return Plot(
-        charts.rank_distribution(standings.ranks, intervals, not_behind),
+        charts.rank_distribution(
+            of_families,
+            {row.method: (row.mean_rank, row.rank_low, row.rank_high) for row in rows},
+            {row.method: row.verdict in BEST for row in rows},
+        ),
         f"Ranks by {title}, mean over data sets: {spoken}",
-        f"Ranks by {title}: a faint dot for each data set, the mean, and its 95 % bootstrap interval over data sets "
-        "and splits. Coloured: not significantly different from the best (maximum test over all rivals, 5 % level).",
+        f"Ranks by {title}: a faint dot for each data set, the mean, and as a line the ranks that the results leave "
+        f"open, at 95 % for all methods together. Coloured: the best, or could be the best.{notes}",
     )
 
 
@@ -92,38 +88,38 @@ def _critical(standings: Standings, title: str) -> Plot | str:
 
 
 def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: str, key: str) -> Plot | str:
-    """Return the figure of improvement over the reference against runtime relative to the reference's."""
-    quality = standings.relative
-    if quality is None:
+    """Return the figure of differences to the reference against runtime relative to the reference's."""
+    reference = standings.reference
+    if not reference:
         return f"No figure of {title} against runtime: the reference method MAP was not run."
     if RUNTIME not in site.cells or not site.cells.loc[site.cells["suite"] == suite, RUNTIME].notna().any():
         return "No figure of quality against runtime: no cell has an uncontended timing."
-    cost = site.standings(suite, preset, RUNTIME).relative
-    if cost is None:
+    cost = site.standings(suite, preset, RUNTIME).variants
+    if cost.reference != reference:
         return "No figure of quality against runtime: the reference method MAP has no runtime."
     points = pd.DataFrame(
         {
-            "cost": cost.overall.set_index("method")["improvement"],
-            "quality": quality.overall.set_index("method")["improvement"],
+            "cost": {row.method: 1 + row.difference for row in cost.rows},
+            "quality": {row.method: row.difference for row in standings.variants.rows},
         }
     )
-    low_is_good = quality.unit == "times"
-    points.loc[quality.reference] = 1.0, 1.0 if low_is_good else 0.0
+    low_is_good = standings.table.goal != "high"
+    points.loc[reference] = 1.0, 0.0
     points = points.replace([float("inf"), float("-inf")], float("nan")).dropna().sort_index()
     points = points[points["cost"] > 0]
     if len(points) < FEWEST_METHODS:
         return "No figure of quality against runtime: fewer than two methods have both."
     front = charts.pareto_front(points, low_is_good)
-    unit = "ratio" if low_is_good else f"difference{', ' + quality.unit if quality.unit else ''}"
+    unit = {"relative": ", relative", "": ""}.get(standings.unit, f", {standings.unit}")
     labels = (
-        f"time of the final fit, relative to {quality.reference}",
-        f"{title} relative to {quality.reference}, {unit} ({'low' if low_is_good else 'high'} is good)",
+        f"time of the final fit, relative to {reference}",
+        f"difference in {title} to {reference}{unit} ({standings.better})",
     )
     return Plot(
         charts.pareto(points, labels, low_is_good, key),
         f"{title} against runtime. No other method is both faster and better than: "
         + ", ".join(f"{visible(name)} ({points['cost'][name]:.3g} times the time)" for name in front),
-        f"Quality against runtime, both relative to {quality.reference} and averaged over data sets. The line is the "
+        f"Quality against runtime, both relative to {reference} and averaged over data sets. The line is the "
         "Pareto front: no other method is both faster and better. Methods far off the scale are left out.",
     )
 

@@ -10,7 +10,8 @@ from leaderboards.figures.plots import Plot
 from leaderboards.metrics import Metric, metric
 from leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
 from leaderboards.site.pages.suite import boards_of, leading
-from leaderboards.site.standings import Standings
+from leaderboards.site.standings import BEST, Standings
+from leaderboards.stats import Ranked
 from leaderboards.stats.paired import blocks
 from leaderboards.wording.formats import counted, number, visible
 
@@ -27,7 +28,7 @@ class Overview(NamedTuple):
         metric: the leading metric.
         standings: by that metric.
         evidence: as in "18 data sets, 20 splits each".
-        plot: forest plot of the standings.
+        plot: forest plot of one method of each family.
     """
 
     suite: str
@@ -49,7 +50,7 @@ def overview(site: Site) -> Overview | None:
 
     A value is the result of a method on a split of a data set. Among those with nearly as many values, `tuned` is
     preferred, because it gives all methods the same budget and wide search ranges. At least 3 methods on 4 data sets
-    with 2 splits each are required: the bootstrap draws data sets and splits. The preset `quick` is shown only where
+    with 2 splits each are required. The preset `quick` is shown only where
     no other has enough. None if no suite and preset has enough.
     """
     candidates = []
@@ -84,37 +85,42 @@ def _overview(chosen: _Candidate) -> Overview:
     lead = metric(name)
     of_each = f"{splits[0]} splits each" if len(set(splits)) == 1 else f"{min(splits)} to {max(splits)} splits each"
     evidence = f"{counted(len(splits), 'data set')}, {of_each}"
-    rows = standings.by_method
-    columns = [Column("mean rank", [Estimate(row.rank, row.rank_low, row.rank_high) for row in rows.values()])]
-    relative = standings.relative
+    ranking = standings.families
+    rows = ranking.rows
+    columns = [Column("mean rank", [Estimate(row.mean_rank, row.rank_low, row.rank_high) for row in rows])]
     changes = ""
-    if relative:
-        unit = {"times": ", ratio", "": ""}.get(relative.unit, f", {relative.unit}")
-        zero = 1.0 if relative.unit == "times" else 0.0
+    if standings.reference:
+        reference = visible(standings.reference)
+        unit = {"relative": ", relative", "": ""}.get(standings.unit, f", {standings.unit}")
         estimates = [
-            Estimate(zero, nan, nan)
-            if name == relative.reference
-            else Estimate(row.change, row.change_low, row.change_high)
-            for name, row in rows.items()
+            Estimate(0.0, nan, nan)
+            if row.method == standings.reference
+            else Estimate(row.difference, row.low, row.high)
+            for row in rows
         ]
-        columns.append(Column(f"relative to {visible(relative.reference)}{unit}", estimates, zero))
-        better = "below 1" if relative.unit == "times" else "above 0"
+        columns.append(Column(f"difference to {reference}{unit}", estimates, 0.0))
         changes = (
-            f" Right: {lead.title} relative to {visible(relative.reference)}, mean over the data sets that both "
-            f"finished; {better} is better, and triangles mark values off the scale."
+            f" Right: {lead.title} less that of {reference}, mean over data sets, with its 95 % interval; "
+            f"{standings.better}, and triangles mark values off the scale."
         )
-    tied = [visible(name) for name, row in rows.items() if not row.behind]
+    marked = [row.verdict in BEST for row in rows]
+    open_places = [visible(row.method) for row, is_marked in zip(rows, marked, strict=True) if is_marked]
     plot = Plot(
-        forest([visible(name) for name in rows], [not row.behind for row in rows.values()], columns),
+        forest([visible(row.method) for row in rows], marked, columns),
         f"Mean ranks by {lead.title} over {evidence}, the best first: "
-        + ", ".join(f"{visible(name)} {_span(row.rank, row.rank_low, row.rank_high)}" for name, row in rows.items())
-        + f". Not significantly different from the best: {', '.join(tied)}.",
-        f"Mean rank by {lead.title} over the data sets (1 is best), with its 95 % bootstrap interval over data sets "
-        "and splits. Coloured: not significantly different from the best (maximum test over all rivals, 5 % level). A "
-        f"method that failed or was not run on a data set shares the last ranks there.{changes}",
+        + ", ".join(f"{visible(row.method)} {_span(row)}" for row in rows)
+        + f". The best, or could be the best: {', '.join(open_places) or 'no method for certain'}.",
+        " ".join(
+            [
+                f"Mean rank by {lead.title} over the data sets (1 is best), with the ranks that the results leave "
+                "open, at 95 % for all methods together. Coloured: the best, or could be the best (significantly "
+                f"better than some other method, and worse than none).{changes}",
+                *ranking.notes,
+            ]
+        ),
     )
     return Overview(suite, preset, lead, standings, evidence, plot)
 
 
-def _span(value: float, low: float, high: float) -> str:
-    return f"{number(value, 1)} ({number(low, 1)} to {number(high, 1)})"
+def _span(row: Ranked) -> str:
+    return f"{number(row.mean_rank, 1)} ({row.rank_low} to {row.rank_high})"

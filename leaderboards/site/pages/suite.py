@@ -7,8 +7,9 @@ from leaderboards.figures.plots import Plot
 from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.site.content import Site
 from leaderboards.site.pages.overall import figures, matrix
-from leaderboards.site.standings import Standings, change_in_words
+from leaderboards.site.standings import Standings
 from leaderboards.tables.boards import Board, Cell, Row
+from leaderboards.wording.formats import difference_in_words
 from leaderboards.wording.ran import Run, runs
 
 
@@ -75,7 +76,7 @@ def context(site: Site, suite: str) -> dict[str, Any]:
         "n_datasets": cells["dataset"].nunique(),
         "n_methods": cells["method"].nunique(),
         "failures": [failure for failure in site.failures if failure.suite == suite],
-        "in_words": change_in_words,
+        "in_words": difference_in_words,
         "families": families_of(site, cells["method"].unique()),
     }
 

@@ -4,8 +4,9 @@
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
 Cells have a mean over splits and a standard error. A method without rows of PRESET is looked up in that after "else".
-Numbers in brackets are what the mean is below that after "gain over". A column "against `METHOD`" has the improvement
-over that method over all data sets of the table, with its interval in brackets; a column "rank of N" has mean ranks.
+Numbers in brackets are what the mean is below that after "gain over". A column "against `METHOD`" has the difference to
+that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a column "rank of N"
+has mean ranks.
 """
 
 import re
@@ -15,9 +16,9 @@ import pandas as pd
 
 from documents.evidence import agrees, kept
 from documents.references import Numbers
+from leaderboards.stats import ranking
 from leaderboards.stats.paired import paired
 from leaderboards.stats.ranks import ranks
-from leaderboards.stats.relative import relative
 
 NUMBER = r"[-−+]?[\d.,]+"
 
@@ -89,7 +90,9 @@ def _summary(title: str, suite: str, preset: str, datasets: tuple[str, ...], met
     board = rows[(rows["suite"] == suite) & (rows["preset"] == preset) & rows["dataset"].isin(datasets)]
     table = paired(board, suite, preset, metric)
     if against:
-        return relative(table, against[1]).overall.set_index("method")[["improvement", "low", "high"]]
+        places = ranking.rank(board, suite, preset, metric, families=False, reference=against[1]).rows
+        changes = pd.DataFrame(places).set_index("method")[["difference", "low", "high"]]
+        return changes.drop(index=against[1])
     assert rank
     assert len(table.methods) == int(rank[1]), f"{title}: there are {len(table.methods)} methods"
     return ranks(table).groupby("method")[["rank"]].mean()

@@ -27,7 +27,7 @@ FOLLOWED = {
 }
 
 BESIDE = [
-    *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "n"),
+    *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "sem", "n"),
     *("source", "table", "their_mean", "their_stderr", "their_n", "difference", "apart"),
 ]
 
@@ -53,7 +53,7 @@ class _Pair(NamedTuple):
     suite: str
     preset: str
     mean: float
-    stderr: float
+    sem: float
     n: int
     source: str
     their_mean: float
@@ -100,8 +100,8 @@ def apart(source: str, suite: str, preset: str, n: int, their_n: float) -> str:
 def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Return measured and published means of one suite, data set, method and metric in a row; columns `BESIDE`.
 
-    `difference` is NaN where the numbers are not the same quantity (see the function `difference`). `apart` says why
-    they are not the same quantity, or not from one protocol (see the function `apart`).
+    `difference` uses `sem`, as papers do. It is NaN where the numbers are not the same quantity (see the function
+    `difference`). `apart` says why they are not the same quantity, or not from one protocol (see the function `apart`).
 
     Args:
         summary: result of `stats.summary.summarise`.
@@ -113,7 +113,7 @@ def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataF
     both = summary[summary["n"] > 0].merge(theirs, on=["suite", "dataset", "method", "metric"])
     judged = [
         (
-            difference(row.mean, row.stderr, row.their_mean, row.their_stderr) if not row.incomparable else nan,
+            difference(row.mean, row.sem, row.their_mean, row.their_stderr) if not row.incomparable else nan,
             row.incomparable or apart(row.source, row.suite, row.preset, row.n, row.their_n),
         )
         for row in records(both, _Pair)

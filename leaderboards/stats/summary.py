@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from leaderboards.metrics import MEASURED
+from leaderboards.stats.dependence import ratios
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
@@ -21,6 +22,7 @@ class Moments(NamedTuple):
     metric: str
     mean: float
     stderr: float
+    sem: float
     median: float
     n: int
     n_failed: int
@@ -48,23 +50,28 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per group and metric, with columns mean, stderr, median, n and n_failed.
+    """Return one row per group and metric, with columns mean, stderr, sem, median, n and n_failed.
 
-    For the values v_1..v_n of the n finished splits, stderr = sd(v) / sqrt(n), where sd has n - 1 degrees of freedom.
-    It is NaN for n = 1, and where a value is infinite. n_failed counts cells that diverged or failed. A group has a
-    row for every metric that some method has on its data set, with n = 0 where it has no value itself, so that a
-    failure stays visible.
+    For the values v_1..v_n of the n finished splits, sem = sd(v) / sqrt(n), as papers print it, where sd has n - 1
+    degrees of freedom, and stderr = sd(v) sqrt(1 / n + r) with the ratio r of the data set's split scheme
+    (`dependence`). Where the ratio is unknown it is taken for 0: stderr is then without the chance of the common test
+    part. Both are NaN for n = 1, and where a value is infinite.
+
+    n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
+    set, with n = 0 where it has no value itself, so that a failure stays visible.
     """
     splits = per_split(cells)
     values = splits.groupby([*GROUP, "metric"])["value"]
     with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as documented
         moments = pd.DataFrame(
-            {"mean": values.mean(), "stderr": values.sem(ddof=1), "median": values.median(), "n": values.count()}
+            {"mean": values.mean(), "sem": values.sem(ddof=1), "median": values.median(), "n": values.count()}
         )
     table = _expected(cells, splits).merge(moments.reset_index(), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
+    ratio = table["dataset"].map(ratios(cells)).fillna(0.0).astype(float)
+    table["stderr"] = table["sem"] * np.sqrt(1 + table["n"] * ratio)
     order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})
     return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
 

@@ -265,7 +265,7 @@ def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) ->
         value, stderr = as_printed(mean.value, mean.stderr)
         amount = mean.value
         if measured is not None and not mean.incomparable:
-            distance = difference(measured.mean, measured.stderr, mean.value, mean.stderr)
+            distance = difference(measured.mean, measured.sem, mean.value, mean.stderr)
             apart_by = "" if isnan(distance) else _signed(distance)
     if middle := reported.get("median"):
         median, _ = as_printed(middle.value, nan)

@@ -19,8 +19,16 @@ def test_mean_standard_error_and_median_of_splits(cells):
     values = [1.0, 2.0, 6.0]
     found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values)))))
     assert (found.mean, found.median, found.n, found.n_failed) == (3.0, 2.0, 3, 0)
-    assert found.stderr == pytest.approx(np.sqrt(7 / 3))  # deviations -2, -1, 3: variance 14 / 2
-    assert found.stderr == pytest.approx(stats.sem(values))
+    assert found.sem == pytest.approx(np.sqrt(7 / 3))  # deviations -2, -1, 3: variance 14 / 2
+    assert found.sem == pytest.approx(stats.sem(values))
+
+
+def test_standard_error_allows_for_overlapping_splits(cells):
+    """Resampled 90/10 splits have r = 1/9; images share one test part, and their r is unknown."""
+    rows = [{"dataset": d, "split": s, "nmll": v} for d in ("energy", "mnist") for s, v in enumerate([1.0, 2.0, 6.0])]
+    summary = summarise(cells(*rows))
+    assert line(summary, dataset="energy").stderr == pytest.approx(np.sqrt(7 * (1 / 3 + 1 / 9)))
+    assert line(summary, dataset="mnist").stderr == pytest.approx(np.sqrt(7 / 3))
 
 
 def test_one_split_has_no_standard_error(cells):

@@ -21,6 +21,7 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Method, Paper, Plan
+from methods.maths.factor_analysis import orthonormal
 from methods.maths.gaussian import LowRankNormal
 from methods.maths.gradients import ExpectedGradient, expected_gradient, expected_gradient_of_mean
 from methods.maths.noise import Noise
@@ -128,7 +129,7 @@ class VIFA(Method):
 
     def init(self, problem: Problem, noise: Noise) -> State:
         normal = noise.normal(problem.dim, self.latent_dim)
-        factors = torch.linalg.qr(normal).Q.T
+        factors = orthonormal(normal)
         zeros = torch.zeros_like(normal[:, :1]).T
         if self.two_stages:
             mean, factors = problem.initial_weights(noise)[None], SMALL * problem.dim**0.5 * factors

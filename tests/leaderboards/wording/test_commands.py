@@ -17,7 +17,7 @@ OTHERS = {
     "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17, "shifts": "all",
     "start": "imagenet", "precision": "bfloat16",
     "milestones": "5", "validation": "holdout",
-    "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1",
+    "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1", "activation": "softplus",
 }  # fmt: skip
 
 

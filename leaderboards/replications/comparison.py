@@ -117,7 +117,7 @@ class Replication(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether every split of its runs finished."""
+        """True if every split of its runs finished."""
         return not self.gaps
 
     @property

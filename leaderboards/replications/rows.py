@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """What is missing of one method on one data set, in words."""
+    """Missing results of one method on one data set, in words."""
 
     dataset: str
     method: str

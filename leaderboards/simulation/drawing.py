@@ -83,7 +83,7 @@ class Drawn(NamedTuple):
 
 
 def draw(scenario: Scenario, size: Size, rng: np.random.Generator) -> Drawn:
-    """Return one leaderboard."""
+    """Return a leaderboard, with its truth, that a scenario gives at random."""
     losses = _losses(size, scenario.heavy, rng)
     unit = split_sd(size, scenario.heavy)
     if scenario.unequal:

@@ -1,4 +1,4 @@
-"""How often verdicts are false, intervals cover and gaps are found, on leaderboards of known truth."""
+"""Shares of false verdicts, covering intervals and detected gaps on leaderboards of known truth."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ PLACED = ("best", "could be best", "worse")
 
 
 class Kept(NamedTuple):
-    """What was kept of the promises in one scenario; shares of leaderboards unless said otherwise.
+    """How often each promise of `docs/statistics.md` held in one scenario, as shares of leaderboards unless noted.
 
     Attributes:
         scenario: name.
@@ -59,7 +59,14 @@ def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
 
 
 def promises(scenario: Scenario, size: Size, repeats: int, seed: int = 0) -> Kept:
-    """Draw `repeats` leaderboards and return what was kept."""
+    """Return how often each promise holds on leaderboards that are drawn at random.
+
+    Args:
+        scenario: how they are drawn.
+        size: of each.
+        repeats: number of leaderboards.
+        seed: of the draws.
+    """
     rng = np.random.default_rng(seed)
     judged = [_judged(draw(scenario, size, rng), size.ratio) for _ in range(repeats)]
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""What significant comparisons of pairs say about places: confidence sets of ranks, and a verdict for each method.
+"""Confidence sets of ranks and a verdict for each method, from significant comparisons of pairs.
 
 If no comparison is false, a method that is significantly worse than j methods and significantly better than k of M has
 a true rank from 1 + j to M - k (Mogstad, Romano, Shaikh and Wilhelm 2024). Some comparison is false in at most 5 % of
@@ -11,7 +11,11 @@ VERDICTS = ("best", "could be best", "worse", "undecided", "failed")
 
 
 def rank_sets(worse: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and the last rank (M,) that comparisons (M, M) leave open; `worse[m, k]`: m is worse than k."""
+    """Return the first and the last rank, (M,) each, that significant comparisons leave open.
+
+    Args:
+        worse: booleans (M, M), whether the row's method is significantly worse than the column's.
+    """
     return 1 + worse.sum(axis=1), len(worse) - worse.sum(axis=0)
 
 

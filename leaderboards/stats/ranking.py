@@ -9,9 +9,9 @@ verdicts mean and how often they are wrong.
   differences.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from math import nan
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -19,15 +19,12 @@ import scipy
 
 from leaderboards.metrics import badness, loss
 from leaderboards.stats import elimination, moderated_t
-from leaderboards.stats.balanced import balanced
 from leaderboards.stats.best_probability import best_probabilities
+from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, request
 from leaderboards.stats.corrected_t import Mean, corrected_mean
-from leaderboards.stats.dependence import ratios
-from leaderboards.stats.families import family_of, representatives
-from leaderboards.stats.paired import paired
+from leaderboards.stats.families import family_of
 from leaderboards.stats.placing import rank_sets, verdicts
-from leaderboards.stats.relative import REFERENCE, compared_by_ratio, unit_of_difference
-from leaderboards.wording.formats import counted, visible
+from leaderboards.stats.units import compared_by_ratio, unit_of_difference
 
 
 class Ranked(NamedTuple):
@@ -88,41 +85,7 @@ class Ranking(NamedTuple):
     notes: list[str]
 
 
-class _Board(NamedTuple):
-    """A data set of a ranking.
-
-    Attributes:
-        scores: values of the metric (S, M), NaN where a method failed.
-        reference: values of the reference (S,); NaN where it has none.
-        ratio: of the split scheme.
-    """
-
-    scores: np.ndarray
-    reference: np.ndarray
-    ratio: float
-
-
-class _Boards(NamedTuple):
-    """The data sets of a ranking, by name, and what all have in common."""
-
-    by_dataset: dict[str, _Board]
-    methods: list[str]
-    metric: str
-    goal: str | float
-    reference: str
-    notes: list[str]
-
-
-def rank(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metric: str,
-    methods: Collection[str] = (),
-    datasets: Collection[str] = (),
-    families: bool = True,
-    reference: str = REFERENCE,
-) -> Ranking:
+def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]) -> Ranking:
     """Return the ranking over the data sets of a suite; over the splits if there is one data set.
 
     Args:
@@ -130,114 +93,41 @@ def rank(
         suite: name of the suite.
         preset: label of the preset.
         metric: a column that has a direction in which it is better.
-        methods: those to rank, and no others. Data sets that one of them was not run on are left out.
-        datasets: those to use; all by default.
-        families: whether one method represents each family, where no methods are named.
-        reference: method that differences refer to.
+        options: those of `Options`.
 
     Raises:
         ValueError: The metric has no direction.
     """
-    shown, notes = _shown(cells, suite, preset, metric, methods, datasets, families, reference)
-    boards = _boards(shown, suite, preset, metric, methods, reference, notes)
+    requested = request(cells, suite, preset, metric, **options)
+    boards = comparable(requested, requested.rows)
     if len(boards.by_dataset) == 1:
         (rows,) = _on_datasets([boards])
-        return Ranking(rows, _unit(metric), boards.reference, list(boards.by_dataset), boards.notes)
-    rows = _over_datasets(boards) if boards.by_dataset and boards.methods else []
-    return Ranking(rows, _unit(metric), boards.reference, list(boards.by_dataset), boards.notes)
+    else:
+        rows = _over_datasets(boards) if boards.by_dataset and boards.methods else []
+    return _ranking(boards, rows)
 
 
 def rank_on_datasets(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metric: str,
-    methods: Collection[str] = (),
-    datasets: Collection[str] = (),
-    families: bool = True,
-    reference: str = REFERENCE,
+    cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]
 ) -> dict[str, Ranking]:
     """Return the ranking on each data set by itself. One promise covers all: any mark is false in 5 % of leaderboards.
 
     A method that was not run on a data set is missing from its ranking alone. Args and errors are those of `rank`.
     """
-    shown, notes = _shown(cells, suite, preset, metric, methods, datasets, families, reference)
-    all_boards = {
-        str(dataset): _boards(part, suite, preset, metric, methods, reference, notes)
-        for dataset, part in shown.groupby("dataset")
-    }
-    all_boards = {dataset: boards for dataset, boards in all_boards.items() if boards.by_dataset}
+    requested = request(cells, suite, preset, metric, **options)
+    all_boards = [comparable(requested, part) for _, part in requested.rows.groupby("dataset")]
+    all_boards = [boards for boards in all_boards if boards.by_dataset]
     return {
-        dataset: Ranking(rows, _unit(metric), boards.reference, [dataset], boards.notes)
-        for (dataset, boards), rows in zip(all_boards.items(), _on_datasets(list(all_boards.values())), strict=True)
+        next(iter(boards.by_dataset)): _ranking(boards, rows)
+        for boards, rows in zip(all_boards, _on_datasets(all_boards), strict=True)
     }
 
 
-def _shown(
-    cells: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metric: str,
-    methods: Collection[str],
-    datasets: Collection[str],
-    families: bool,
-    reference: str,
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of the methods to rank and of the reference, and a note if these represent families.
-
-    Raises:
-        ValueError: The metric has no direction.
-    """
-    rows = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
-    if datasets:
-        rows = rows[rows["dataset"].isin(list(datasets))]
-    shown = list(methods) or paired(rows, suite, preset, metric).methods
-    notes: list[str] = []
-    if families and not methods:
-        chosen = representatives(rows[rows["method"].isin(shown)], reference)
-        if len(chosen) < len(shown):
-            n_variants = counted(len(shown), "variant")
-            notes = [f"One method of each family, by validation score; {n_variants} were run."]
-        shown = list(chosen.values())
-    rows = rows[rows["method"].isin([*shown, reference])]
-    return rows.assign(ranked=rows["method"].isin(shown)), notes
+def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
+    return Ranking(rows, unit_of_difference(boards.metric), boards.reference, list(boards.by_dataset), boards.notes)
 
 
-def _boards(
-    rows: pd.DataFrame,
-    suite: str,
-    preset: str,
-    metric: str,
-    methods: Collection[str],
-    reference: str,
-    notes: list[str],
-) -> _Boards:
-    """Return the comparable part of rows (`_shown`): every method was run on every split of every data set."""
-    ranked = paired(rows[rows["ranked"]], suite, preset, metric)
-    part = balanced(ranked, methods)
-    notes = [*notes, *part.left_out]
-    goal, table = part.table.goal, part.table
-    values = paired(rows[rows["method"] == reference], suite, preset, metric).observed
-    of_reference = pd.Series(nan, table.observed.index)
-    if reference in values:
-        of_reference = values[reference].reindex(table.observed.index)
-    if of_reference.isna().any():
-        notes.append(f"No differences: {visible(reference)} has no value on some split.")
-    by_ratio = ratios(rows)
-    by_dataset = {
-        str(dataset): _Board(
-            values.to_numpy(float), of_reference.loc[values.index].to_numpy(float), by_ratio[str(dataset)]
-        )
-        for dataset, values in table.observed.groupby(level="dataset")
-    }
-    unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]
-    if unknown:
-        notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
-    named = "" if of_reference.isna().all() else reference
-    return _Boards(by_dataset, table.methods, metric, goal, named, notes)
-
-
-def _over_datasets(boards: _Boards) -> list[Ranked]:
+def _over_datasets(boards: Comparable) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     with np.errstate(invalid="ignore"):
         losses = np.stack([badness(board.scores.mean(axis=0), boards.goal) for board in parts])
@@ -249,7 +139,7 @@ def _over_datasets(boards: _Boards) -> list[Ranked]:
     return _rows(boards, parts, losses, worse, best_probabilities(losses), differences)
 
 
-def _on_datasets(all_boards: Sequence[_Boards]) -> list[list[Ranked]]:
+def _on_datasets(all_boards: Sequence[Comparable]) -> list[list[Ranked]]:
     """Return the rows of each data set; every item has a single one."""
     parts = [board for boards in all_boards for board in boards.by_dataset.values()]
     by_split = [
@@ -268,8 +158,8 @@ def _on_datasets(all_boards: Sequence[_Boards]) -> list[list[Ranked]]:
 
 
 def _rows(
-    boards: _Boards,
-    parts: list[_Board],
+    boards: Comparable,
+    parts: list[SplitScores],
     losses: np.ndarray,
     worse: np.ndarray,
     probability: np.ndarray,
@@ -311,7 +201,7 @@ def _loss(column: np.ndarray, goal: str | float) -> np.ndarray:
     return losses
 
 
-def _difference(board: _Board, m: int, boards: _Boards) -> Mean:
+def _difference(board: SplitScores, m: int, boards: Comparable) -> Mean:
     """Return the mean difference of losses to the reference on a data set; of their logarithms for ratios."""
     values, reference = board.scores[:, m], board.reference
     if boards.methods[m] == boards.reference or np.isnan(values).any() or np.isnan(reference).any():
@@ -324,7 +214,7 @@ def _difference(board: _Board, m: int, boards: _Boards) -> Mean:
         return corrected_mean(log_ratio + values / mean - reference / mean_of_reference, board.ratio)  # delta method
 
 
-def _in_metric(difference: Mean, boards: _Boards) -> tuple[float, float, float]:
+def _in_metric(difference: Mean, boards: Comparable) -> tuple[float, float, float]:
     """Return a difference of losses and its interval in the unit of the ranking."""
     mean, low, high = difference.mean, difference.low, difference.high
     if boards.goal == "high":
@@ -334,10 +224,6 @@ def _in_metric(difference: Mean, boards: _Boards) -> tuple[float, float, float]:
     return mean, low, high
 
 
-def _detectable(difference: Mean, boards: _Boards) -> float:
+def _detectable(difference: Mean, boards: Comparable) -> float:
     size = difference.detectable
     return float(np.expm1(size)) if compared_by_ratio(boards.metric) else size
-
-
-def _unit(metric: str) -> str:
-    return "relative" if compared_by_ratio(metric) else unit_of_difference(metric)

@@ -1,8 +1,6 @@
-"""What differences to a reference method refer to: ratios, or differences in the unit of the metric."""
+"""Units of differences between two methods: nats, ratios less 1, or the unit of the metric."""
 
 import re
-
-REFERENCE = "map"
 
 # Metrics that are compared by ratio; all others are compared by difference.
 RATIOS = r"rmse.*|crps|rel_(mean|cov)|w2_scaled|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio"
@@ -15,5 +13,5 @@ def compared_by_ratio(metric: str) -> bool:
 
 
 def unit_of_difference(metric: str) -> str:
-    """Return the unit of a difference between two values of a metric: "nats", or "" for the metric's own."""
-    return "nats" if re.fullmatch(NATS, metric) else ""
+    """Return the unit of differences in a metric: "relative" (ratios less 1), "nats", or "" for the metric's own."""
+    return "relative" if compared_by_ratio(metric) else "nats" if re.fullmatch(NATS, metric) else ""

@@ -1,0 +1,49 @@
+"""The command `compare`: what changed between two runs."""
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leaderboards.cli.options import names_in, only, read_folders, stop
+
+
+class Report(enum.StrEnum):
+    """Formats that `compare` prints."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def compare(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A results folder.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="A results folder.")],
+    metric: Annotated[str, only("--metric", "metrics, by default those of the main tables, without times")] = "",
+    format: Annotated[Report, typer.Option("--format", help="Format of the report.")] = Report.TEXT,
+    exact: Annotated[bool, typer.Option("--exact", help="Count differences within noise as changes.")] = False,
+) -> None:
+    """Report which numbers differ significantly between two runs, and which cells changed their status.
+
+    Exit code: 0 if nothing changed, 1 if something did, for better or worse, 2 if nothing can be compared.
+    """
+    from rich.console import Console
+
+    from leaderboards.comparison import comparison, report
+    from leaderboards.tables.selection import NoSuchResults, select_metrics
+
+    before, after = (read_folders([folder]).cells for folder in (old, new))
+    try:
+        for cells in (before, after) if metric else ():
+            select_metrics(cells, names_in(metric))
+    except NoSuchResults as error:
+        stop(str(error))
+    result = comparison.compare(before, after, names_in(metric) or comparison.DEFAULT)
+    if format is Report.JSON:
+        typer.echo(report.as_json(result))
+    else:
+        report.show(result, Console())
+    if not result.comparable:
+        stop(f"'{old}' and '{new}' have nothing in common that could be compared; give two runs of the same cells")
+    changed = exact and (result.moves["verdict"] != "same").any()
+    raise typer.Exit(int(result.anything or changed))

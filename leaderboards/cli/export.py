@@ -1,0 +1,85 @@
+"""The command `export`: tables of means for papers and programs."""
+
+import enum
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leaderboards.cli.options import Folders, names_in, only, read_folders, stop
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Format(enum.StrEnum):
+    """Formats that `export` writes."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    LATEX = "latex"
+    MARKDOWN = "markdown"
+
+
+def export(
+    results: Folders,
+    format: Annotated[Format, typer.Option("--format", help="Format of the table.")] = Format.CSV,
+    suite: Annotated[str, only("--suite", "suites")] = "",
+    preset: Annotated[str, only("--preset", "presets")] = "",
+    datasets: Annotated[str, only("--datasets", "data sets")] = "",
+    methods: Annotated[str, only("--methods", "methods")] = "",
+    metric: Annotated[
+        str,
+        only("--metric", "metrics. latex and markdown write a table for each, by default for the leading metric"),
+    ] = "",
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write to FILE instead of standard output.")
+    ] = None,
+) -> None:
+    """Print means, standard errors and numbers of splits.
+
+    csv and parquet: one row per suite, data set, method, preset and metric, with medians and failures. latex (booktabs)
+    and markdown: methods by data sets, with marks for the best mean and for means that do not differ significantly from
+    it, and a caption with protocol and number of splits.
+
+    Rows that were run for tables of papers are exported only if --preset names them; see `replications`.
+    """
+    if format is Format.PARQUET and to is None and sys.stdout.isatty():
+        stop("Parquet is binary and cannot be shown in a terminal; use --to FILE, or pipe it into a program")
+    from leaderboards.data.replicated import set_apart
+    from leaderboards.stats.summary import with_labelled_presets
+    from leaderboards.tables.selection import NoSuchResults, select, select_metrics
+
+    try:
+        read = read_folders(results)
+        cells = with_labelled_presets(read.cells if preset else set_apart(read).others.cells)
+        cells = select(cells, names_in(suite), names_in(preset), names_in(datasets), names_in(methods))
+        wanted = select_metrics(cells, names_in(metric)) if metric else []
+    except NoSuchResults as error:
+        stop(str(error))
+    content = _content(cells, wanted, format)
+    if to is None:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        temporary = to.with_name(f".{to.name}.{os.getpid()}.tmp")
+        temporary.write_bytes(content)
+        os.replace(temporary, to)
+    except OSError as error:
+        stop(f"the table cannot be written to '{to}': {error.strerror or error}; choose another file with --to")
+
+
+def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes:
+    if format in (Format.LATEX, Format.MARKDOWN):
+        from leaderboards.tables import latex, markdown, tables
+
+        write = latex if format is Format.LATEX else markdown
+        return write(tables(cells, metrics)).encode()
+    from leaderboards.tables.tidy import tidy
+
+    table = tidy(cells)
+    table = table[table["metric"].isin(metrics)] if metrics else table
+    csv = format is Format.CSV
+    return table.to_csv(index=False, lineterminator="\n").encode() if csv else table.to_parquet(index=False)

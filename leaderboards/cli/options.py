@@ -1,0 +1,71 @@
+"""Options that several commands share, and the reading of results folders."""
+
+import enum
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from leaderboards.data.results import Results
+
+Folders = Annotated[
+    list[Path],
+    typer.Argument(metavar="RESULTS...", help="Results folders that `run_all.py --out` wrote; several are merged."),
+]
+
+
+def only(option: str, what: str) -> typer.models.OptionInfo:
+    """Return an option that takes names, separated by commas."""
+    return typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
+
+
+class Table(enum.StrEnum):
+    """Formats that `rank` and `replications` print."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+
+
+def read_folders(folders: list[Path]) -> "Results":
+    """Return the results of several folders, and print on standard error what was left out of them."""
+    for folder in folders:
+        require_results(folder)
+    from bench.results.reader import has_cells
+    from leaderboards.data.replicated import set_apart
+    from leaderboards.data.results import read_results
+    from leaderboards.wording.mixtures import mixtures
+
+    if not any(map(has_cells, folders)):
+        empty = " and ".join(f"'{folder}'" for folder in folders)
+        stop(f"{empty}: no finished cells yet (no .parquet file under cells/); run `python run_all.py` first")
+    results = read_results(*folders)
+    for path, reason in results.skipped:
+        typer.echo(f"left out: {path}: {reason}", err=True)
+    # The runs of a replication have protocols of their own, which is no mixture.
+    for mixture in mixtures(set_apart(results).others.cells, results.choices):
+        typer.echo(mixture.sentence, err=True)
+    return results
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in the value of an option `only`; commas in brackets separate none."""
+    return [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
+
+
+def require_results(folder: Path) -> None:
+    """Exit with code 2 unless a run has at least begun to fill the folder."""
+    if not folder.exists():
+        stop(f"the results folder '{folder}' does not exist; `python run_all.py --out {folder}` creates one")
+    if not folder.is_dir():
+        stop(f"'{folder}' is a file; give the results folder that holds cells/")
+    if not (folder / "cells").is_dir() and not (folder / "unavailable.json").exists():
+        stop(f"'{folder}' is not a results folder: it holds neither cells/ with .parquet files nor unavailable.json")
+
+
+def stop(sentence: str) -> NoReturn:
+    """Print a sentence on standard error and exit with code 2."""
+    typer.echo(sentence, err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,42 @@
+"""The command `replications`: the papers' numbers beside ours."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from leaderboards.cli.options import Folders, Table, names_in, only, read_folders, stop
+
+
+def replications(
+    results: Folders,
+    format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,
+    entry: Annotated[
+        str, only("--entry", "tables and figures, by their names for run_all.py; text then shows their numbers")
+    ] = "",
+) -> None:
+    """Print the papers' numbers and claims beside those that `run_all.py --suite papers` measured, with verdicts.
+
+    text: a line per table or figure, and every number of those named with --entry. csv: a row per table, published
+    number and claim. json: all of it. The page Replications states the rules of the verdicts.
+    """
+    from bench.replications.entries import entries
+    from leaderboards.data.published import read_published
+    from leaderboards.replications import comparison, report
+    from leaderboards.tables.selection import NoSuchResults, require
+
+    names = names_in(entry)
+    try:
+        require("table or figure", names, [one.name for one in entries()], "is unknown")
+    except NoSuchResults as error:
+        stop(str(error))
+    made = comparison.replications(read_folders(results).cells, read_published(), entries())
+    made = [one for one in made if not names or one.entry.name in names]
+    if format is Table.JSON:
+        typer.echo(report.as_json(made))
+    elif format is Table.CSV:
+        sys.stdout.buffer.write(report.frame(made).to_csv(index=False, lineterminator="\n").encode())
+    else:
+        from rich.console import Console
+
+        report.show(made, Console(), details=bool(names))

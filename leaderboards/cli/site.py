@@ -1,0 +1,90 @@
+"""Commands that write or serve the pages: `build`, `publish`, `serve`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import leaderboards
+from leaderboards.cli.options import Folders, read_folders, require_results, stop
+
+
+def build(
+    results: Folders,
+    html: Annotated[Path, typer.Option("--html", metavar="DIR", help="Folder to write index.html to.")],
+) -> None:
+    """Write DIR/index.html and the pages it links to. They need neither a server nor a network."""
+    for folder in results:
+        require_results(folder)
+    try:
+        page = leaderboards.build(results, html)
+    except OSError as error:
+        stop(f"the pages cannot be written to '{html}': {error.strerror or error}; choose another folder with --html")
+    typer.echo(page)
+
+
+def publish(
+    results: Folders,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="DIR|branch:NAME", help="A folder, or a branch of the current git repository."),
+    ],
+) -> None:
+    """Prepare a site for publication, with its results and checksums. Nothing is uploaded.
+
+    A folder is replaced as a whole if an earlier publish made it, and left alone otherwise. A branch gets a new commit
+    if anything has changed; the working tree and the index stay as they are. The same results give the same bytes.
+    """
+    from leaderboards.publishing import PublishingRefused, publish_to_branch, publish_to_folder
+
+    read = read_folders(results)
+    try:
+        if to.startswith("branch:"):
+            contents, commit = publish_to_branch(read, to.removeprefix("branch:"))
+        else:
+            contents, commit = publish_to_folder(read, Path(to)), None
+    except PublishingRefused as refusal:
+        stop(str(refusal))
+    except OSError as error:
+        stop(f"the site cannot be written to '{to}': {error.strerror or error}; choose another place with --to")
+    typer.echo(f"{contents.title}; results {_kib(contents.results_bytes)}, whole site {_kib(contents.site_bytes)}")
+    typer.echo(f"the pages name the machines that ran the cells: {contents.hosts}")
+    if commit:
+        typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'unchanged'}")
+        typer.echo(f"to publish it: {commit.push}")
+    else:
+        typer.echo(Path(to) / "index.html")
+
+
+def serve(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...|SITE", help="Results folders, or the folder of a site.")
+    ],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+) -> None:
+    """Serve a leaderboard on this machine only, until Ctrl-C."""
+    import tempfile
+
+    from leaderboards.site.serving import LOOPBACK, server
+
+    with tempfile.TemporaryDirectory() as built:
+        if len(folders) == 1 and (folders[0] / "index.html").is_file():
+            (site,) = folders
+        else:
+            for folder in folders:
+                require_results(folder)
+            site = leaderboards.build(folders, built).parent
+        try:
+            running = server(site, port)
+        except OSError as error:
+            stop(f"port {port} is not available: {error.strerror or error}; --port 0 takes a free one")
+        with running:
+            try:
+                typer.echo(f"http://{LOOPBACK}:{running.server_port}/ (stop with Ctrl-C)")
+                running.serve_forever()
+            except KeyboardInterrupt:
+                typer.echo("")
+
+
+def _kib(n_bytes: int) -> str:
+    return f"{n_bytes / 1024:,.0f} KiB"

@@ -1,0 +1,95 @@
+"""Commands that print rankings, and how often their verdicts are false: `rank`, `simulate`."""
+
+from typing import Annotated
+
+import typer
+
+from leaderboards.cli.options import Folders, Table, names_in, only, read_folders, stop
+
+
+def rank(
+    results: Folders,
+    suite: Annotated[str, typer.Option("--suite", help="Suite.")],
+    preset: Annotated[str, typer.Option("--preset", help="Preset, or preset@hash.")],
+    metric: Annotated[str, typer.Option("--metric", help="Metric that has a direction in which it is better.")],
+    families: Annotated[
+        bool,
+        typer.Option(
+            "--families/--variants", help="One method of each family, chosen by validation score, or all variants."
+        ),
+    ] = True,
+    methods: Annotated[str, only("--methods", "methods, whatever their families")] = "",
+    datasets: Annotated[str, only("--datasets", "data sets; one is ranked by its splits")] = "",
+    reference: Annotated[str, typer.Option("--reference", help="Method that differences refer to.")] = "map",
+    each: Annotated[bool, typer.Option("--each", help="Rank on each data set by itself.")] = False,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power",
+            help="Add the smallest difference that would have been detected, and the number of data sets or splits "
+            "that would detect the one seen, each with 80 % probability.",
+        ),
+    ] = False,
+    format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,
+) -> None:
+    """Rank methods by one metric, with verdicts that are false in at most 5 % of leaderboards.
+
+    Verdicts: best (all others are worse), could be best (better than some, worse than none), worse (than some other),
+    undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.
+    """
+    from leaderboards.metrics import metric as metric_named
+    from leaderboards.stats.comparable import Options
+    from leaderboards.stats.ranking import rank as ranked
+    from leaderboards.stats.ranking import rank_on_datasets
+    from leaderboards.stats.summary import with_labelled_presets
+    from leaderboards.tables import rankings
+    from leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
+
+    names, sets = names_in(methods), names_in(datasets)
+    try:
+        cells = select(with_labelled_presets(read_folders(results).cells), [suite], [preset], sets)
+        require("method", [*names, *([] if reference == "map" else [reference])], set(cells["method"]))
+        select_metrics(cells, [metric])
+    except NoSuchResults as error:
+        stop(str(error))
+    if metric_named(metric).goal is None:
+        stop(f"metric '{metric}' has no direction in which it is better; choose another one")
+    labels = sorted(set(cells["preset"]))
+    if len(labels) > 1:
+        stop(f"preset '{preset}' was run under several protocols; give one of {', '.join(labels)}")
+    where = cells, suite, labels[0], metric
+    options = Options(methods=names, datasets=sets, families=families, reference=reference)
+    found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
+    for note in dict.fromkeys(note for ranking in found.values() for note in ranking.notes):
+        typer.echo(note, err=True)
+    write = {Table.TEXT: rankings.as_text, Table.CSV: rankings.as_csv, Table.JSON: rankings.as_json}
+    typer.echo(write[format](found, power).removesuffix("\n"))
+
+
+def simulate(
+    methods: Annotated[int, typer.Option("--methods", min=2, help="Methods of a leaderboard.")] = 32,
+    datasets: Annotated[int, typer.Option("--datasets", min=2, help="Data sets.")] = 4,
+    splits: Annotated[int, typer.Option("--splits", min=2, help="Splits of each data set.")] = 5,
+    overlap: Annotated[
+        float, typer.Option("--overlap", min=0.05, max=0.95, help="Share of the rows that a split trains on.")
+    ] = 0.9,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 1000,
+    gap: Annotated[
+        float, typer.Option("--gap", min=0, help="How much better the best method is, in split standard deviations.")
+    ] = 1.5,
+    effect: Annotated[
+        float, typer.Option("--effect", min=0, help="Size of set effects, in split standard deviations.")
+    ] = 0.3,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 0,
+) -> None:
+    """Draw leaderboards of known truth and print how often verdicts are false and intervals cover, in per cent.
+
+    The methods are regressions that are really fitted, on overlapping parts of finite data sets. A verdict is false if
+    it contradicts the expected losses. docs/statistics.md explains the scenarios.
+    """
+    from leaderboards.simulation.drawing import Size
+    from leaderboards.simulation.promises import promises, scenarios
+    from leaderboards.simulation.report import as_markdown
+
+    size = Size(methods, datasets, splits, overlap)
+    typer.echo(as_markdown([promises(scenario, size, repeats, seed) for scenario in scenarios(gap, effect)]), nl=False)

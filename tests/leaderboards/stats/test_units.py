@@ -1,0 +1,14 @@
+"""Units of differences to a reference."""
+
+import pytest
+
+from leaderboards.stats.units import compared_by_ratio, unit_of_difference
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [("nmll", "nats"), ("corrupted_nmll", "nats"), ("rmse", "relative"), ("fit_seconds", "relative"), ("accuracy", "")],
+)
+def test_costs_and_errors_are_compared_by_ratio(metric, unit):
+    assert unit_of_difference(metric) == unit
+    assert compared_by_ratio(metric) == (unit == "relative")

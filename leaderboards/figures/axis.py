@@ -52,20 +52,19 @@ class Axis(NamedTuple):
         return [*parts, f'<text class="tick" x="50%" y="{bottom + 36}">{escape(title)}</text>']
 
 
-def names(labels: list[str], line: float, longest: int, head: float = 0) -> str:
+def names(labels: list[str], line: float, longest: int) -> str:
     """Return SVG of the row labels, to be placed to the left of a `field`.
 
     Args:
         labels: one per row.
         line: height of a row in pixels.
         longest: largest number of characters; longer labels are shortened.
-        head: pixels above the first row.
     """
     shown = [shortened(label, longest) for label in labels]
     width = 6.7 * max(map(len, shown), default=0) + 12
-    heights = [head + line * (place + 0.5) + 4 for place in range(len(shown))]
+    heights = [line * (place + 0.5) + 4 for place in range(len(shown))]
     texts = [f'<text x="0" y="{y:.1f}">{escape(label)}</text>' for y, label in zip(heights, shown, strict=True)]
-    size = f'width="{width:.0f}" height="{head + line * len(shown) + FOOT:.0f}"'
+    size = f'width="{width:.0f}" height="{line * len(shown) + FOOT:.0f}"'
     return f'<svg class="names" {size} aria-hidden="true" focusable="false">{"".join(texts)}</svg>'
 
 

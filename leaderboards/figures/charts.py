@@ -1,4 +1,4 @@
-"""Figures over all data sets of a suite: ranks, critical difference, quality against runtime, interval coverage."""
+"""Figures over all data sets of a suite: ranks, quality against runtime, interval coverage."""
 
 import matplotlib as mpl
 import numpy as np
@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from leaderboards.figures.axis import Axis, field, names
 from leaderboards.figures.forest import LINE, LONGEST_LABEL, Column, Estimate, forest
 from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
-from leaderboards.stats import CriticalDifference
+from leaderboards.stats import Ranking
+from leaderboards.stats.placing import AHEAD
 from leaderboards.wording.formats import shortened, visible
 
-LANE = 7  # width in pixels of a bar that joins methods
-HEAD = 26  # pixels above the first method of a critical-difference diagram, where the difference is drawn
 LONGEST = 28  # characters of a name
 SHAPES = {  # mark of each nominal coverage in percent, centred on its position
     50: "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
@@ -25,57 +24,12 @@ SHAPES = {  # mark of each nominal coverage in percent, centred on its position
 LEVELS = tuple(SHAPES)
 
 
-def rank_distribution(
-    ranks: pd.DataFrame, intervals: dict[str, tuple[float, float, float]], not_behind: dict[str, bool]
-) -> Markup:
-    """Return the figure of each method's rank on each data set, its mean rank and the 95 % interval of the mean.
-
-    Args:
-        ranks: columns dataset, method and rank.
-        intervals: (mean, low, high) by method, in the order of the rows.
-        not_behind: by method, whether it does not differ significantly from the best.
-    """
-    single = ranks.groupby("method")["rank"].agg(tuple)
-    estimates = [Estimate(*ends, single[method]) for method, ends in intervals.items()]
-    labels = [visible(method) for method in intervals]
-    return forest(labels, [not_behind[m] for m in intervals], [Column("rank on a data set (1 is best)", estimates)])
-
-
-def critical_difference_diagram(result: CriticalDifference) -> Markup:
-    """Return Demsar's diagram, upright: methods by mean rank, and bars that join methods that do not differ."""
-    methods = list(result.mean_ranks.index)
-    lanes = _lanes([(methods.index(group[0]), methods.index(group[-1])) for group in result.groups])
-    axis = Axis(1.0, float(max(result.mean_ranks.max(), 1 + result.difference)) + 0.3)
-    bottom = LINE * len(methods) + HEAD
-    ends = f'x1="{axis.at(1.0)}" x2="{axis.at(1 + result.difference)}"'
-    parts = [
-        *axis.ruled(bottom, "mean rank (1 is best)"),
-        f'<line class="bar published" {ends} y1="{HEAD - 10}" y2="{HEAD - 10}"/>',
-        f'<text class="theirs" x="{axis.at(1.0)}" y="{HEAD - 15}">critical difference</text>',
-    ]
-    for place, rank in enumerate(result.mean_ranks):
-        y = HEAD + LINE * (place + 0.5)
-        parts.append(f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-        parts.append(f'<circle class="mean" cx="{axis.at(rank)}" cy="{y}" r="4"/>')
-    width = LANE * (max((lane for _, _, lane in lanes), default=0) + 1)
-    bars = "".join(
-        f'<path class="joined" d="M{LANE * (lane + 0.5)} {HEAD + LINE * first + 3}V{HEAD + LINE * (last + 1) - 3}"/>'
-        for first, last, lane in lanes
-    )
-    joined = f'<svg class="names" width="{width}" height="{bottom}" aria-hidden="true" focusable="false">{bars}</svg>'
-    labels = names([visible(method) for method in methods], LINE, LONGEST_LABEL, HEAD)
-    return Markup(f'<div class="dots">{labels}{joined}{field(parts, bottom)}</div>')
-
-
-def _lanes(bars: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """Return (first, last, lane) of each bar, with lanes chosen so that no two bars in a lane touch."""
-    ends: list[int] = []
-    placed = []
-    for first, last in bars:
-        lane = next((lane for lane, end in enumerate(ends) if end < first), len(ends))
-        ends[lane : lane + 1] = [last]
-        placed.append((first, last, lane))
-    return placed
+def rank_distribution(ranking: Ranking) -> Markup:
+    """Return the figure of each method's rank on each data set, its mean rank, and the ranks that are left open."""
+    rows = ranking.rows
+    estimates = [Estimate(row.mean_rank, row.rank_low, row.rank_high, ranking.ranks[row.method]) for row in rows]
+    ahead = [row.verdict in AHEAD for row in rows]
+    return forest([visible(row.method) for row in rows], ahead, [Column("rank on a data set (1 is best)", estimates)])
 
 
 def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key: str) -> Markup:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from leaderboards.metrics import metric
-from leaderboards.site.standings import BEST, Standings
+from leaderboards.site.standings import Standings
+from leaderboards.stats.placing import AHEAD
 from leaderboards.wording.formats import counted, difference_in_words, number, visible
 
 MOST_NAMED = 6  # data sets in a sentence
@@ -63,9 +64,9 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
     else:
         sentences.others.append(sentence)
     if standings.tested:
-        ranks = standings.ranks[standings.ranks["method"] == method]
-        best = sorted(ranks.loc[ranks["verdict"].isin(BEST), "dataset"])
-        worse = sorted(ranks.loc[ranks["verdict"] == "worse", "dataset"])
+        verdicts = standings.verdicts(method)
+        best = sorted(dataset for dataset, verdict in verdicts.items() if verdict in AHEAD)
+        worse = sorted(dataset for dataset, verdict in verdicts.items() if verdict == "worse")
         if best:
             where = _named(best, standing.n_datasets)
             sentences.strengths.append(f"Better by {title} than some other method, and worse than none, on {where}.")

@@ -5,20 +5,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.stats import (
-    CompleteBlocks,
-    Paired,
-    Ranked,
-    Ranking,
-    Wins,
-    complete_blocks,
-    paired,
-    rank,
-    ranks,
-    win_rates,
-)
-
-BEST = ("best", "could be best")  # verdicts that have a mark
+from leaderboards.stats import Paired, Ranked, Ranking, Wins, paired, rank, win_rates
+from leaderboards.stats.placing import AHEAD
 
 
 class Standing(NamedTuple):
@@ -46,9 +34,7 @@ class Standings(NamedTuple):
         families: ranking over data sets of one method of each family.
         on_datasets: rankings of all methods, by data set.
         table: the values that the standings are computed from.
-        ranks: a row per data set and method, with columns dataset, method, rank and verdict.
         tested: whether some method is significantly worse than another one on some data set.
-        complete: the data sets that every method finished.
         wins: win rates of all pairs.
     """
 
@@ -57,10 +43,17 @@ class Standings(NamedTuple):
     families: Ranking
     on_datasets: Mapping[str, Ranking]
     table: Paired
-    ranks: pd.DataFrame
     tested: bool
-    complete: CompleteBlocks
     wins: Wins
+
+    def verdicts(self, method: str) -> dict[str, str]:
+        """Return a method's verdicts by data set, where it is ranked."""
+        return {
+            dataset: row.verdict
+            for dataset, ranking in self.on_datasets.items()
+            for row in ranking.rows
+            if row.method == method
+        }
 
     @property
     def reference(self) -> str:
@@ -95,20 +88,13 @@ def standings_of(
         rankings: of all methods by this metric, by data set.
     """
     table = paired(cells, suite, preset, metric)
-    ranked, wins = _with_verdicts(ranks(table), rankings), win_rates(table)
+    wins = win_rates(table)
     variants, families = (rank(cells, suite, preset, metric, families=one_each) for one_each in (False, True))
     compared = [row for ranking in rankings.values() for row in ranking.rows]
     by_method = {}
     for place in variants.rows:
         verdicts = [row.verdict for row in compared if row.method == place.method]
-        n_best = sum(verdict in BEST for verdict in verdicts)
+        n_best = sum(verdict in AHEAD for verdict in verdicts)
         by_method[place.method] = Standing(place, n_best, len(verdicts), float(wins.overall[place.method]))
     tested = any(row.verdict == "worse" for row in compared)
-    return Standings(by_method, variants, families, rankings, table, ranked, tested, complete_blocks(table), wins)
-
-
-def _with_verdicts(ranked: pd.DataFrame, rankings: Mapping[str, Ranking]) -> pd.DataFrame:
-    """Return the ranks with a column `verdict`: one of `placing.VERDICTS`, or "" for a method that is not ranked."""
-    by_cell = {(dataset, row.method): row.verdict for dataset, ranking in rankings.items() for row in ranking.rows}
-    pairs = zip(ranked["dataset"], ranked["method"], strict=True)
-    return ranked.assign(verdict=[by_cell.get(pair, "") for pair in pairs])
+    return Standings(by_method, variants, families, rankings, table, tested, wins)

@@ -12,10 +12,6 @@ from leaderboards.metrics import metric as metric_named
 class Paired(NamedTuple):
     """Values of one metric by split and method, and which splits each method was run on.
 
-    A split is *considered* on a data set if every method that was run on the data set was run on it, and some method
-    has a value there. A method that is still running, or that is run on fewer splits, is therefore compared on those
-    that all methods have. A method that failed on a split where others finished is still judged on it.
-
     Attributes:
         suite: name of the suite.
         preset: name of the preset, or its label preset@hash.
@@ -46,48 +42,6 @@ class Paired(NamedTuple):
     def datasets(self) -> list[str]:
         """Names in alphabetical order."""
         return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
-
-    @property
-    def present(self) -> pd.DataFrame:
-        """Data sets x methods, bool: whether the method was run on any split of the data set."""
-        return self.tried.groupby(level="dataset").any()
-
-    @property
-    def considered(self) -> pd.Series:
-        """Series by (dataset, split), bool: true for the splits considered."""
-        not_run = ~self.present.reindex(self.tried.index, level="dataset")
-        return (self.tried | not_run).all(axis=1) & self.observed.notna().any(axis=1)
-
-    def part(self, rows: pd.Series | list[bool] | None = None, methods: Collection[str] | None = None) -> "Paired":
-        """Return the table of the rows where `rows` is true and the columns `methods`; None keeps all."""
-        chosen = slice(None) if rows is None else rows
-        columns = self.methods if methods is None else list(methods)
-        return self._replace(observed=self.observed.loc[chosen, columns], tried=self.tried.loc[chosen, columns])
-
-
-class Blocks(NamedTuple):
-    """The considered splits of a `Paired`, as rankings need them.
-
-    Attributes:
-        arrays: by data set, values (S, M) of its S considered splits and M methods. S is at least 1.
-        failed: data sets x methods, bool: run, but without a value on some considered split.
-        not_run: data sets x methods, bool: never run on the data set.
-    """
-
-    arrays: dict[str, np.ndarray]
-    failed: pd.DataFrame
-    not_run: pd.DataFrame
-
-
-def blocks(table: Paired) -> Blocks:
-    """Return the considered splits of a table; data sets without any are not included."""
-    considered = table.considered
-    arrays = {
-        str(dataset): part.to_numpy(float) for dataset, part in table.observed[considered].groupby(level="dataset")
-    }
-    present = table.present.reindex(index=list(arrays), columns=table.methods).astype(bool)
-    missing = table.observed[considered].isna().groupby(level="dataset").any().reindex(present.index)
-    return Blocks(arrays, missing & present, ~present)
 
 
 def mean_of_known(values: np.ndarray, axis: int = 0) -> np.ndarray:

@@ -8,6 +8,7 @@ leaderboards, and so the sets of all methods hold together in 95 %.
 import numpy as np
 
 VERDICTS = ("best", "could be best", "worse", "undecided", "failed")
+AHEAD = ("best", "could be best")  # verdicts that pages mark
 
 
 def rank_sets(worse: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -76,6 +76,7 @@ class Ranking(NamedTuple):
         reference: method that differences refer to; "" without one.
         datasets: names of the data sets used.
         notes: sentences on what was left out, and why.
+        ranks: by method, its rank on each of `datasets`.
     """
 
     rows: list[Ranked]
@@ -83,6 +84,7 @@ class Ranking(NamedTuple):
     reference: str
     datasets: list[str]
     notes: list[str]
+    ranks: dict[str, tuple[float, ...]]
 
 
 def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]) -> Ranking:
@@ -124,13 +126,16 @@ def rank_on_datasets(
 
 
 def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
-    return Ranking(rows, unit_of_difference(boards.metric), boards.reference, list(boards.by_dataset), boards.notes)
+    parts = list(boards.by_dataset.values())
+    ranks = _ranks(np.stack([_means(board, boards) for board in parts])) if parts else np.empty((0, 0))
+    by_method = dict(zip(boards.methods, map(tuple, ranks.T.tolist()), strict=False))
+    unit = unit_of_difference(boards.metric)
+    return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method)
 
 
 def _over_datasets(boards: Comparable) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
-    with np.errstate(invalid="ignore"):
-        losses = np.stack([badness(board.scores.mean(axis=0), boards.goal) for board in parts])
+    losses = np.stack([_means(board, boards) for board in parts])
     worse = elimination.significantly_worse(losses)
     differences = []
     for m in range(len(boards.methods)):
@@ -149,8 +154,7 @@ def _on_datasets(all_boards: Sequence[Comparable]) -> list[list[Ranked]]:
     compared = moderated_t.significantly_worse([(part, b.ratio) for part, b in zip(by_split, parts, strict=True)])
     all_rows = []
     for boards, board, split_losses, worse in zip(all_boards, parts, by_split, compared, strict=True):
-        with np.errstate(invalid="ignore"):
-            losses = badness(board.scores.mean(axis=0), boards.goal)[None]
+        losses = _means(board, boards)[None]
         probability = best_probabilities(split_losses, board.ratio)
         differences = [_difference(board, m, boards) for m in range(len(boards.methods))]
         all_rows.append(_rows(boards, [board], losses, worse, probability, differences))
@@ -167,7 +171,7 @@ def _rows(
 ) -> list[Ranked]:
     """Return the rows, from losses (D, M), comparisons (M, M), probabilities (M,) and differences of losses."""
     failures = sum(np.isnan(board.scores).sum(axis=0) for board in parts)
-    mean_ranks = scipy.stats.rankdata(np.where(np.isnan(losses), np.inf, losses), axis=1).mean(axis=0)
+    mean_ranks = _ranks(losses).mean(axis=0)
     first, last = rank_sets(worse)
     judged = verdicts(worse, np.asarray(failures) > 0)
     n_splits = sum(len(board.scores) for board in parts)
@@ -191,6 +195,17 @@ def _rows(
             )
         )
     return sorted(rows, key=lambda row: (row.mean_rank, row.method))
+
+
+def _means(board: SplitScores, boards: Comparable) -> np.ndarray:
+    """Return the losses (M,) of the means over splits; NaN for a method that failed on a split."""
+    with np.errstate(invalid="ignore"):
+        return badness(board.scores.mean(axis=0), boards.goal)
+
+
+def _ranks(losses: np.ndarray) -> np.ndarray:
+    """Return the ranks (D, M) of losses (D, M) on each data set; failures share the last ranks."""
+    return scipy.stats.rankdata(np.where(np.isnan(losses), np.inf, losses), axis=1)
 
 
 def _loss(column: np.ndarray, goal: str | float) -> np.ndarray:

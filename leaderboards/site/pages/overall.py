@@ -6,11 +6,9 @@ from leaderboards.figures import charts
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
 from leaderboards.site.content import Site
-from leaderboards.site.standings import BEST, Standings
-from leaderboards.stats import critical_difference, ranks
+from leaderboards.site.standings import Standings
 from leaderboards.wording.formats import counted, visible
 
-LEAST_P = 0.001  # smaller p-values are printed as an inequality
 FEWEST_METHODS = 2  # for a figure that compares methods
 RUNTIME = "fit_seconds"
 COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
@@ -41,7 +39,6 @@ def figures(site: Site, suite: str, preset: str, standings: Standings, key: str)
     missing: list[str] = []
     for made in (
         _ranks(standings, title),
-        _critical(standings, title),
         _pareto(site, suite, preset, standings, title, f"{key}-pareto"),
         _coverage(site, suite, preset, standings),
     ):
@@ -53,37 +50,16 @@ def figures(site: Site, suite: str, preset: str, standings: Standings, key: str)
 
 
 def _ranks(standings: Standings, title: str) -> Plot | str:
-    rows, datasets = standings.families.rows, standings.families.datasets
-    if len(rows) < FEWEST_METHODS or len(datasets) == 1:
+    ranking = standings.families
+    if len(ranking.rows) < FEWEST_METHODS or len(ranking.datasets) == 1:
         return ""  # only ranks, which the table shows
-    of_families = ranks(standings.table.part(methods=[row.method for row in rows]))
-    of_families = of_families[of_families["dataset"].isin(datasets)]
-    spoken = ", ".join(f"{visible(row.method)} {row.mean_rank:.1f}" for row in rows)
-    notes = " ".join(["", *standings.families.notes])
+    spoken = ", ".join(f"{visible(row.method)} {row.mean_rank:.1f}" for row in ranking.rows)
+    notes = " ".join(["", *ranking.notes])
     return Plot(
-        charts.rank_distribution(
-            of_families,
-            {row.method: (row.mean_rank, row.rank_low, row.rank_high) for row in rows},
-            {row.method: row.verdict in BEST for row in rows},
-        ),
+        charts.rank_distribution(ranking),
         f"Ranks by {title}, mean over data sets: {spoken}",
         f"Ranks by {title}: a faint dot for each data set, the mean, and as a line the ranks that the results leave "
         f"open, at 95 % for all methods together. Coloured: the best, or could be the best.{notes}",
-    )
-
-
-def _critical(standings: Standings, title: str) -> Plot | str:
-    result = critical_difference(standings.complete.table)
-    if result.not_tested:
-        return f"No critical-difference diagram: {result.not_tested}."
-    spoken = "; ".join(f"{visible(group[0])} to {visible(group[-1])}" for group in result.groups)
-    return Plot(
-        charts.critical_difference_diagram(result),
-        f"Critical differences by {title}: "
-        + (f"no significant differences within {spoken}" if spoken else "all methods differ significantly"),
-        f"Critical difference (Nemenyi, 5 % level) of mean ranks by {title} over the {result.n_datasets} data sets "
-        "that every method finished. A bar joins methods without significant differences. Friedman's test of equal "
-        f"ranks: p {f'= {result.friedman:.2g}' if result.friedman >= LEAST_P else f'< {LEAST_P}'}.",
     )
 
 

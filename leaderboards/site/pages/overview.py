@@ -3,16 +3,14 @@
 from math import nan
 from typing import NamedTuple
 
-import numpy as np
-
 from leaderboards.figures.forest import Column, Estimate, forest
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import Metric, metric
 from leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
 from leaderboards.site.pages.suite import boards_of, leading
-from leaderboards.site.standings import BEST, Standings
+from leaderboards.site.standings import Standings
 from leaderboards.stats import Ranked
-from leaderboards.stats.paired import blocks
+from leaderboards.stats.placing import AHEAD
 from leaderboards.wording.formats import counted, number, visible
 
 FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 4, 2  # for a comparison over data sets
@@ -58,11 +56,11 @@ def overview(site: Site) -> Overview | None:
         for preset in site.presets(suite):
             lead = leading(boards_of(site, suite, preset))
             standings = site.standings(suite, preset, lead)
-            arrays = blocks(standings.table).arrays.values()
-            splits = [len(values) for values in arrays]
+            rankings = [ranking for ranking in standings.on_datasets.values() if ranking.rows]
+            splits = [ranking.rows[0].n_splits for ranking in rankings]
             enough = len(standings.by_method) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
-                n_values = sum(int(np.count_nonzero(~np.isnan(values))) for values in arrays)
+                n_values = sum(row.n_splits - row.n_failed for ranking in rankings for row in ranking.rows)
                 candidates.append(_Candidate(n_values, suite, preset, lead, standings, splits))
     candidates = [entry for entry in candidates if not is_quick(entry.preset)] or candidates
     most = max((entry.n_values for entry in candidates), default=0)
@@ -103,7 +101,7 @@ def _overview(chosen: _Candidate) -> Overview:
             f" Right: {lead.title} less that of {reference}, mean over data sets, with its 95 % interval; "
             f"{standings.better}, and triangles mark values off the scale."
         )
-    marked = [row.verdict in BEST for row in rows]
+    marked = [row.verdict in AHEAD for row in rows]
     open_places = [visible(row.method) for row, is_marked in zip(rows, marked, strict=True) if is_marked]
     plot = Plot(
         forest([visible(row.method) for row in rows], marked, columns),

@@ -37,16 +37,9 @@ def test_data_sets_and_methods_can_be_chosen(cells):
 
 def test_nothing_found_is_an_empty_table(cells):
     table = paired(cells({"nmll": 1.0}), "uci", "quick", "nmll")
-    assert (table.methods, table.datasets, len(table.considered)) == ([], [], 0)
+    assert (table.methods, table.datasets) == ([], [])
 
 
 def test_a_metric_without_a_better_is_refused(cells):
     with pytest.raises(ValueError, match="n_weights"):
         paired(cells({"nmll": 1.0}), "uci", "paper", "n_weights")
-
-
-def test_splits_that_all_were_tried_on_are_considered(table):
-    found = table({"d": {"a": [1, 1, 1, None], "b": [2, None, ..., None]}, "e": {"a": [1]}})
-    # split 1: b failed there and is not spared; split 2: b was not run; split 3: nobody has a value
-    assert found.considered.tolist() == [True, True, False, False, True]
-    assert found.present.to_numpy().tolist() == [[True, True], [True, False]]

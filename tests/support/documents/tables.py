@@ -17,8 +17,6 @@ import pandas as pd
 from documents.evidence import agrees, kept
 from documents.references import Numbers
 from leaderboards.stats import ranking
-from leaderboards.stats.paired import paired
-from leaderboards.stats.ranks import ranks
 
 NUMBER = r"[-−+]?[\d.,]+"
 
@@ -88,14 +86,14 @@ def _summary(title: str, suite: str, preset: str, datasets: tuple[str, ...], met
         return None
     rows = kept()
     board = rows[(rows["suite"] == suite) & (rows["preset"] == preset) & rows["dataset"].isin(datasets)]
-    table = paired(board, suite, preset, metric)
+    reference = {"reference": against[1]} if against else {}
+    places = pd.DataFrame(ranking.rank(board, suite, preset, metric, families=False, **reference).rows)
+    places = places.set_index("method")
     if against:
-        places = ranking.rank(board, suite, preset, metric, families=False, reference=against[1]).rows
-        changes = pd.DataFrame(places).set_index("method")[["difference", "low", "high"]]
-        return changes.drop(index=against[1])
+        return places[["difference", "low", "high"]].drop(index=against[1])
     assert rank
-    assert len(table.methods) == int(rank[1]), f"{title}: there are {len(table.methods)} methods"
-    return ranks(table).groupby("method")[["rank"]].mean()
+    assert len(places) == int(rank[1]), f"{title}: there are {len(places)} methods"
+    return places[["mean_rank"]]
 
 
 def _same(cell: str, exact: list[float]) -> bool:

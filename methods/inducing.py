@@ -41,6 +41,7 @@ from methods import search_ranges
 from methods.base import Method, Paper, Plan
 from methods.maths.gradients import grad_over_samples
 from methods.maths.noise import Noise
+from methods.maths.orthogonal import thin_qr
 from methods.maths.search_spaces import LogUniform
 from methods.maths.triangular import inverse_softplus, length, lower_triangle, raw_diagonal
 from methods.networks.layers import Matrix
@@ -407,9 +408,7 @@ def orthonormal(z: Tensor, d: Tensor) -> Tensor:
         row = torch.cat([z[0], d])
         norm: Tensor = row.norm()
         return (row / norm)[None]
-    q: Tensor
-    r: Tensor
-    q, r = torch.linalg.qr(torch.cat([z.T, torch.diag(d)]))
+    q, r = thin_qr(torch.cat([z.T, torch.diag(d)]))
     return (q * r.diagonal().sign()).T  # L = R^T after its diagonal is made positive
 
 

@@ -21,10 +21,10 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Method, Paper, Plan
-from methods.maths.factor_analysis import orthonormal
 from methods.maths.gaussian import LowRankNormal
 from methods.maths.gradients import ExpectedGradient, expected_gradient, expected_gradient_of_mean
 from methods.maths.noise import Noise
+from methods.maths.orthogonal import thin_qr
 from methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
 from methods.networks.mlp import Network
 from methods.problem import Batch, Problem, Step, Task
@@ -129,7 +129,7 @@ class VIFA(Method):
 
     def init(self, problem: Problem, noise: Noise) -> State:
         normal = noise.normal(problem.dim, self.latent_dim)
-        factors = orthonormal(normal)
+        factors = thin_qr(normal)[0].T
         zeros = torch.zeros_like(normal[:, :1]).T
         if self.two_stages:
             mean, factors = problem.initial_weights(noise)[None], SMALL * problem.dim**0.5 * factors

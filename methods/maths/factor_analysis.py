@@ -25,11 +25,11 @@ from torch import Tensor
 
 from methods.maths.gaussian import LowRankNormal, capacitance, inverse
 from methods.maths.noise import Noise
+from methods.maths.orthogonal import thin_qr
 
 WARM_UP = 100  # vectors, as in all experiments of the thesis (section 4.4.1.1)
 GRADIENT_LR = 1e-3  # learning rate of Algorithm 1 (section 4.4.1.1)
 MIN_VARIANCE_SHARE = 1e-6  # lower bound of psi as a fraction of the total variance
-CACHE_LINE = 16  # numbers in single precision
 
 
 class Averages(NamedTuple):
@@ -114,7 +114,7 @@ class ExpectationMaximisation(NamedTuple):
     @classmethod
     def init(cls, dim: int, k: int, noise: Noise) -> "ExpectationMaximisation":
         """Return the state before the first vector: F has K <= D random orthonormal columns, and psi = 1."""
-        factors = orthonormal(noise.normal(dim, k))
+        factors = thin_qr(noise.normal(dim, k))[0].T
         zeros = torch.zeros_like(factors[0])
         return cls(Averages.init(k, zeros), factors, zeros + 1)
 
@@ -146,7 +146,7 @@ class GradientAscent(NamedTuple):
     @classmethod
     def init(cls, dim: int, k: int, noise: Noise) -> "GradientAscent":
         """Return the state before the first vector: F has K <= D random orthonormal columns, and psi = 1."""
-        factors = orthonormal(noise.normal(dim, k))
+        factors = thin_qr(noise.normal(dim, k))[0].T
         zeros = torch.zeros_like(factors[0])
         return cls(zeros.sum(), zeros, factors, zeros)
 
@@ -173,15 +173,6 @@ class GradientAscent(NamedTuple):
     def normal(self) -> LowRankNormal:
         """Return the fitted Gaussian N(mean, F F^T + diag(psi))."""
         return LowRankNormal(self.mean, self.factors, self.log_variance.exp())
-
-
-def orthonormal(normal: Tensor) -> Tensor:
-    """Return the orthonormal columns of a matrix's QR decomposition as rows, (D, K) to (K, D)."""
-    # Rows of zeros let the columns of every matrix of a stack begin on a cache line. Otherwise LAPACK's rounding would
-    # depend on the place in the stack on some processors, and with it the fit.
-    padded = torch.cat([normal, normal.new_zeros(-normal.shape[0] % CACHE_LINE, normal.shape[1])])
-    columns: Tensor = torch.linalg.qr(padded).Q[: normal.shape[0]]
-    return columns.T
 
 
 def latent_posterior(factors: Tensor, variance: Tensor, deviation: Tensor) -> tuple[Tensor, Tensor]:

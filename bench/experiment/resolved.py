@@ -1,4 +1,4 @@
-"""What requests come to: cells, and what is left out of them."""
+"""From requests to the cells that are to be run and what is left out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Resolved:
 
 
 def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> Resolved:
-    """Return what requests come to, which are all checked before anything is downloaded.
+    """Return the cells of requests, all of which are checked before anything is downloaded.
 
     Args:
         requests: at least one request.

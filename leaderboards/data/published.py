@@ -37,6 +37,8 @@ class Published(NamedTuple):
 
     source: str
     table: str
+    suite: str
+    dataset: str
     method: str
     metric: str
     statistic: str

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bench.replications.entries import Claim, Entry
 from leaderboards.data.frames import records
+from leaderboards.data.published import Published
 from leaderboards.replications.claims import NOT_RUN, JudgedClaim, judge_claim, tally_of
 from leaderboards.replications.judgement import (
     AGREES,
@@ -25,21 +26,6 @@ from leaderboards.replications.rows import Gap, Part, Rows, canonical
 from leaderboards.wording.formats import counted
 
 NOT_COMPARED = "not compared"
-
-
-class _Published(NamedTuple):
-    """Columns of `frames.PUBLISHED` that a comparison needs."""
-
-    suite: str
-    dataset: str
-    method: str
-    metric: str
-    statistic: str
-    value: float
-    stderr: float
-    n: float
-    note: str
-    incomparable: str
 
 
 class Compared(NamedTuple):
@@ -116,11 +102,6 @@ class Replication(NamedTuple):
         return sum(row.verdict == AGREES for row in self.judged)
 
     @property
-    def complete(self) -> bool:
-        """True if every split of its runs finished."""
-        return not self.gaps
-
-    @property
     def status(self) -> str:
         """How the entry was checked: "run", "test", "not run yet" or "not run here"."""
         if self.cells:
@@ -165,7 +146,7 @@ def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable
 
 
 def _replication(entry: Entry, unavailable: str, rows: Rows, published: pd.DataFrame | None) -> Replication:
-    numbers = [] if published is None else list(records(published, _Published))
+    numbers = [] if published is None else list(records(published, Published))
     pairs = _Pairs(entry, rows, [number for number in numbers if not entry.of or number.method in entry.of])
     compared = pairs.compared()
     differs = iter(family_wise([row.judgement for row in compared if row.judgement]))
@@ -185,7 +166,7 @@ def _replication(entry: Entry, unavailable: str, rows: Rows, published: pd.DataF
 class _Pairs:
     """The published numbers of an entry and how each is compared."""
 
-    def __init__(self, entry: Entry, rows: Rows, published: list[_Published]):
+    def __init__(self, entry: Entry, rows: Rows, published: list[Published]):
         self.entry = entry
         self.rows = rows
         self.published = published
@@ -198,14 +179,14 @@ class _Pairs:
             if not self._is_divisor(number)
         ]
 
-    def _is_divisor(self, number: _Published) -> bool:
+    def _is_divisor(self, number: Published) -> bool:
         ratio = self.entry.ratios.get(number.metric)
         return ratio is not None and self._method(number) == ratio.over
 
-    def _method(self, number: _Published) -> str:
+    def _method(self, number: Published) -> str:
         return self.entry.methods.get(number.method, number.method)
 
-    def _number(self, number: _Published) -> Compared:
+    def _number(self, number: Published) -> Compared:
         metric = self.entry.metrics.get(number.metric, number.metric)
         theirs = Estimate(number.value, number.stderr, number.n)
         values, part = self._values(number, self._method(number), metric)
@@ -217,7 +198,7 @@ class _Pairs:
         judgement = None if reason else judge(ours, theirs, number.statistic)
         return self._record(number, metric, number.statistic, "", theirs, ours, judgement, reason, part)
 
-    def _ratio(self, number: _Published) -> Compared:
+    def _ratio(self, number: Published) -> Compared:
         ratio = self.entry.ratios[number.metric]
         divided, part = self._values(number, self._method(number), ratio.measured)
         by, _ = self._values(number, ratio.over, ratio.measured)
@@ -237,13 +218,13 @@ class _Pairs:
         """Published times of the methods that others are divided by."""
         return {_place(number): number.value for number in self.published if self._is_divisor(number)}
 
-    def _values(self, number: _Published, method: str, metric: str) -> tuple[dict[int, float], Part | None]:
+    def _values(self, number: Published, method: str, metric: str) -> tuple[dict[int, float], Part | None]:
         where = number.suite, self.entry.datasets.get(number.dataset, number.dataset), method
         return self.rows.values(*where, metric), self.rows.part(*where)
 
     def _record(
         self,
-        number: _Published,
+        number: Published,
         metric: str,
         statistic: str,
         over: str,
@@ -261,7 +242,7 @@ class _Pairs:
         )
 
 
-def _place(number: _Published) -> tuple[str, str, str]:
+def _place(number: Published) -> tuple[str, str, str]:
     return number.suite, number.dataset, number.metric
 
 

@@ -96,12 +96,17 @@ def _listed(names: list[str]) -> str:
 
 
 def in_words(replication: Replication) -> str:
-    """Return the verdict on an entry in words: "agrees; claims: 2 hold", or how it was checked otherwise."""
+    """Return the verdict on an entry in words, or how it was checked otherwise.
+
+    A verdict on numbers and claims, like "agrees; claims: 2 hold", is followed by how many runs of the entry (a method on
+    a data set) lack splits, if any do.
+    """
     if replication.status != "run":
         return {"test": "checked by a test"}.get(replication.status, replication.status)
     claims = replication.verdict_on_claims
     parts = [replication.verdict, f"claims: {claims}" if claims else ""]
-    return "; ".join(filter(None, parts)) or "nothing to compare"
+    verdict = "; ".join(filter(None, parts)) or "nothing to compare"
+    return f"{verdict}; {counted(len(replication.gaps), 'run')} not complete" if replication.gaps else verdict
 
 
 def claim_numbers(test: ClaimTest) -> tuple[str, str, str, str]:

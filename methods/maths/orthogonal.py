@@ -7,7 +7,7 @@ CACHE_LINE = 16  # numbers in single precision
 
 
 def thin_qr(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Return Q (N, K), with orthonormal columns, and the upper triangle R (K, K) of a matrix Q R, (N, K) with N >= K."""
+    """Return Q (N, K), with orthonormal columns, and the upper triangle R (K, K), for Q R = matrix (N, K), N >= K."""
     # Rows of zeros let the columns of every matrix of a stack begin on a cache line. Otherwise LAPACK's rounding would
     # depend on the place in the stack on some processors, and with it the fit.
     n_rows, n_columns = matrix.shape

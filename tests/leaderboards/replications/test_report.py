@@ -41,7 +41,7 @@ def test_frame_has_a_row_per_entry_number_and_claim(made):
     kinds = table.groupby("entry")["kind"].agg(list).to_dict()
     assert kinds == {NAME: ["entry", *["number"] * 3, *["claim"] * 2], "other": ["entry"]}
     assert table["verdict"].tolist() == [
-        "differs in 1 of 2; claims: 1 holds",
+        "differs in 1 of 2; claims: 1 holds; 4 runs not complete",
         *("agrees", "differs", "not compared"),
         *("holds", "not run"),
         "not run here",
@@ -62,7 +62,7 @@ def test_text_shows_numbers_where_they_are_asked_for(made):
     console = Console(file=io.StringIO(), width=160)
     show(made, console, details=True)
     said = console.file.getvalue()
-    assert "differs in 1 of 2; claims: 1 holds" in said
+    assert "differs in 1 of 2; claims: 1 holds; 4 runs not complete" in said
     assert "2.100 ± 0.058 (n = 3)" in said
     assert "Not compared: 1 number, not run: wine vifa NMLL." in said
     assert "energy: holds: 2.100 against 3.100, difference −1.000 ± 0.058" in said

@@ -98,8 +98,8 @@ def _listed(names: list[str]) -> str:
 def in_words(replication: Replication) -> str:
     """Return the verdict on an entry in words, or how it was checked otherwise.
 
-    A verdict on numbers and claims, like "agrees; claims: 2 hold", is followed by how many runs of the entry (a method on
-    a data set) lack splits, if any do.
+    A verdict on numbers and claims, like "agrees; claims: 2 hold", is followed by how many of its runs (a method on a
+    data set) lack splits, if any do.
     """
     if replication.status != "run":
         return {"test": "checked by a test"}.get(replication.status, replication.status)

@@ -42,7 +42,7 @@ def test_sga_posterior_has_the_mean_but_not_the_covariance_of_iterates(problem, 
     posterior, iterates, _ = trained(OnlineSGA(5), problem, batches, Plan(1200, 3.0))
     used = iterates[600:]
     np.testing.assert_allclose(posterior.mean.numpy(), used.mean(0), rtol=1e-8, atol=1e-12)
-    # The numbers of this run, in float64. Ascent has 500 steps, too few: EM's distance on these iterates is 0.03.
+    # Regression test: numbers of this run, in float64. Ascent has 500 steps, too few: EM's distance on these iterates is 0.03.
     distance = relative_distance(posterior.covariance().numpy(), np.cov(used.T, bias=True))
     assert distance == pytest.approx(0.646, abs=0.005)
     assert np.median(posterior.covariance().diag().numpy() / used.var(0)) == pytest.approx(0.581, abs=0.005)
@@ -50,6 +50,7 @@ def test_sga_posterior_has_the_mean_but_not_the_covariance_of_iterates(problem, 
 
 @pytest.mark.parametrize(("method", "distance"), [(PlainOnlineEM(5), 0.776), (PlainOnlineSGA(5), 7.850)])
 def test_plain_algorithms_miss_the_covariance_of_short_trajectories(problem, hparams, batches, method, distance):
+    # Regression test: numbers of these runs, in float64. tests/methods/maths has the algorithms against exact ones.
     posterior, iterates, _ = trained(method, problem, batches, Plan(1200, 3.0))
     covariance = np.cov(iterates[600:].T, bias=True)
     assert relative_distance(posterior.covariance().numpy(), covariance) == pytest.approx(distance, rel=0.005)

@@ -42,7 +42,7 @@ def test_sga_posterior_has_the_mean_but_not_the_covariance_of_iterates(problem, 
     posterior, iterates, _ = trained(OnlineSGA(5), problem, batches, Plan(1200, 3.0))
     used = iterates[600:]
     np.testing.assert_allclose(posterior.mean.numpy(), used.mean(0), rtol=1e-8, atol=1e-12)
-    # Regression test: numbers of this run, in float64. 500 steps of ascent are too few: EM is within 0.03 of the iterates.
+    # Regression test: numbers of this run, in float64. 500 steps of ascent are too few.
     distance = relative_distance(posterior.covariance().numpy(), np.cov(used.T, bias=True))
     assert distance == pytest.approx(0.646, abs=0.005)
     assert np.median(posterior.covariance().diag().numpy() / used.var(0)) == pytest.approx(0.581, abs=0.005)

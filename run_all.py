@@ -1,7 +1,7 @@
 """The command: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,11 +21,12 @@ from bench.replications.requests import requests_of
 
 if TYPE_CHECKING:
     from bench.console.runner import Store
-    from bench.costs.workload import Surroundings, Workload
+    from bench.costs.workload import Surroundings
     from bench.execution.cluster.backend import DaskBackend
     from bench.execution.scheduler import Backend
     from bench.execution.workers import Worker
     from bench.experiment.cells import Cell
+    from bench.experiment.jobs import Job
     from bench.results.folder import Results
 
 # Exit codes.
@@ -171,6 +172,15 @@ def main(
             "--timing", help="Then repeat one cell of each method and data set alone.", rich_help_panel=OTHERWISE
         ),
     ] = False,
+    longer: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TIMES",
+            min=2,
+            help="Then train one cell of each method and data set, with its hyper-parameters, for TIMES as long.",
+            rich_help_panel=OTHERWISE,
+        ),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over; old results move to OUT/superseded.", rich_help_panel=OTHERWISE)
     ] = False,
@@ -183,7 +193,7 @@ def main(
         display.show_lists(data_dir)
         return
     try:
-        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing)
+        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
         options = {
             "trials": trials,
             "folds": folds,
@@ -250,6 +260,10 @@ def main(
             display.show_given(resolved.given)
             if dry_run:
                 forecast.show(display.out, load)
+                if longer:
+                    from bench.execution.longer import planned
+
+                    display.show_longer(planned(results, wanted, longer), longer)
                 return
             if fresh and (aside := results.put_aside()):  # not before a cluster can be had
                 display.say(f"Old results moved to {aside}")
@@ -258,14 +272,19 @@ def main(
             if todo and places == ["cpu"] and not backend and (obstacle := compiler.obstacle()):
                 display.show_no_compiler(obstacle)
             where = backend or load.workers
-            interrupted = _run(results, load, where, results.journal, data_dir, timeout) if todo else False
+            jobs = load.jobs(results.journal, data_dir)
+            interrupted = _run(results, jobs, where, load.weights, timeout) if todo else False
         same = True
         if timing and not interrupted:
             interrupted, same = _time(results, wanted, around, data_dir, timeout)
+        if longer and not interrupted:
+            interrupted, all_trained = _train_longer(results, wanted, longer, around, workers, data_dir, timeout)
+            same = same and all_trained
         import leaderboards
+        from leaderboards.stats.remarks import SIGNS
 
         page = leaderboards.build(out, html or out / "html")
-        display.show_outcome(leaderboards.export(out), wanted, results, missing, page)
+        display.show_outcome(leaderboards.export(out), wanted, results, missing, page, SIGNS)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if not same or any(status != "ok" for status in results.statuses(wanted).values()):
@@ -295,7 +314,7 @@ def _stops(out: Path) -> Iterator[None]:
 
 
 def _cluster_of(
-    address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool
+    address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool, longer: int | None
 ) -> tuple[str, Tls] | None:
     """Return address and certificates of `--cluster`, or None; raise InvalidRequest for contradicting options."""
     if address is None:
@@ -308,8 +327,9 @@ def _cluster_of(
                 f"{option} {value} is for this machine, and --cluster {address} has workers with devices of their own; "
                 "leave one of the two out"
             )
-    if timing:
-        raise InvalidRequest("--timing is for this machine; run it without --cluster on the same results folder")
+    for option, asked in (("--timing", timing), ("--longer", longer)):
+        if asked:
+            raise InvalidRequest(f"{option} is for this machine; run it without --cluster on the same results folder")
     check(address, tls)
     return address, tls
 
@@ -332,10 +352,9 @@ def _backend(elsewhere: tuple[str, Tls] | None, todo: "Sequence[Cell]", fetch: b
 
 def _run(
     store: "Store",
-    load: "Workload",
+    jobs: "Sequence[Job]",
     where: "Sequence[Worker] | Backend",
-    journal: "Callable[[Cell], Path]",
-    data_dir: Path | None,
+    weights: "Mapping[Cell, float]",
     timeout: float | None,
 ) -> bool:
     """Run jobs; return True if Ctrl-C ended the run."""
@@ -345,7 +364,7 @@ def _run(
 
     Thread(target=leaderboards.prepare, daemon=True).start()
     try:
-        return run(store, load.jobs(journal, data_dir), where, timeout, load.weights)
+        return run(store, jobs, where, timeout, weights)
     except NoProcess as problem:
         display.show_no_process(problem)
         raise typer.Exit(NO_PROCESS) from None
@@ -369,9 +388,39 @@ def _time(
         def journal(cell: "Cell") -> Path:
             return Path(folder) / f"{cell.key}.jsonl"
 
-        interrupted = _run(timings, load, load.workers, journal, data_dir, timeout)
+        interrupted = _run(timings, load.jobs(journal, data_dir), load.workers, load.weights, timeout)
     display.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed
+
+
+def _train_longer(
+    results: "Results",
+    wanted: "Sequence[Cell]",
+    factor: int,
+    around: "Surroundings",
+    workers: int | None,
+    data_dir: Path | None,
+    timeout: float | None,
+) -> tuple[bool, bool]:
+    """Train cells for longer; return whether Ctrl-C ended it, and whether every cell could be trained."""
+    from bench.costs.workload import workload
+    from bench.execution.longer import LongerTrainings, due, sampled
+    from bench.results.reader import read_longer
+    from leaderboards.data.longer import longer_trainings
+
+    trainings = due(results, wanted, factor)
+    display.show_longer([*dict.fromkeys(training.of for training in trainings)], factor)
+    store, interrupted = LongerTrainings(results, trainings), False
+    if trainings:
+        cells = list(dict.fromkeys(training.cell for training in trainings))
+        with TemporaryDirectory() as folder:
+            load = workload(cells, around, results.rows(), each=workers)
+            jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, validated=True)
+            interrupted = _run(store, jobs, load.workers, load.weights, timeout)
+    keys = {cell.key for cell in sampled(results, wanted)}
+    every = longer_trainings(read_longer(results.out).table.to_pandas())
+    display.show_gains([pair for pair in every if pair.key in keys and pair.factor == factor], store.failed)
+    return interrupted, not store.failed
 
 
 if __name__ == "__main__":

@@ -243,6 +243,20 @@ def timing_key(suite: str, dataset: str, method: str, preset: str, protocol_hash
     return cell_key(suite, dataset, method, preset, protocol_hash, 0, 0).rpartition("/")[0]
 
 
+# One cell of a method on a data set, trained again with its hyper-parameters for `factor` times as long.
+LONGER = pa.schema(
+    [
+        *(CELLS.field(name) for name in ("schema_version", "suite", "dataset", "method", "preset", "protocol_hash")),
+        *(CELLS.field(name) for name in ("split", "seed")),  # of the leaderboard's cell
+        pa.field("factor", pa.int32(), nullable=False),  # 1 for the comparison
+        pa.field("trained_by", pa.string(), nullable=False),  # the protocol of this training, as JSON
+        *(CELLS.field(name) for name in ("status", "hparams", "nmll", "validation_nmll", "diagnostics")),
+        *(CELLS.field(name) for name in ("elapsed_seconds", "code_revision", "code_identity", "versions")),
+        *(CELLS.field(name) for name in ("device", "host", "finished_at")),
+    ]
+)
+
+
 def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schema:
     """Return the schema of predictions: one row per test point and OOD point, S = `n_samples` samples each.
 

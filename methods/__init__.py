@@ -5,6 +5,26 @@ Imports nothing of `bench`, `datasets` or `leaderboards`. `names`, `describe` an
 """
 
 from methods.catalogue.cards import Card, card
-from methods.catalogue.registry import BrokenMethod, UnknownMethod, describe, get, headline, names, problem_with
+from methods.catalogue.registry import (
+    BASELINE,
+    BrokenMethod,
+    UnknownMethod,
+    describe,
+    get,
+    headline,
+    names,
+    problem_with,
+)
 
-__all__ = ["BrokenMethod", "Card", "UnknownMethod", "card", "describe", "get", "headline", "names", "problem_with"]
+__all__ = [
+    "BASELINE",
+    "BrokenMethod",
+    "Card",
+    "UnknownMethod",
+    "card",
+    "describe",
+    "get",
+    "headline",
+    "names",
+    "problem_with",
+]

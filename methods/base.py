@@ -173,8 +173,9 @@ class Method(ABC):
     def update(self, problem: Problem, state: Any, batch: Batch, noise: Noise, step: Step) -> Any:
         """Return the state after one more update on `batch`, which holds `batches_per_update` minibatches.
 
-        A method may return a pair instead: the state, and a dictionary of diagnostics to record along training, such as
-        the ELBO: name -> tensor ().
+        A method may return a pair instead: the state, and a dictionary of diagnostics to record along training: name ->
+        tensor (). From "objective", which is minimised, or "elbo", which is maximised, rows say whether a fit had
+        settled. Both are in nats for all training rows, with the full weight of every term that is annealed.
         """
 
     def sweep(self, problem: Problem, state: Any, rows: Sweep) -> Any:

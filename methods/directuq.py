@@ -111,7 +111,7 @@ class DirectUQ(Method):
 
         gradient, value = grad_and_value(objective)(state.weights)
         weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
-        return State(weights, optim), {"objective": value}
+        return State(weights, optim), {"objective": problem.n_train * value}
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.weights

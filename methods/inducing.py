@@ -39,7 +39,7 @@ from torch.nn.functional import logsigmoid, softplus
 
 from methods import search_ranges
 from methods.base import Method, Paper, Plan
-from methods.maths.gradients import grad_over_samples
+from methods.maths.gradients import grad_and_value_over_samples
 from methods.maths.noise import Noise
 from methods.maths.orthogonal import thin_qr
 from methods.maths.search_spaces import LogUniform
@@ -189,15 +189,18 @@ class Inducing(Method):
         params = torch.cat([leaf.flatten() for leaf in leaves] + others)
         return State(params, Adam.init(params))
 
-    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         def negative_elbo(params: Tensor, points: slice) -> Tensor:
             weights = self._weights(problem.network, params, problem.hparams.prior_precision, noise, points=points)
             data = problem.n_train * problem.expected_nll(weights, batch)
             return data + annealing.weight(step) * self.kl(problem.network, params)
 
-        gradient = grad_over_samples(negative_elbo, state.params, self.n_points, problem.dim)
+        gradient, value = grad_and_value_over_samples(negative_elbo, state.params, self.n_points, problem.dim)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
-        return State(params, optim)
+        unannealed = value + (1 - annealing.weight(step)) * self.kl(problem.network, state.params)
+        return State(params, optim), {"elbo": problem.elbo(unannealed)}
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.params

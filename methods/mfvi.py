@@ -145,6 +145,9 @@ class MeanFieldVI(Method):
         params, optim = state.optim.step(state.params, gradient, lr, step)
         if self.max_sd is not None:
             params = torch.stack([params[0], params[1].clamp(max=math.log(self.max_sd))])
+        if self.annealed:
+            divergence = self.divergence(problem, *state.params.unbind())
+            value = value + (1 - annealing.weight(step)) * self.tempering * divergence
         return State(params, optim), {"elbo": problem.elbo(value)}
 
     def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:

@@ -130,15 +130,17 @@ class OnlineEM(OnlineFactorAnalysis):
         averages = Averages.init(min(self.latent_dim, problem.dim), zeros)
         return EMState(trajectory, averages._replace(mean=trajectory.weights), zeros.sum())
 
-    def update(self, problem: Problem, state: EMState, batch: Batch, noise: Noise, step: Step) -> EMState:
+    def update(
+        self, problem: Problem, state: EMState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[EMState, dict[str, Tensor]]:
         _, averages, variance = state
-        trajectory = state.trajectory.step(problem, batch, step)
+        trajectory, reported = state.trajectory.step(problem, batch, step)
         if step.phase == "follow":
             mean, change, rate = _follow(averages.mean, trajectory.weights, step)
             variance = (1 - rate) * (variance + rate * change.square().mean())
-            return EMState(trajectory, averages._replace(mean=mean), variance)
+            return EMState(trajectory, averages._replace(mean=mean), variance), reported
         factors_and_psi = averages.maximisers() if step.phase == "learn" else _start(averages.cross, variance)
-        return EMState(trajectory, averages.update(trajectory.weights, *factors_and_psi), variance)
+        return EMState(trajectory, averages.update(trajectory.weights, *factors_and_psi), variance), reported
 
     def finish(self, problem: Problem, state: EMState) -> LowRankNormal:
         return state.averages.expanded()
@@ -162,22 +164,24 @@ class OnlineSGA(OnlineFactorAnalysis):
         unmoved = torch.full_like(trajectory.weights, -torch.inf)
         return SGAState(trajectory, estimator._replace(mean=trajectory.weights, log_variance=unmoved))
 
-    def update(self, problem: Problem, state: SGAState, batch: Batch, noise: Noise, step: Step) -> SGAState:
-        trajectory, estimator = state.trajectory.step(problem, batch, step), state.estimator
+    def update(
+        self, problem: Problem, state: SGAState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[SGAState, dict[str, Tensor]]:
+        (trajectory, reported), estimator = state.trajectory.step(problem, batch, step), state.estimator
         if step.phase == "follow":
             mean, change, rate = _follow(estimator.mean, trajectory.weights, step)
             variance = (1 - rate) * (estimator.log_variance.exp() + rate * change.square())
             least = (MIN_SHARE * variance.mean()).clamp(min=torch.finfo(variance.dtype).tiny)
             log_variance = torch.maximum(variance, least).log()
-            return SGAState(trajectory, estimator._replace(mean=mean, log_variance=log_variance))
+            return SGAState(trajectory, estimator._replace(mean=mean, log_variance=log_variance)), reported
         if step.phase == "average":
             sd = torch.exp(0.5 * estimator.log_variance)
             factors = torch.where(estimator.n_seen == 0, sd * estimator.factors, estimator.factors)
             estimator = estimator._replace(factors=factors).update(trajectory.weights, learn=False)
-            return SGAState(trajectory, estimator)
+            return SGAState(trajectory, estimator), reported
         variance = estimator.log_variance.exp()
         square_unit = torch.minimum(variance + estimator.factors.square().sum(0), LARGEST_UNIT * variance)
-        return SGAState(trajectory, estimator.update(trajectory.weights, square_unit=square_unit))
+        return SGAState(trajectory, estimator.update(trajectory.weights, square_unit=square_unit)), reported
 
     def finish(self, problem: Problem, state: SGAState) -> LowRankNormal:
         return state.estimator.normal()
@@ -197,11 +201,13 @@ class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
         trajectory = sgd.Trajectory.init(problem, noise)
         return PlainState(trajectory, self.algorithm.init(problem.dim, min(self.latent_dim, problem.dim), noise))
 
-    def update(self, problem: Problem, state: PlainState, batch: Batch, noise: Noise, step: Step) -> PlainState:
-        trajectory = state.trajectory.step(problem, batch, step)
+    def update(
+        self, problem: Problem, state: PlainState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[PlainState, dict[str, Tensor]]:
+        trajectory, reported = state.trajectory.step(problem, batch, step)
         if step.phase == "follow":
-            return PlainState(trajectory, state.estimator)
-        return PlainState(trajectory, state.estimator.update(trajectory.weights, learn=step.phase == "learn"))
+            return PlainState(trajectory, state.estimator), reported
+        return PlainState(trajectory, state.estimator.update(trajectory.weights, learn=step.phase == "learn")), reported
 
     def finish(self, problem: Problem, state: PlainState) -> LowRankNormal:
         return state.estimator.normal()

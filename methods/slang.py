@@ -27,7 +27,7 @@ from torch.func import vmap
 from methods import search_ranges
 from methods.base import Method, Paper
 from methods.maths.gaussian import LowRankPrecision, top_eigenpairs
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_and_value
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform
 from methods.problem import Batch, Problem, Step, Task
@@ -102,10 +102,13 @@ class SLANG(Method):
         factors = zeros.expand(self.latent_dim, -1).clone()
         return State(LowRankPrecision(mean, factors, torch.full_like(mean, INITIAL_DIAGONAL)), zeros)
 
-    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         before, lr, alpha = state.posterior, problem.hparams.lr, self._prior_precisions(problem)
         weights = self._sampled(before).sample(noise, self.mc_samples)
-        gradients = example_gradients(problem, weights, batch).flatten(0, 1)  # (S M, D)
+        of_examples, nlls = example_gradients(problem, weights, batch)
+        gradients = of_examples.flatten(0, 1)  # (S M, D)
 
         # A = scale R^T R. A factor scale in each row of R would cost one more pass over the gradients.
         scale = lr * problem.n_train / gradients.shape[0]
@@ -117,7 +120,8 @@ class SLANG(Method):
         momentum = torch.lerp(state.momentum, problem.n_train * gradients.mean(0), 1 - MOMENTUM)
         gradient = momentum / -torch.expm1(step.count * math.log(MOMENTUM)) + alpha * before.mean
         after = LowRankPrecision(before.mean, factors, diagonal)
-        return State(after._replace(mean=before.mean - lr * after.solve(gradient)), momentum)
+        state = State(after._replace(mean=before.mean - lr * after.solve(gradient)), momentum)
+        return state, {"elbo": problem.elbo(problem.n_train * nlls.mean() + self._sampled(before).kl(alpha))}
 
     def finish(self, problem: Problem, state: State) -> LowRankPrecision:
         return self._sampled(state.posterior)
@@ -158,14 +162,15 @@ class ReleasedSLANG(SLANG):
         return posterior._replace(mean=2 * posterior.mean)
 
 
-def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> Tensor:
-    """Return per-example gradients (S, M, D) of the NLL on one minibatch (1, M) at each of the weights (S, D)."""
+def example_gradients(problem: Problem, weights: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Return per-example gradients (S, M, D) of the NLL, and its values (S, M), on one minibatch at weights (S, D)."""
 
     def nll(weights: Tensor, x: Tensor, y: Tensor) -> Tensor:
         return problem.nll(weights, Batch(x[None], y[None]))
 
-    of_examples = vmap(grad(nll), in_dims=(None, 0, 0))
-    return vmap(of_examples, in_dims=(0, None, None))(weights, batch.x[0], batch.y[0])
+    of_examples = vmap(grad_and_value(nll), in_dims=(None, 0, 0))
+    pair: tuple[Tensor, Tensor] = vmap(of_examples, in_dims=(0, None, None))(weights, batch.x[0], batch.y[0])
+    return pair
 
 
 def top_factors(root: Tensor, k: int) -> tuple[Tensor, Tensor]:

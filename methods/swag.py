@@ -139,9 +139,12 @@ class IterateStatistics(Method):
         trajectory = sgd.Trajectory.init(problem, noise)
         return State(trajectory, Collected.init(trajectory.weights, self.rank))
 
-    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
-        trajectory = state.trajectory.step(problem, batch, step, self.rate(problem, step))
-        return State(trajectory, state.collected.add(trajectory.weights) if step.phase else state.collected)
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
+        trajectory, reported = state.trajectory.step(problem, batch, step, self.rate(problem, step))
+        collected = state.collected.add(trajectory.weights) if step.phase else state.collected
+        return State(trajectory, collected), reported
 
     def rate(self, problem: Problem, step: Step) -> Tensor:
         """Return the learning rate of an update, ()."""

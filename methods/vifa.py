@@ -138,18 +138,21 @@ class VIFA(Method):
             params = torch.cat([zeros, factors, zeros])
         return State(params, self.optimizer.init(params))
 
-    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
+    def update(
+        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[State, dict[str, Tensor]]:
         q, alpha = posterior_of(state.params), problem.hparams.prior_precision
         arguments = lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
         stage = cast(Stage | None, step.phase)
         if stage and not stage.second:
-            mean = alpha * q.mean + expected_gradient_of_mean(*arguments)
-            blocks = [mean[None], torch.zeros_like(state.params[1:])]
+            mean, nll = expected_gradient_of_mean(*arguments)
+            blocks = [(alpha * q.mean + mean)[None], torch.zeros_like(state.params[1:])]
         else:
-            blocks = [*negative_elbo_gradient(q, expected_gradient(*arguments), alpha)]
+            expected = expected_gradient(*arguments)
+            nll, blocks = expected.value, [*negative_elbo_gradient(q, expected, alpha)]
         clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in blocks])
         params, optim = state.optim.step(state.params, clipped, *self._pace(problem, step))
-        return State(params, optim)
+        return State(params, optim), {"elbo": problem.elbo(nll + q.kl(alpha))}
 
     def finish(self, problem: Problem, state: State) -> LowRankNormal:
         return posterior_of(state.params)

@@ -181,6 +181,7 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--cluster", "h"], "write tcp://HOST:PORT or tls://HOST:PORT"),
         (["--tls-cert", "cert.pem"], "--tls-cert is for a cluster"),
         (["--cluster", "tcp://h:1", "--timing"], "--timing is for this machine"),
+        (["--cluster", "tcp://h:1", "--longer", "2"], "--longer is for this machine"),
     ],
 )
 def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, complaint):
@@ -272,6 +273,23 @@ def test_the_timing_pass_repeats_a_cell_alone_and_only_its_times_reach_the_page(
     pd.testing.assert_frame_equal(rows(tmp_path / "r"), before)
     assert "every method that has finished has its times already" in invoke("--timing", *arguments).stdout
     assert re.search(r"diabetes .* earlier runs", invoke("--dry-run", "--fresh", *arguments).stdout)
+
+
+def test_longer_training_is_shown_beside_the_cell(invoke, tmp_path):
+    arguments = ("--methods", "map,constant", "--splits", "0-1", "--workers", "1", "--out", "r", *TINY)
+    planned = invoke("--longer", "2", "--dry-run", *arguments)
+    assert "Longer pass: trains 1 cell(s)" in planned.stdout
+    assert not (tmp_path / "r").exists()
+    trained = invoke("--longer", "2", *arguments)
+    assert trained.exit_code == 0, trained.stderr
+    assert "What longer training gains in NMLL" in trained.stdout
+    assert len(rows(tmp_path / "r")) == 4
+    longer = pd.read_parquet(tmp_path / "r/longer")
+    assert sorted(longer["factor"]) == [1, 2]
+    assert set(longer["split"]) == {0}
+    assert longer["validation_nmll"].notna().all()
+    assert "Trained 2 times as long" in (tmp_path / "r/html/dataset-diabetes.html").read_text()
+    assert "has been trained for 2 times as long already" in invoke("--longer", "2", *arguments).stdout
 
 
 def test_results_of_other_data_are_refused_and_of_other_code_told(invoke, tmp_path):

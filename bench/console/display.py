@@ -159,6 +159,35 @@ def show_repeated(differing: Mapping[Cell, Sequence[str]], failed: Mapping[Cell,
         err.print(f"[red]Not timed:[/] {escape(cell.key)} {status} when it was repeated", soft_wrap=True)
 
 
+def show_longer(cells: Sequence[Cell], factor: int) -> None:
+    """Print what is about to be trained again for longer."""
+    if cells:
+        say(f"Longer pass: trains {len(cells)} cell(s), one of each method and data set, {factor} times as long")
+    else:
+        say(f"Longer pass: every method that has finished has been trained for {factor} times as long already")
+
+
+def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
+    """Print what longer training was worth.
+
+    Args:
+        trainings: records of `leaderboards.data.longer.LongerTraining`.
+        failed: status of the trainings that failed, by the cell of the leaderboard.
+    """
+    if trainings:
+        table = Table(
+            title="What longer training gains in NMLL, nats (above 0 is better)", title_justify="left", box=None
+        )
+        for heading in ("data set", "method", "split", "times as long", "validation", "test"):
+            table.add_column(heading, justify="left" if heading in ("data set", "method") else "right")
+        for each in trainings:
+            gains = f"{each.validation_gain:+.3f}", f"{each.gain:+.3f}"
+            table.add_row(escape(each.dataset), escape(each.method), str(each.split), str(each.factor), *gains)
+        out.print(table)
+    for cell, status in failed.items():
+        err.print(f"[red]Not trained for longer:[/] {escape(cell.key)} {status}", soft_wrap=True)
+
+
 def show_no_compiler(obstacle: str) -> None:
     """Print why fits will be slow, and what to do."""
     warn(
@@ -193,7 +222,12 @@ def show_no_process(problem: Exception) -> None:
 
 
 def show_outcome(
-    rows: pd.DataFrame, wanted: Sequence[Cell], results: Results, missing: Sequence[Missing], page: Path
+    rows: pd.DataFrame,
+    wanted: Sequence[Cell],
+    results: Results,
+    missing: Sequence[Missing],
+    page: Path,
+    signs: Mapping[str, str],
 ) -> None:
     """Print a table of the headline metrics, what went wrong, and where the page is.
 
@@ -203,6 +237,7 @@ def show_outcome(
         results: the results folder.
         missing: unavailable data sets.
         page: file of the page.
+        signs: by remark on a number, the sign that stands beside it.
     """
     # Where a folder holds several protocols of one preset, the summary names them with their hashes.
     chosen = {
@@ -210,17 +245,25 @@ def show_outcome(
         for cell in wanted
         for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
     }
+    said: set[str] = set()
     headline = {name: title for cell in wanted for name, title in SUITES[cell.suite].headline.items()}
     for name, title in headline.items():
-        figures = {
-            (str(row.dataset), str(row.method)): _figure(row)
+        shown = [
+            row
             for row in rows[(rows["metric"] == name) & (rows["n"] + rows["n_failed"] > 0)].itertuples()
             if (row.suite, row.dataset, row.method, row.preset) in chosen and name in SUITES[str(row.suite)].headline
-        }
+        ]
+        figures = {(str(row.dataset), str(row.method)): _figure(row, signs) for row in shown}
+        said |= {words for words in signs for row in shown if words in str(row.remark)}
         if figures:
             say(f"{title}, mean±standard error over splits (lower is better):")
         for table in _tables(figures, out.width):
             out.print(table)
+    for words, sign in signs.items():
+        if words in said:
+            say(f"{sign} {words}")
+    if without := _without_baseline(wanted):
+        say(f"Not compared with predicting the training mean: {without}; `--methods {methods.BASELINE}` adds it")
     statuses = Counter(results.statuses(wanted).values())
     say("Cells: " + ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status]))
     show_missing(missing, out)
@@ -251,6 +294,16 @@ def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Tabl
         yield table
 
 
-def _figure(row: Any) -> str:
+def _without_baseline(wanted: Sequence[Cell]) -> str:
+    """Return the data sets with an NMLL on which the run does not have the method that ignores the inputs."""
+    by_dataset: dict[str, set[str]] = {}
+    for cell in wanted:
+        if "nmll" in SUITES[cell.suite].headline:
+            by_dataset.setdefault(cell.dataset, set()).add(cell.method)
+    return ", ".join(sorted(name for name, ran in by_dataset.items() if methods.BASELINE not in ran))
+
+
+def _figure(row: Any, signs: Mapping[str, str]) -> str:
+    beside = "".join(sign for words, sign in signs.items() if words in row.remark)
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
-    return f"{row.mean:.2f}±{row.stderr:.2f}{failed}" if row.n > 1 else f"{row.mean:.2f}{failed}"
+    return f"{row.mean:.2f}{f'±{row.stderr:.2f}' if row.n > 1 else ''}{beside}{failed}"

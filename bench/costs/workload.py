@@ -66,9 +66,15 @@ class Workload(NamedTuple):
         ]
         return self._replace(planned=first + self.planned)
 
-    def jobs(self, journal: Callable[[Cell], Path], data_dir: Path | None) -> list[Job]:
-        """Return the jobs; `journal` returns the file of a cell's Optuna study."""
-        return [Job(job.cells, tuple(map(journal, job.cells)), data_dir, job.rows) for job in self.planned]
+    def jobs(self, journal: Callable[[Cell], Path], data_dir: Path | None, validated: bool = False) -> list[Job]:
+        """Return the jobs.
+
+        Args:
+            journal: returns the file of a cell's Optuna study.
+            data_dir: data folder; None for the default.
+            validated: see `Job`.
+        """
+        return [Job(job.cells, tuple(map(journal, job.cells)), data_dir, job.rows, validated) for job in self.planned]
 
 
 class Surroundings(NamedTuple):

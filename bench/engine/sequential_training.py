@@ -37,6 +37,7 @@ def train_sequentially(
     start: Tensor | None = None,
     short: torch.dtype | None = None,
     n_recorded: int = 0,
+    in_pairs: bool = False,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> SequentialFits:
     """Return fits of image classifiers, trained one after the other.
@@ -54,13 +55,15 @@ def train_sequentially(
         start: trained weights of all layers but the last, to start from; None for a random start.
         short: the type in which minibatches pass through the network, if not `dtype`.
         n_recorded: at how many evenly spaced updates diagnostics are recorded, at most.
+        in_pairs: whether they are recorded at the updates of `training_record.pairs` too. They are those of the updates
+            themselves, which cost nothing: the two of a pair see different minibatches.
         on_update: called with the number of updates done, of all networks together.
 
     Raises:
         TypeError: if an update returns diagnostics that are not tensors of shape ().
     """
     series = Series.of(Model(method, task, dtype, start, short), data, fits, channels)
-    record = TrainingRecord(schedule.plan.n_updates, n_recorded)
+    record = TrainingRecord(schedule.plan.n_updates, n_recorded, in_pairs)
     training = _Training(series, schedule, record, augment, None if method.constant_rate else rate)
     posteriors = []
     for done, (number, member) in enumerate(series.members):

@@ -37,6 +37,7 @@ def train_stacked(
     dtype: torch.dtype = torch.float32,
     stacked: bool = True,
     n_recorded: int = 0,
+    in_pairs: bool = False,
     on_update: Callable[[int], None] = lambda update: None,
 ) -> StackedFits:
     """Return the fits, trained together.
@@ -55,6 +56,7 @@ def train_stacked(
         stacked: False trains one replica after the other, without `vmap` and eagerly.
         n_recorded: at how many evenly spaced updates diagnostics are recorded, at most. The other updates do not
             compute them, unless they are eager, and the numbers of the state do not depend on it.
+        in_pairs: whether they are recorded in pairs too, for the convergence of the objective (`TrainingRecord`).
         on_update: called with the number of the last update that is done, now and then: one call may report hundreds.
 
     Raises:
@@ -62,7 +64,7 @@ def train_stacked(
             diagnostics that are not tensors of shape ().
     """
     stack = Stack.of(Model(method, task, dtype), data, fits, standardise=standardise, parallel=stacked)
-    record = TrainingRecord(schedule.plan.n_updates, n_recorded)
+    record = TrainingRecord(schedule.plan.n_updates, n_recorded, in_pairs)
     state, way = _trained(stack, schedule, execution if stacked else "eager", record, on_update)
     if method.sweeps:
         state = sweep(stack, state)
@@ -100,7 +102,11 @@ def _trained(
                 # Always eagerly: to capture a graph with diagnostics takes longer than a few dozen eager updates.
                 with record.timed(stack.data.x.device):
                     count = torch.tensor(float(first), dtype=model.dtype, device=stack.data.x.device)
-                    inputs = stack.index(rows[part.start]), training.next_noise(), count
+                    index, numbers = record.inputs(
+                        first,
+                        lambda: (stack.index(rows[part.start]), training.next_noise().clone()),  # noqa: B023
+                    )
+                    inputs = index, numbers, count
                     diagnostics = updates[phase](*updates[phase].fixed, *inputs, *tree_flatten(training.state())[0])[1]
                 record.add(first, diagnostics)
             training.advance(phase, rows[part], first)

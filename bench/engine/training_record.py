@@ -1,14 +1,19 @@
 """Diagnostics along training: which updates are recorded, and the values that the method reported there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bench.environment.clock import now
+
+MOST_PAIRS = 15
+PAIRS_APART = 10  # a pair is a tenth of training apart
+
+Inputs = TypeVar("Inputs")
 
 
 class Trace(NamedTuple):
@@ -24,20 +29,42 @@ class TrainingRecord:
     Args:
         n_updates: updates of each fit.
         n_recorded: at how many of them diagnostics are recorded, at most; 0 for none. The last update is among them.
+        in_pairs: whether they are recorded at the updates of `pairs` too.
 
     Attributes:
         seconds: time that the computation of diagnostics has added to the training.
     """
 
-    def __init__(self, n_updates: int, n_recorded: int):
+    def __init__(self, n_updates: int, n_recorded: int, in_pairs: bool = False):
         count = min(n_recorded, n_updates)
-        self._recorded = frozenset(np.linspace(n_updates, 1, count).round().astype(int).tolist())
+        self._earlier = pairs(n_updates) if in_pairs else {}
+        evenly_spaced = np.linspace(n_updates, 1, count).round().astype(int).tolist()
+        self._recorded = frozenset([*evenly_spaced, *self._earlier, *self._earlier.values()])
+        self._kept: dict[int, object] = {}
         self._values: dict[str, dict[int, list[Tensor]]] = {}
         self.seconds = 0.0
 
     def wants(self, update: int) -> bool:
         """Return whether diagnostics are recorded at an update, 1 for the first."""
         return update in self._recorded
+
+    def inputs(self, update: int, drawn: Callable[[], Inputs]) -> Inputs:
+        """Return the minibatches and random numbers at which diagnostics of an update are computed.
+
+        Those of the later update of a pair are the earlier one's. A difference between the two is then a change of the
+        state, and not of the minibatch.
+
+        Args:
+            update: a recorded update, 1 for the first.
+            drawn: returns the update's own inputs.
+        """
+        earlier = self._earlier.get(update)
+        if earlier in self._kept:
+            return cast("Inputs", self._kept.pop(earlier))
+        own = drawn()
+        if update in self._earlier.values():
+            self._kept[update] = own
+        return own
 
     @contextmanager
     def timed(self, device: torch.device) -> Iterator[None]:
@@ -65,6 +92,13 @@ class TrainingRecord:
             for number in range(n_fits):
                 traces[number][name] = Trace(np.array(list(by_update)), means[:, number])
         return traces
+
+
+def pairs(n_updates: int) -> dict[int, int]:
+    """Return updates of the last tenth of training, evenly spaced, each with the update a tenth of training before."""
+    tenth = n_updates // PAIRS_APART
+    later = np.linspace(n_updates, n_updates - tenth + 1, min(MOST_PAIRS, tenth)).round().astype(int)
+    return {update: update - tenth for update in later.tolist()}
 
 
 def require_scalars(method: str, diagnostics: Mapping[str, Tensor]) -> None:

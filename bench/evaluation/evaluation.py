@@ -17,6 +17,7 @@ import torch
 from optuna.distributions import BaseDistribution
 
 import datasets
+from bench.engine.convergence import convergence
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
@@ -190,7 +191,7 @@ class TunedEvaluation(Evaluation):
         """The protocol, with no more trials than a grid or a single point has, and none where it fixes all."""
         given = self.protocol.fixed_for(self.method.name)
         if given and self.space.keys() <= given.keys():
-            return self.protocol.changed(sampler="centre")
+            return self.protocol.changed(sampler="random" if self.job.validated else "centre", trials=1)
         points = n_combinations(self.space)
         if points is None or (points > 1 and self.protocol.sampler != "grid"):
             return self.protocol
@@ -271,7 +272,16 @@ class TunedEvaluation(Evaluation):
         return replace(outcome, tuning=facts)
 
     def _fit_facts(self, stack: TrainedFits, seconds: float) -> list[FitFacts]:
-        reported = with_elbos(stack.diagnostics(), stack, self.data, self.protocol.samples)
+        n_updates = stack.schedule.plan.n_updates
+        reported = [
+            values | convergence(traces, n_updates, len(fit.rows))
+            for values, traces, fit in zip(
+                with_elbos(stack.diagnostics(), stack, self.data, self.protocol.samples),
+                stack.training_diagnostics(),
+                stack.fits,
+                strict=True,
+            )
+        ]
         return [
             FitFacts(
                 fit_seconds=seconds,
@@ -342,6 +352,7 @@ class TunedEvaluation(Evaluation):
             dtype=self.dtype,
             stacked=method.stackable,
             n_recorded=n_recorded,
+            in_pairs=n_recorded > 0,
             on_update=self.progress.next_stack(schedule.plan.n_updates),
         )
 

@@ -239,5 +239,6 @@ class ImageEvaluation(TunedEvaluation):
             start=self._start,
             short=DTYPES[protocol.precision],
             n_recorded=n_recorded,
+            in_pairs=n_recorded > 0,
             on_update=self.progress.next_stack(schedule.plan.n_updates * n_networks),
         )

@@ -17,12 +17,14 @@ class Job:
         journals: The file of each cell's Optuna study.
         data_dir: Data directory, or None for the default.
         stack_rows: Replicas that may train at a time; the worker has memory for so many.
+        validated: Whether given hyper-parameters are scored on the validation rows, although nothing is chosen.
     """
 
     cells: tuple[Cell, ...]
     journals: tuple[Path, ...]
     data_dir: Path | None
     stack_rows: int = STACK_ROWS
+    validated: bool = False
 
     def alone(self) -> list["Job"]:
         """Return one job per cell."""

@@ -4,6 +4,7 @@
     OUT/predictions/SUITE/.../splitNN-seedS.parquet: per-example predictions; other tables alike
     OUT/studies/SUITE/.../splitNN-seedS.jsonl: Optuna journals
     OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
+    OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
     OUT/superseded/N/: earlier results that `--fresh` moved away
     OUT/index.jsonl: an index of OUT/cells, see `bench.results.reader`
 
@@ -27,9 +28,9 @@ from bench.experiment.plan import Missing
 from bench.results.reader import INDEX, KEY, CellFiles
 from bench.results.record import CellResult
 from bench.results.storage import write_atomically
-from bench.schema import CELLS, TABLES, TIMINGS, timing_key
+from bench.schema import CELLS, LONGER, TABLES, TIMINGS, timing_key
 
-PARTS = ("cells", *TABLES, "studies", "timings", "unavailable.json", INDEX)
+PARTS = ("cells", *TABLES, "studies", "timings", "longer", "unavailable.json", INDEX)
 
 
 class Results:
@@ -72,6 +73,17 @@ class Results:
         """Store the times of a repeated cell, a row of `bench.schema.TIMINGS`."""
         timing = {name: result.row[name] for name in TIMINGS.names}
         write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
+
+    def longer(self, cell: Cell, factor: int) -> Path:
+        """Return the path of the cell's training for `factor` times as long."""
+        return self.out / "longer" / f"{cell.key}-x{factor}.parquet"
+
+    def write_longer(self, cell: Cell, factor: int, result: CellResult) -> None:
+        """Store the training of a cell for `factor` times as long, a row of `bench.schema.LONGER`."""
+        own = {"preset": cell.preset, "protocol_hash": cell.protocol.hash}
+        values = result.row | own | {"factor": factor, "trained_by": result.row["protocol"]}
+        table = pa.Table.from_pylist([{name: values[name] for name in LONGER.names}], schema=LONGER)
+        write_atomically(_parquet(table), self.longer(cell, factor))
 
     def note_missing(self, missing: Sequence[Missing]) -> None:
         """Store for the page which data sets were unavailable in the latest run."""

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.results.storage import write_atomically
-from bench.schema import CELLS, READABLE_VERSIONS, STATUSES, TIMINGS, cell_key
+from bench.schema import CELLS, LONGER, READABLE_VERSIONS, STATUSES, TIMINGS, cell_key
 
 INDEX = "index.jsonl"
 COLUMNS = sha256(CELLS.to_string().encode()).hexdigest()[:8]  # lines of programs with other columns are not read
@@ -38,8 +38,8 @@ Row = dict[str, Any]  # by column; null values may be missing
 Stamp = list[int]  # size in bytes and time of change in nanoseconds
 
 
-class Timings(NamedTuple):
-    """The rows of `bench.schema.TIMINGS` of a results folder, and the files that are not results, with the reason."""
+class Rows(NamedTuple):
+    """Rows of a folder beside the cells, and its files that are not results, with the reason."""
 
     table: pa.Table
     unreadable: dict[Path, str]
@@ -143,13 +143,22 @@ class CellFiles:
         return "".join(json.dumps(line, default=datetime.isoformat) + "\n" for line in lines).encode()
 
 
-def read_timings(out: Path) -> Timings:
-    """Read the Parquet files under OUT/timings, in the order of their names."""
-    folder = out / "timings"
+def read_timings(out: Path) -> Rows:
+    """Return the rows of `bench.schema.TIMINGS` under OUT/timings."""
+    return _read_folder(out / "timings", TIMINGS)
+
+
+def read_longer(out: Path) -> Rows:
+    """Return the rows of `bench.schema.LONGER` under OUT/longer."""
+    return _read_folder(out / "longer", LONGER)
+
+
+def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
+    """Read the Parquet files of a folder, in the order of their names."""
     names = [name for name, _ in _files(folder) if not name.endswith(".tmp")]
     paths = [folder / name for name in sorted(names, key=lambda name: name.split("/"))]
-    read = _read_files(paths, TIMINGS)
-    return Timings(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())})
+    read = _read_files(paths, schema)
+    return Rows(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())})
 
 
 def has_cells(out: Path) -> bool:

@@ -41,7 +41,8 @@ def rank(
     from leaderboards.stats.comparable import Options
     from leaderboards.stats.ranking import rank as ranked
     from leaderboards.stats.ranking import rank_on_datasets
-    from leaderboards.stats.summary import with_labelled_presets
+    from leaderboards.stats.remarks import over_datasets
+    from leaderboards.stats.summary import summarise, with_labelled_presets
     from leaderboards.tables import rankings
     from leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
 
@@ -62,8 +63,14 @@ def rank(
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
     for note in dict.fromkeys(note for ranking in found.values() for note in ranking.notes):
         typer.echo(note, err=True)
+    summary = summarise(cells)
+    said = {
+        (name, method): words
+        for name, ranking in found.items()
+        for method, words in over_datasets(summary, metric, ranking.datasets).items()
+    }
     write = {Table.TEXT: rankings.as_text, Table.CSV: rankings.as_csv, Table.JSON: rankings.as_json}
-    typer.echo(write[format](found, power).removesuffix("\n"))
+    typer.echo(write[format](found, said, power).removesuffix("\n"))
 
 
 def simulate(

@@ -11,13 +11,14 @@ from typing import NamedTuple, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, POSTERIORS, RELIABILITY, SELECTIVE, SHIFTS, TIMINGS
+from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, LONGER, POSTERIORS, RELIABILITY, SELECTIVE, SHIFTS, TIMINGS
 
 Record = TypeVar("Record", bound=NamedTuple)
 
 # Rows of cells, and the results folder that each lies in.
 CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False)])
 TIMING_ROWS = TIMINGS
+LONGER_ROWS = LONGER
 
 # Tables beside cells, by the name of their folder. `stats.predictions` reads predictions, whose columns vary.
 DETAILS = {

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from bench.results.reader import CellFiles, read_timings
+from bench.results.reader import CellFiles, read_longer, read_timings
 from leaderboards.data.fingerprints import Choice, decide
-from leaderboards.data.frames import CELL_ROWS, TIMING_ROWS, checked
+from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, checked
 from leaderboards.data.times import latest_timings, with_exclusive_times
 
 
@@ -37,6 +37,7 @@ class Results(NamedTuple):
         choices: the rows that no board uses because they contradict others; see `fingerprints.decide`.
         rows: the rows of `cells` and those that no board uses, copies included, as they are in their files.
         timings: the latest row of each cell that was repeated alone, columns `frames.TIMING_ROWS`.
+        longer: cells that were trained again for longer, columns `frames.LONGER_ROWS`.
         skipped: files that were left out.
         unavailable: data sets that the runs could not have.
     """
@@ -48,6 +49,7 @@ class Results(NamedTuple):
     unavailable: list[Unavailable]
     rows: pd.DataFrame
     timings: pd.DataFrame
+    longer: pd.DataFrame = LONGER_ROWS.empty_table().to_pandas()
 
 
 def read_results(*folders: Path) -> Results:
@@ -55,15 +57,16 @@ def read_results(*folders: Path) -> Results:
 
     Files that cannot be read are listed as skipped; they are never an error.
     """
-    tables, timings, skipped = [], [], []
+    tables, timings, longer, skipped = [], [], [], []
     unavailable: dict[str, Unavailable] = {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
-        files, timed = CellFiles(folder), read_timings(folder)
+        files, timed, trained_longer = CellFiles(folder), read_timings(folder), read_longer(folder)
         files.remember()
         tables.append(files.table.append_column("folder", pa.array([str(folder)] * len(files.table), pa.string())))
         timings.append(timed.table)
-        for path, reason in (files.unreadable | timed.unreadable).items():
+        longer.append(trained_longer.table)
+        for path, reason in (files.unreadable | timed.unreadable | trained_longer.unreadable).items():
             skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
@@ -73,7 +76,8 @@ def read_results(*folders: Path) -> Results:
     cells, choices = decide(rows)
     latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
     cells = checked(with_exclusive_times(cells, latest), CELL_ROWS)
-    return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest)
+    trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
+    return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest, trained)
 
 
 def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:

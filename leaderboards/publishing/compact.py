@@ -2,6 +2,7 @@
 
     FOLDER/cells/SUITE.parquet
     FOLDER/timings/SUITE.parquet
+    FOLDER/longer/SUITE.parquet
     FOLDER/unavailable.json
 
 Such a folder is a results folder without the tables that a run keeps beside a cell (predictions, curves, studies).
@@ -16,21 +17,26 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.schema import CELLS, TIMINGS
+from bench.schema import CELLS, LONGER, TIMINGS
 from leaderboards.data.results import Unavailable
 
+NO_LONGER = LONGER.empty_table().to_pandas()
 ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed", "finished_at"]
 
 
 def write_compact(
-    cells: pd.DataFrame, timings: pd.DataFrame, unavailable: list[Unavailable], folder: Path
+    cells: pd.DataFrame,
+    timings: pd.DataFrame,
+    unavailable: list[Unavailable],
+    folder: Path,
+    longer: pd.DataFrame = NO_LONGER,
 ) -> list[Path]:
-    """Write cells and timings to a new folder, and return the files, one per suite and schema.
+    """Write cells, timings and longer trainings to a new folder, and return the files, one per suite and schema.
 
     Duplicate rows are written once. The same rows give the same bytes in any order.
     """
     written = []
-    for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS)):
+    for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS), ("longer", longer, LONGER)):
         for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
             name = quote(str(suite), safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
             path = folder / part / f"{name}.parquet"

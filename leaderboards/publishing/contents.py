@@ -62,7 +62,7 @@ def write_contents(results: Results, folder: Path) -> Contents:
         dataset._replace(reason="it was not available where these results were made") for dataset in results.unavailable
     ]
     results = results._replace(unavailable=unavailable)
-    written = write_compact(results.rows, results.timings, results.unavailable, folder / "results")
+    written = write_compact(results.rows, results.timings, results.unavailable, folder / "results", results.longer)
     names = [path.relative_to(folder).as_posix() for path in written]
     write_site(results, folder, names)
     source, title = provenance(results.cells), cells_in_words(results.cells)

@@ -6,6 +6,7 @@ from math import isinf, isnan
 from typing import Any, NamedTuple
 
 from bench.schema import EXECUTIONS
+from leaderboards.data.longer import LongerTraining
 from leaderboards.metrics import metric
 from leaderboards.wording import ran
 from leaderboards.wording.commands import command
@@ -80,7 +81,9 @@ class CellDetails(NamedTuple):
     errors: list[tuple[str, str, str]]
 
 
-def cell_details(rows: list[Row], names: list[str], original: str | None = None) -> CellDetails:
+def cell_details(
+    rows: list[Row], names: list[str], original: str | None = None, longer: Iterable[LongerTraining] = ()
+) -> CellDetails:
     """Return the details of the rows of one method, data set and preset.
 
     Rows are dictionaries, not frames: a site has hundreds of these, and pandas is slow on small frames.
@@ -89,6 +92,7 @@ def cell_details(rows: list[Row], names: list[str], original: str | None = None)
         rows: in the order of their splits.
         names: metrics to show.
         original: protocol of the unmodified preset, where it is known.
+        longer: trainings of these cells for longer.
     """
     names = [name for name in names if any(not isnan(row[name]) for row in rows)]
     chosen = [as_object(row["hparams"]) for row in rows]
@@ -112,7 +116,7 @@ def cell_details(rows: list[Row], names: list[str], original: str | None = None)
         splits,
         len({row["seed"] for row in rows}) > 1,
         _commands(rows, original),
-        _facts(rows),
+        _facts(rows) | _longer(longer),
         _errors(rows),
     )
 
@@ -182,6 +186,18 @@ def _facts(rows: list[Row]) -> dict[str, str]:
             low, high = min(numbers), max(numbers)
             facts[name.replace("_", " ")] = printed(low) + ("" if low == high else f" to {printed(high)}")
     return {name: value for name, value in facts.items() if value}
+
+
+def _longer(trainings: Iterable[LongerTraining]) -> dict[str, str]:
+    """Return what longer training changed, by how many times as long it was."""
+    said: dict[str, list[str]] = {}
+    for training in trainings:
+        scores = (training.nmll, training.nmll_longer, training.validation_nmll, training.validation_nmll_longer)
+        before, after, validation, validation_after = map(printed, scores)
+        said.setdefault(f"Trained {training.factor} times as long", []).append(
+            f"split {training.split}, NMLL {before} to {after}, on validation rows {validation} to {validation_after}"
+        )
+    return {name: "; ".join(parts) for name, parts in said.items()}
 
 
 def _distinct(rows: list[Row], column: str) -> list[str]:

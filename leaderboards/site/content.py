@@ -7,6 +7,7 @@ from typing import cast
 import pandas as pd
 
 from bench.replications.entries import entries
+from leaderboards.data.longer import LongerTraining, longer_trainings
 from leaderboards.data.published import read_published
 from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
@@ -85,6 +86,14 @@ class Site:
             by_method = by_board.setdefault((row["suite"], row["dataset"], row["preset"]), {})
             by_method.setdefault(row["method"], []).append(row)
         return by_board
+
+    @cached_property
+    def longer_of(self) -> dict[tuple[str, ...], list[LongerTraining]]:
+        """Longer trainings by suite, data set, method, preset (without a hash) and protocol hash."""
+        by_protocol: dict[tuple[str, ...], list[LongerTraining]] = {}
+        for training in longer_trainings(self.results.longer):
+            by_protocol.setdefault(training[:5], []).append(training)
+        return by_protocol
 
     @cached_property
     def splits_of(self) -> dict[Key, pd.DataFrame]:

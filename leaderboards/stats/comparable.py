@@ -12,6 +12,7 @@ from leaderboards.stats.dependence import ratios
 from leaderboards.stats.families import representatives
 from leaderboards.stats.paired import paired
 from leaderboards.wording.formats import counted, visible
+from methods import BASELINE
 
 REFERENCE = "map"
 
@@ -20,7 +21,8 @@ class Options(TypedDict, total=False):
     """Arguments of `rank` and `rank_on_datasets` that may be left out.
 
     Attributes:
-        methods: those to rank, and no others. Data sets that one of them was not run on are left out.
+        methods: those to rank, and no others. Data sets that one of them was not run on are left out. By default all
+            but `constant`, which is no competitor.
         datasets: those to use; all by default.
         families: whether one method represents each family, where no methods are named; true by default.
         reference: method that differences refer to; `REFERENCE` by default.
@@ -65,7 +67,7 @@ def request(
     rows = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
     if datasets:
         rows = rows[rows["dataset"].isin(list(datasets))]
-    shown = list(methods) or paired(rows, suite, preset, metric).methods
+    shown = list(methods) or [name for name in paired(rows, suite, preset, metric).methods if name != BASELINE]
     notes: list[str] = []
     if families and not methods:
         chosen = representatives(rows[rows["method"].isin(shown)], reference)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from leaderboards.metrics import MEASURED
 from leaderboards.stats.dependence import ratios
+from leaderboards.stats.remarks import remarks
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
@@ -26,6 +27,7 @@ class Moments(NamedTuple):
     median: float
     n: int
     n_failed: int
+    remark: str
 
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
@@ -50,12 +52,14 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per group and metric, with columns mean, stderr, sem, median, n and n_failed.
+    """Return one row per group and metric, with columns mean, stderr, sem, median, n, n_failed and remark.
 
     For the values v_1..v_n of the n finished splits, sem = sd(v) / sqrt(n), as papers print it, where sd has n - 1
     degrees of freedom, and stderr = sd(v) sqrt(1 / n + r) with the ratio r of the data set's split scheme
     (`dependence`). Where the ratio is unknown it is taken for 0: stderr is then without the chance of the common test
     part. Both are NaN for n = 1, and where a value is infinite.
+
+    `remark` has the remarks of `stats.remarks` on the mean, "" for none.
 
     n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
     set, with n = 0 where it has no value itself, so that a failure stays visible.
@@ -72,6 +76,9 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     table["n"] = table["n"].fillna(0).astype("int64")
     ratio = table["dataset"].map(ratios(cells)).fillna(0.0).astype(float)
     table["stderr"] = table["sem"] * np.sqrt(1 + table["n"] * ratio)
+    said = remarks(cells, splits)
+    keys = table[[*GROUP, "metric"]].itertuples(index=False, name=None)
+    table["remark"] = [said.get(key, "") for key in keys]
     order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})
     return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
 

@@ -11,6 +11,7 @@ from leaderboards.data.published import Published, apart, difference
 from leaderboards.data.times import about_times
 from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
 from leaderboards.stats.ranking import Ranked, Ranking
+from leaderboards.stats.remarks import legend
 from leaderboards.stats.summary import Moments
 from leaderboards.wording.formats import (
     as_printed,
@@ -40,6 +41,7 @@ class Cell(NamedTuple):
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
         amount: unrounded mean, to sort by; NaN for none.
+        remark: what its rank does not say (`stats.remarks`).
     """
 
     value: str = ""
@@ -50,6 +52,7 @@ class Cell(NamedTuple):
     difference: str = ""
     sources: tuple[int, ...] = ()
     amount: float = nan
+    remark: str = ""
 
 
 class Row(NamedTuple):
@@ -170,6 +173,7 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
                     _tests_in_words(rankings.get(leading)),
                     _protocols_in_words(published, means, sources),
                     about_times(summary),
+                    "".join(f"{phrase}. " for phrase in legend(summary["remark"])).strip(),
                 ),
             )
         ),
@@ -224,6 +228,7 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None, decima
         verdict="" if place is None else place.verdict,
         hint=hint,
         amount=values.mean,
+        remark=values.remark,
     )
 
 

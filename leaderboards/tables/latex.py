@@ -20,6 +20,8 @@ SPECIAL = str.maketrans(
         "±": r"$\pm$",
         "×": r"$\times$",
         "₂": r"$_2$",
+        "†": r"$^\dagger$",
+        "‡": r"$^\ddagger$",
     }
 )
 
@@ -69,6 +71,7 @@ def _entry(entry: Entry, remark: str) -> str:
         shown += rf" \pm {_number(entry.stderr, entry.decimals)}"
     style = {"best": r"\mathbf", "could be best": r"\underline"}.get(entry.verdict)
     shown = f"${style}{{{shown}}}$" if style else f"${shown}$"
+    shown += escaped(entry.signs)
     return f"{shown} ({remark})" if remark else shown
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from leaderboards.data.frames import groups, records
 from leaderboards.metrics import lead, metric
 from leaderboards.stats import Ranking, rank, rank_on_datasets
+from leaderboards.stats.remarks import legend, signs
 from leaderboards.stats.summary import Moments, summarise
 from leaderboards.tables.boards import FEWEST_SPLITS
 from leaderboards.wording.formats import counted, decimals_for, number
@@ -28,6 +29,7 @@ class Entry(NamedTuple):
         n_failed: number of splits that were run and have no result.
         verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
         decimals: number of decimals to print.
+        said: what its rank does not say (`stats.remarks`).
     """
 
     mean: float
@@ -36,6 +38,12 @@ class Entry(NamedTuple):
     n_failed: int
     verdict: str
     decimals: int
+    said: str = ""
+
+    @property
+    def signs(self) -> str:
+        """The signs of what is said, which stand beside the number."""
+        return signs(self.said)
 
 
 class Lines(NamedTuple):
@@ -144,6 +152,7 @@ class Table(NamedTuple):
             )
         if self.has_failures:
             sentences.append("Failed splits have no result and are not included in the means")
+        sentences += legend(entry.said for entry in self.entries.values())
         if self.mean_ranks:
             sentences.append(f"Mean rank: over the {self.n_ranked} data sets that every ranked method was run on")
         return ". ".join(sentences) + "."
@@ -182,7 +191,9 @@ def _table(
     entries = {}
     for row in records(summary, Moments):
         at = row.method, row.dataset
-        entries[at] = Entry(row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), decimals[row.dataset])
+        entries[at] = Entry(
+            row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), decimals[row.dataset], row.remark
+        )
     ranks, n_ranked = _mean_ranks(cells, suite, preset, name)
     methods = list(dict.fromkeys([*ranks, *sorted(summary["method"].unique())]))
     return Table(

@@ -31,4 +31,5 @@ def _entry(entry: Entry, remark: str) -> str:
     if not isnan(entry.stderr):
         shown += f" ± {number(entry.stderr, entry.decimals)}"
     shown = {"best": f"**{shown}**", "could be best": f"≈ {shown}"}.get(entry.verdict, shown)
+    shown += entry.signs
     return f"{shown} ({remark})" if remark else shown

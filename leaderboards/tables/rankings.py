@@ -18,38 +18,43 @@ COLUMNS = tuple(name for name in Ranked._fields if name not in POWER)
 WIDTH = 400  # characters; a table is as wide as its cells
 
 Rankings = Mapping[str, Ranking]  # by data set; "" for a ranking over all data sets
+Remarks = Mapping[tuple[str, str], str]  # by data set and method, as in `Rankings`; most have none
 
 
-def frame(rankings: Rankings, power: bool = False) -> pd.DataFrame:
+def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFrame:
     """Return the rows with the columns `COLUMNS`, numbers to six digits; with `dataset` first if there are several.
+
+    The last column, `remark`, says of the numbers behind a rank what verdicts do not.
 
     Args:
         rankings: by data set.
+        said: remarks (`stats.remarks`).
         power: whether to add the columns `POWER`.
     """
     names = [*COLUMNS, *(POWER if power else ())]
     tables = [pd.DataFrame(ranking.rows, columns=list(Ranked._fields))[names] for ranking in rankings.values()]
     for dataset, table in zip(rankings, tables, strict=True):
+        table["remark"] = [said.get((dataset, method), "") for method in table["method"]]
         if dataset:
             table.insert(0, "dataset", dataset)
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=names)
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*names, "remark"])
     reals = table.select_dtypes("float").columns
     return table.assign(**{name: [float(f"{value:.6g}") for value in table[name]] for name in reals})
 
 
-def as_csv(rankings: Rankings, power: bool = False) -> str:
+def as_csv(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     """Return CSV; an unknown number is empty."""
-    return frame(rankings, power).to_csv(index=False, lineterminator="\n")
+    return frame(rankings, said, power).to_csv(index=False, lineterminator="\n")
 
 
-def as_json(rankings: Rankings, power: bool = False) -> str:
+def as_json(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     """Return a JSON list of objects; numbers that are unknown or infinite are null."""
-    records = frame(rankings, power).to_dict("records")
+    records = frame(rankings, said, power).to_dict("records")
     finite = [{k: None if isinstance(v, float) and not isfinite(v) else v for k, v in row.items()} for row in records]
     return json.dumps(finite, indent=1)
 
 
-def as_text(rankings: Rankings, power: bool = False) -> str:
+def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     """Return a table for people."""
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
     for dataset, ranking in rankings.items():
@@ -61,8 +66,11 @@ def as_text(rankings: Rankings, power: bool = False) -> str:
         table.add_column("verdict", no_wrap=True)
         for heading in ("data sets", "splits", "failed", *(POWER if power else ())):
             table.add_column(heading, justify="right", no_wrap=True)
+        if remarked := any(said.get((dataset, row.method)) for row in ranking.rows):
+            table.add_column("remark", no_wrap=True)
         for row in ranking.rows:
-            table.add_row(*_cells(row, ranking.unit, power))
+            remark = [said.get((dataset, row.method), "")] if remarked else []
+            table.add_row(*_cells(row, ranking.unit, power), *remark)
         console.print(table)
     output = console.file
     assert isinstance(output, io.StringIO)

@@ -72,7 +72,11 @@ BUILT_IN = {
     "hmc": "methods.hmc:HMC",
     "map": "methods.map:MAP",
     "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
+    "constant": "methods.constant:Constant",
 }
+
+# The method that shows what can be had without the inputs. It is a line of every table and has no rank.
+BASELINE = "constant"
 
 # One method per family: the methods that the word `headline` stands for on the command line.
 HEADLINE = (
@@ -88,6 +92,7 @@ HEADLINE = (
     "laplace",
     "map",
     "deep-ensemble",
+    BASELINE,
 )
 
 

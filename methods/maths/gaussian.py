@@ -116,6 +116,19 @@ class LowRankPrecision(NamedTuple):
         k, d = self.factors.shape
         return self.transform(noise.normal(n_samples, k), noise.normal(n_samples, d))
 
+    def kl(self, precision: Tensor) -> Tensor:
+        """Return KL(N(mean, C) || N(0, diag(1 / precision))), (), nats, for precisions (D,) or (), in O(D K^2).
+
+        With A = diag(diagonal)^-1 U, the diagonal of C is 1 / diagonal - rowsum(A (I + U^T A)^-1 * A).
+        """
+        scaled = self.factors / self.diagonal
+        middle = capacitance(self.factors, scaled)
+        variances = 1 / self.diagonal - ((inverse(middle) @ scaled) * scaled).sum(0)
+        log_determinant_of_precision = self.diagonal.log().sum() + log_determinant(middle)
+        precisions = precision.expand_as(self.mean)
+        square = (precisions * (self.mean.square() + variances)).sum()
+        return 0.5 * (square - self.mean.shape[0] - precisions.log().sum() + log_determinant_of_precision)
+
     def precision(self) -> Tensor:
         """Return the dense precision (D, D)."""
         return self.factors.T @ self.factors + torch.diag(self.diagonal)

@@ -63,21 +63,28 @@ def value_and_pull_back(
 
 
 def grad_over_samples(function: Callable[[Tensor, slice], Tensor], params: Tensor, n_samples: int, dim: int) -> Tensor:
-    """Return the gradient of a mean over S samples, in the parameters.
+    """Return the gradient of `grad_and_value_over_samples` alone, (P,)."""
+    return grad_and_value_over_samples(function, params, n_samples, dim)[0]
+
+
+def grad_and_value_over_samples(
+    function: Callable[[Tensor, slice], Tensor], params: Tensor, n_samples: int, dim: int
+) -> tuple[Tensor, Tensor]:
+    """Return the gradient of a mean over S samples, in the parameters (P,), and its value ().
 
     Args:
         function: takes the parameters and a slice of the samples, and returns the mean over that slice, ().
         params: (P,).
         n_samples: S.
         dim: D, weights of the network; it decides whether samples are computed side by side.
-
-    Returns:
-        (P,).
     """
     if n_samples == 1 or dim <= AT_ONCE:
-        return grad(function)(params, slice(None))
-    total = sum(grad(function)(params, slice(sample, sample + 1)) for sample in range(n_samples))
-    return torch.as_tensor(total / n_samples)
+        return grad_and_value(function)(params, slice(None))
+    total, total_value = grad_and_value(function)(params, slice(1))
+    for sample in range(1, n_samples):
+        gradient, value = grad_and_value(function)(params, slice(sample, sample + 1))
+        total, total_value = total + gradient, total_value + value
+    return total / n_samples, total_value / n_samples
 
 
 class ExpectedGradient(NamedTuple):
@@ -87,11 +94,13 @@ class ExpectedGradient(NamedTuple):
         mean: (D,), the gradient in c: E[g], for the gradient g of f at theta.
         factors: (K, D), the gradient in F, transposed: E[h g^T].
         deviation: (D,), the gradient in sqrt(psi): E[z * g].
+        value: (), the expectation itself, from the same samples.
     """
 
     mean: Tensor
     factors: Tensor
     deviation: Tensor
+    value: Tensor
 
 
 def expected_gradient(
@@ -110,45 +119,49 @@ def expected_gradient(
     latent = noise.normal(n_samples, k)
     if dim <= AT_ONCE:
         unit = noise.normal(n_samples, dim)
-        gradients = _side_by_side(function, q.transform(latent, unit), batches, scale)
-        return ExpectedGradient(gradients.mean(0), latent.T @ gradients / n_samples, (gradients * unit).mean(0))
-    sums = ExpectedGradient(torch.zeros_like(q.mean), torch.zeros_like(q.factors), torch.zeros_like(q.mean))
-    for h, z, g in _one_by_one(function, q, latent, noise, batches):
-        sums = ExpectedGradient(sums.mean + g, torch.addr(sums.factors, h, g), torch.addcmul(sums.deviation, z, g))
+        gradients, value = _side_by_side(function, q.transform(latent, unit), batches, scale)
+        return ExpectedGradient(gradients.mean(0), latent.T @ gradients / n_samples, (gradients * unit).mean(0), value)
+    zeros = torch.zeros_like(q.mean)
+    sums = ExpectedGradient(zeros, torch.zeros_like(q.factors), zeros, zeros.new_zeros(()))
+    for h, z, g, value in _one_by_one(function, q, latent, noise, batches):
+        factors, deviation = torch.addr(sums.factors, h, g), torch.addcmul(sums.deviation, z, g)
+        sums = ExpectedGradient(sums.mean + g, factors, deviation, sums.value + value)
     return ExpectedGradient(*(scale / n_samples * part for part in sums))
 
 
 def expected_gradient_of_mean(
     function: Callable[..., Tensor], q: LowRankNormal, noise: Noise, batches: tuple[Tensor, ...], scale: Tensor
-) -> Tensor:
-    """Return `ExpectedGradient.mean` (D,) alone, for arguments of `expected_gradient`, from equal random numbers."""
+) -> tuple[Tensor, Tensor]:
+    """Return the mean (D,) and the value () of `expected_gradient` alone, from equal random numbers."""
     n_samples, (k, dim) = len(batches[0]), q.factors.shape
     latent = noise.normal(n_samples, k)
     if dim <= AT_ONCE:
-        return _side_by_side(function, q.transform(latent, noise.normal(n_samples, dim)), batches, scale).mean(0)
-    total = torch.zeros_like(q.mean)
-    for _, _, g in _one_by_one(function, q, latent, noise, batches):
-        total = total + g
-    return scale / n_samples * total
+        gradients, value = _side_by_side(function, q.transform(latent, noise.normal(n_samples, dim)), batches, scale)
+        return gradients.mean(0), value
+    total, total_value = torch.zeros_like(q.mean), torch.zeros_like(scale)
+    for _, _, g, value in _one_by_one(function, q, latent, noise, batches):
+        total, total_value = total + g, total_value + value
+    return scale / n_samples * total, scale / n_samples * total_value
 
 
 def _side_by_side(
     function: Callable[..., Tensor], weights: Tensor, batches: tuple[Tensor, ...], scale: Tensor
-) -> Tensor:
-    """Return the gradients (L, D) of scale * f at weights (L, D)."""
+) -> tuple[Tensor, Tensor]:
+    """Return the gradients (L, D) of scale * f at weights (L, D), and its mean ()."""
 
     def total(weights: Tensor) -> Tensor:
         return vmap(function)(weights, *batches).sum()
 
-    return scale * grad(total)(weights)
+    gradients, value = grad_and_value(total)(weights)
+    return scale * gradients, scale / len(weights) * value
 
 
 def _one_by_one(
     function: Callable[..., Tensor], q: LowRankNormal, latent: Tensor, noise: Noise, batches: tuple[Tensor, ...]
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Yield h (K,), z (D,) and the gradient of f (D,) of each sample, given latent factors (L, K)."""
+) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """Yield h (K,), z (D,), and the gradient (D,) and value () of f of each sample, given latent factors (L, K)."""
     sd = q.variance.sqrt()
     for h, *batch in zip(latent, *batches, strict=True):
         z = noise.normal(q.factors.shape[1])
         weights = torch.addcmul(torch.addmv(q.mean, q.factors.T, h), sd, z)
-        yield h, z, grad(function)(weights, *batch)
+        yield h, z, *grad_and_value(function)(weights, *batch)

@@ -18,7 +18,7 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 
 from methods.base import Plan
-from methods.maths.gradients import grad
+from methods.maths.gradients import grad_and_value
 from methods.maths.noise import Noise
 from methods.maths.search_spaces import LogUniform, for_images, widened
 from methods.problem import Batch, Problem, Step, Task
@@ -44,15 +44,26 @@ class Trajectory(NamedTuple):
         weights = problem.initial_weights(noise)
         return cls(weights, Momentum.init(weights))
 
-    def step(self, problem: Problem, batch: Batch, step: Step, lr: Tensor | None = None) -> "Trajectory":
-        """Return the trajectory after one more minibatch; `lr` replaces the hyper-parameter of this name."""
+    def step(
+        self, problem: Problem, batch: Batch, step: Step, lr: Tensor | None = None
+    ) -> tuple["Trajectory", dict[str, Tensor]]:
+        """Return the trajectory after one more minibatch, and as a diagnostic the negative log posterior in nats.
+
+        Args:
+            problem: the fit.
+            batch: the minibatch.
+            step: number of the update.
+            lr: replaces the hyper-parameter of this name.
+        """
 
         def objective(weights: Tensor) -> Tensor:
             decay = 0.5 * problem.hparams.prior_precision / problem.n_train * weights.square().sum()
             return (problem.nll(weights, batch) + decay) / problem.scale
 
-        gradient = clip_norm(grad(objective)(self.weights), MAX_GRADIENT_NORM)
-        return Trajectory(*self.optim.step(self.weights, gradient, problem.hparams.lr if lr is None else lr, step))
+        gradient, value = grad_and_value(objective)(self.weights)
+        clipped = clip_norm(gradient, MAX_GRADIENT_NORM)
+        after = Trajectory(*self.optim.step(self.weights, clipped, problem.hparams.lr if lr is None else lr, step))
+        return after, {"objective": problem.n_train * problem.scale * value}
 
 
 def burn_in(plan: Plan, share: float = 0.5) -> int:

@@ -52,11 +52,11 @@ def test_export_has_exactly_these_columns_and_this_order(folder):
     result = run("export", out, "--format", "csv")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "suite,dataset,method,preset,metric,mean,stderr,median,n,n_failed",
-        "uci,energy,map,paper,nmll,2.5,,2.5,1,0",
-        "uci,energy,map,paper,rmse,3.5,,3.5,1,0",
-        "uci,energy,vifa,paper,nmll,2.0,,2.0,1,0",
-        "uci,energy,vifa,paper,rmse,3.0,,3.0,1,0",
+        "suite,dataset,method,preset,metric,mean,stderr,median,n,n_failed,remark",
+        "uci,energy,map,paper,nmll,2.5,,2.5,1,0,",
+        "uci,energy,map,paper,rmse,3.5,,3.5,1,0,",
+        "uci,energy,vifa,paper,nmll,2.0,,2.0,1,0,",
+        "uci,energy,vifa,paper,rmse,3.0,,3.0,1,0,",
     ]
 
 
@@ -188,7 +188,9 @@ def test_an_unknown_format_is_refused(folder, command):
     assert "Traceback" not in result.stderr
 
 
-RANKED = "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed"
+RANKED = (
+    "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed,remark"
+)
 WANTED = ("--suite", "uci", "--preset", "paper", "--metric", "nmll")
 
 
@@ -211,9 +213,9 @@ def test_rank_prints_exactly_these_columns(ranked):
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         RANKED,
-        "swag,swag,1.0,1,1,-1.0,-1.0,-1.0,1.0,best,6,12,0",
-        "map,map,2.0,2,3,,,,0.0,worse,6,12,0",
-        "vifa,vifa,3.0,2,3,1.0,1.0,1.0,0.0,worse,6,12,0",
+        "swag,swag,1.0,1,1,-1.0,-1.0,-1.0,1.0,best,6,12,0,",
+        "map,map,2.0,2,3,,,,0.0,worse,6,12,0,",
+        "vifa,vifa,3.0,2,3,1.0,1.0,1.0,0.0,worse,6,12,0,",
     ]
     assert "One method of each family, by validation score; 4 variants were run." in result.stderr
 

@@ -329,11 +329,15 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
             scale = method.max_scale * own.raw_scale.sigmoid()
             size = own.z_r.shape[1] * own.z_c.shape[1]
             kl = kl + size * (scale**2 / 2 - scale.log() - 0.5) + method.inducing_kl(own.q)
-        return problem.n_train * nll + 0.25 * kl
+        return problem.n_train * nll + weight * kl
 
+    weight = 0.25
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))  # a quarter of the way up
-    after = method.update(problem, State(params, SGD()), batch, Noise(tape), step).params
+    state, reported = method.update(problem, State(params, SGD()), batch, Noise(tape), step)
+    after = state.params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
+    weight = 1.0  # the ELBO is recorded with the full divergence
+    torch.testing.assert_close(reported["elbo"], problem.elbo(objective(params)))
 
 
 def test_the_kl_is_annealed():
@@ -410,7 +414,7 @@ def test_their_gradient_is_that_of_the_likelihood_alone(hparams):
     method._weights(problem.network, params, hparams.prior_precision, gauge)
     tape = normal(gauge.used, seed=5)
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
-    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step).params
+    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step)[0].params
     (weights,) = method._weights(problem.network, params, hparams.prior_precision, Noise(tape))
     gradient = of_others(problem.network, grad(problem.nll)(weights, IMAGES))
     torch.testing.assert_close((params - after)[-len(gradient) :], hparams.lr * 12 * gradient)
@@ -432,7 +436,7 @@ def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams,
         return 12 * sum(nlls) / 5 + 0.25 * method.kl(problem.network, params)
 
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
-    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step).params
+    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step)[0].params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 
 

@@ -198,14 +198,17 @@ def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(probl
     def objective(params):
         mean, sd = params[0], params[1].exp()
         kl = kl_divergence(Normal(mean, sd), Normal(torch.zeros_like(mean), hparams.prior_precision**-0.5)).sum()
-        return problem.n_train * problem.nll(mean + sd * unit, batch) + 0.4 * kl
+        return problem.n_train * problem.nll(mean + sd * unit, batch) + weight * kl
 
-    method = MeanFieldVI(max_sd=cap, annealed=True)
-    after = method.update(problem, State(params, SGD()), batch, Noise(unit), step)[0].params
+    method, weight = MeanFieldVI(max_sd=cap, annealed=True), 0.4
+    state, reported = method.update(problem, State(params, SGD()), batch, Noise(unit), step)
+    after = state.params
     expected = params - lr * grad(objective)(params)
     torch.testing.assert_close(after[0], expected[0])
     torch.testing.assert_close(after[1].exp(), expected[1].exp().clamp(max=cap))
     assert 0 < (expected[1].exp() > cap).sum() < problem.dim
+    weight = 1.0  # the ELBO is recorded with the full divergence
+    torch.testing.assert_close(reported["elbo"], problem.elbo(objective(params)))
 
 
 @pytest.mark.parametrize(

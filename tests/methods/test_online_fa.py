@@ -24,7 +24,7 @@ def trained(method, problem, batches, plan: Plan):
     for number in range(plan.n_updates):
         phases.append(method.phase(number + 1, plan))
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), phases[-1])
-        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
+        state, _ = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
         iterates.append(state.trajectory.weights)
     return method.finish(problem, state), torch.stack(iterates).numpy(), phases
 
@@ -62,7 +62,7 @@ def test_sga_update_is_a_preconditioned_gradient_step(problem, hparams, batches)
     factors, log_variance = 0.3 * numbers(3, problem.dim, seed=1), numbers(problem.dim, seed=2)
     state = state._replace(estimator=state.estimator._replace(factors=factors, log_variance=log_variance))
     batch, noise, step = batches(1), Noise(None), Step(torch.tensor(1.0, dtype=torch.float64), "learn")
-    after = method.update(problem, state, batch, noise, step)
+    after, _ = method.update(problem, state, batch, noise, step)
     deviation = after.trajectory.weights - after.estimator.mean
     slopes = torch.func.grad(log_density, argnums=(0, 1))(factors.T, log_variance, deviation)
     variance = log_variance.exp()
@@ -128,7 +128,7 @@ def followed(method, problem, batches, length: int, of: int | None = None):
     batch, weights = batches(of or length), [state.trajectory.weights]
     for number in range(length):
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), "follow")
-        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
+        state, _ = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
         weights.append(state.trajectory.weights)
     return state, torch.stack(weights).numpy()
 
@@ -171,7 +171,7 @@ def test_gradient_ascent_starts_at_each_weights_own_variance(problem, hparams, b
     factors = state.estimator.factors
     for _ in range(2):  # the second time F stays as it is
         one = Step(torch.tensor(41.0, dtype=torch.float64), "average")
-        state = OnlineSGA(4).update(problem, state, batches(1), Noise(None), one)
+        state, _ = OnlineSGA(4).update(problem, state, batches(1), Noise(None), one)
     torch.testing.assert_close(state.estimator.factors, factors * torch.tensor(variance) ** 0.5)
     assert state.estimator.n_seen == 2
 

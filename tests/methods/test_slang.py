@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch.distributions import MultivariateNormal, kl_divergence
 
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
@@ -48,7 +49,9 @@ def test_gradients_of_examples_equal_a_loop_of_autograd(hparams, network):
     n_inputs = 3 if isinstance(network, MLP) else 16
     batch = Batch(numbers(1, 5, n_inputs, seed=4), numbers(1, 5, seed=5))
     weights = numbers(2, problem.dim, seed=6)
-    found = example_gradients(problem, weights, batch)
+    found, values = example_gradients(problem, weights, batch)
+    outputs = torch.stack([network(one, batch.x[0]) for one in weights])
+    torch.testing.assert_close(values, problem.nll_of_outputs(outputs, batch.y[0]))
     assert found.shape == (2, 5, problem.dim)
     torch.testing.assert_close(found.flatten(0, 1), gradients_one_by_one(problem, weights, batch))
 
@@ -60,7 +63,7 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, 
     step = Step(torch.tensor(float(count), dtype=torch.float64), None)
 
     method = method_class(latent_dim=k, mc_samples=n_samples, bias_precision=bias_precision)
-    after = method.update(problem, State(before, momentum), batch, Noise(tape), step)
+    after, reported = method.update(problem, State(before, momentum), batch, Noise(tape), step)
 
     centre = before.mean if method_class is SLANG else 2 * before.mean
     weights = before._replace(mean=centre).sample(Noise(tape), n_samples)
@@ -81,6 +84,11 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, 
     new_momentum = 0.9 * momentum.numpy() + 0.1 * n_train * g.mean(axis=0)
     new_mean = mean - lr * covariance @ (new_momentum / (1 - 0.9**count) + alpha * mean)
 
+    q = MultivariateNormal(centre, precision_matrix=before.precision())
+    prior = MultivariateNormal(torch.zeros_like(centre), torch.diag(torch.as_tensor(1 / alpha).expand(problem.dim)))
+    nll = torch.stack([problem.nll(one, batch) for one in weights]).mean()
+    elbo = -problem.n_train * (nll + problem.y_scale.log()) - kl_divergence(q, prior)
+    torch.testing.assert_close(reported["elbo"], elbo, rtol=1e-6, atol=0)
     found = after.posterior
     np.testing.assert_allclose(found.factors.T @ found.factors, low_rank, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.diagonal, new_diagonal, rtol=1e-9)
@@ -254,5 +262,5 @@ def test_single_precision_stays_finite_where_gradients_are_huge():
     x = torch.randn(1, 10, 3, generator=generator)
     for count in range(1, 101):
         tape = Noise(torch.randn(4 * (1 + problem.dim), generator=generator))
-        state = method.update(problem, state, Batch(x, x.sin().sum(-1)), tape, Step(count * one, None))
+        state, _ = method.update(problem, state, Batch(x, x.sin().sum(-1)), tape, Step(count * one, None))
     assert all(part.isfinite().all() for part in state.posterior)

@@ -17,7 +17,7 @@ def trained(method, problem, batches, plan):
     batch, iterates = batches(plan.n_updates), []
     for number in range(plan.n_updates):
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), method.phase(number + 1, plan))
-        state = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
+        state, _ = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
         if step.phase:
             iterates.append(state.trajectory.weights.numpy())
     return method.finish(problem, state), np.stack(iterates)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch.func import grad
+from torch.func import grad_and_value
 
 from bench.reference.conjugate import correlated
 from bench.reference.distances import relative_distance
@@ -49,11 +49,14 @@ def test_one_sgd_update_follows_the_clipped_gradient_of_the_negative_elbo(
     tape = torch.randn(n_samples * (k + problem.dim), generator=generator, dtype=torch.float64)
     batch = batches(n_samples)
 
-    after = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params
+    state, reported = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST)
+    after = state.params
 
     latent = tape[: n_samples * k].reshape(n_samples, k)
     unit = tape[n_samples * k :].reshape(n_samples, problem.dim)
-    gradient = grad(negative_elbo)(params, problem, batch, latent, unit)
+    gradient, value = grad_and_value(negative_elbo)(params, problem, batch, latent, unit)
+    constant = 0.5 * problem.dim * (1 + hparams.prior_precision.log())
+    torch.testing.assert_close(reported["elbo"], constant - value - problem.n_train * problem.y_scale.log())
     blocks = [gradient[:1], gradient[1:-1], gradient[-1:]]
     assert [bool(block.norm() > MAX_GRADIENT_NORM) for block in blocks] == clipped
     expected = [
@@ -95,8 +98,9 @@ def test_large_networks_are_trained_sample_by_sample_with_the_same_result(proble
     found = []
     for at_once in (0, problem.dim):
         monkeypatch.setattr(gradients, "AT_ONCE", at_once)
-        found.append(method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST).params)
-    torch.testing.assert_close(*found, rtol=1e-12, atol=1e-12)
+        found.append(method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST))
+    one_by_one, side_by_side = ((state.params, reported["elbo"]) for state, reported in found)
+    torch.testing.assert_close(one_by_one, side_by_side, rtol=1e-12, atol=1e-12)
 
 
 def staged(problem, optimizer=SGD):
@@ -133,24 +137,24 @@ def test_the_first_stage_moves_the_mean_alone(problem, hparams, batches, optimiz
     plan, batch = Plan(10, 1.0), batches(2)
     noise = torch.cat([tape, tape[:2]])
     for update in (1, 2):
-        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan))
+        after, _ = method.update(problem, state, batch, Noise(noise), step(method, update, plan))
         assert (after.params[0] != state.params[0]).all()
         assert torch.equal(after.params[1:], state.params[1:])
         state = after
     # With one stage and the same gradient of c the mean goes the same way.
     plain = VIFA(mc_samples=2, optimizer=optimizer)
     start = staged(problem, optimizer)[2]
-    other = plain.update(problem, start, batch, Noise(noise), FIRST).params[0]
-    first = method.update(problem, start, batch, Noise(noise), step(method, 1, plan)).params[0]
+    other = plain.update(problem, start, batch, Noise(noise), FIRST)[0].params[0]
+    first = method.update(problem, start, batch, Noise(noise), step(method, 1, plan))[0].params[0]
     torch.testing.assert_close(first, other)
 
 
 def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_the_mean(problem, hparams, batches):
     method, tape, state = staged(problem)
     plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
-    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, Noise(noise), FIRST).params
+    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, Noise(noise), FIRST)[0].params
     for update, share in ((3, 1 / 8), (6, 4 / 8), (10, 1.0)):
-        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan)).params
+        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan))[0].params
         torch.testing.assert_close(after[0], full[0])
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
@@ -158,10 +162,10 @@ def test_in_the_second_stage_the_rates_of_factors_and_variances_grow_to_that_of_
 def test_schedule_of_the_rate_moves_the_mean_alone(problem, hparams, batches):
     method, tape, state = staged(problem)
     plan, batch, noise = Plan(10, 1.0), batches(2), torch.cat([tape, tape[:2]])
-    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, Noise(noise), FIRST).params
+    full = VIFA(mc_samples=2, optimizer=SGD).update(problem, state, batch, Noise(noise), FIRST)[0].params
     hparams.full_lr, hparams.lr = hparams.lr, 0.3 * hparams.lr
     for update, share in ((1, 0.0), (6, 4 / 8), (10, 1.0)):
-        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan)).params
+        after = method.update(problem, state, batch, Noise(noise), step(method, update, plan))[0].params
         torch.testing.assert_close(after[0] - state.params[0], 0.3 * (full[0] - state.params[0]))
         torch.testing.assert_close(after[1:] - state.params[1:], share * (full[1:] - state.params[1:]))
 
@@ -170,7 +174,7 @@ def test_late_comers_have_adams_first_step_to_themselves(problem, hparams, batch
     # Adam's first step is the learning rate in the direction of the gradient's sign, whatever its size.
     method, tape, state = staged(problem, Adam)
     arguments = batches(2), Noise(torch.cat([tape, tape[:2]])), step(method, 101, Plan(500, 1.0))
-    after = method.update(problem, state, *arguments).params
+    after = method.update(problem, state, *arguments)[0].params
     lr = hparams.lr / 400
     torch.testing.assert_close((after[1:] - state.params[1:]).abs(), lr.expand(2, problem.dim), rtol=1e-4, atol=0)
 

@@ -16,7 +16,9 @@ from leaderboards.data.results import Results
 from leaderboards.site import places
 from leaderboards.site.content import Site
 from leaderboards.site.pages import dataset, index, method, replications, suite
+from leaderboards.stats.remarks import NO_BETTER, signs
 from leaderboards.wording.formats import counted, prose, visible
+from methods import BASELINE
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
@@ -69,7 +71,7 @@ def _environment(site: Site) -> Environment:
         lstrip_blocks=True,
         finalize=_printed,
     )
-    environment.filters |= {"visible": visible, "prose": prose, "counted": counted}
+    environment.filters |= {"visible": visible, "prose": prose, "counted": counted, "signs": signs}
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
     environment.globals |= {
         "places": places,
@@ -85,6 +87,8 @@ def _environment(site: Site) -> Environment:
         "datasets_with_page": set(site.datasets),
         "methods_with_page": set(site.methods),
         "card": site.card,
+        "BASELINE": BASELINE,
+        "NO_BETTER": NO_BETTER,
     }
     return environment
 

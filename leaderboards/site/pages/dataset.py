@@ -84,8 +84,17 @@ def section(site: Site, key: Key, made: Board) -> Section:
         plots,
         missing_figures,
         mixtures_of(site, key),
-        [cell_details(site.rows_of[key][method], list(made.headline), original) for method in order],
+        [_details(site, key, method, list(made.headline), original) for method in order],
     )
+
+
+def _details(site: Site, key: Key, method: str, names: list[str], original: str | None) -> CellDetails:
+    rows = site.rows_of[key][method]
+    suite, dataset, label = key
+    hashes = dict.fromkeys(row["protocol_hash"] for row in rows)
+    keys = [(suite, dataset, method, label.partition("@")[0], protocol_hash) for protocol_hash in hashes]
+    longer = [training for key_of_longer in keys for training in site.longer_of.get(key_of_longer, [])]
+    return cell_details(rows, names, original, longer)
 
 
 def mixtures_of(site: Site, key: Key) -> list[str]:

@@ -18,6 +18,7 @@ from leaderboards.site.measured import RUNTIME, Measured, measured
 from leaderboards.site.pages.suite import leading
 from leaderboards.site.standings import Standings
 from leaderboards.site.studies import Tuning, training, tuning
+from leaderboards.stats.remarks import legend
 from leaderboards.tables.boards import Row
 from leaderboards.wording.formats import difference_in_words, visible
 from leaderboards.wording.formulas import formula
@@ -38,6 +39,7 @@ class Section(NamedTuple):
         plot: difference to the reference, by data set.
         tuning_curves: best objective against the number of trials.
         training_curves: a figure for each diagnostic that the method records along training.
+        legend: what the signs beside numbers mean.
     """
 
     suite: str
@@ -49,6 +51,7 @@ class Section(NamedTuple):
     plot: Plot | None
     tuning_curves: Plot | None
     training_curves: list[Plot]
+    legend: list[str]
 
 
 def context(site: Site, method: str) -> dict[str, Any]:
@@ -98,6 +101,7 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
         differences(site, suite, preset, method, by_metric[lead]),
         curves(studies),
         training_curves(cells),
+        legend(row.cells[name].remark for _, row in rows for name in having if name in HEADLINE and name in row.cells),
     )
 
 
@@ -161,7 +165,12 @@ def training_curves(cells: dict[str, list[cell_details.Row]]) -> list[Plot]:
 def differences(site: Site, suite: str, preset: str, method: str, standings: Standings) -> Plot | None:
     """Return the figure of differences to the reference per data set; None for metrics compared by ratio."""
     reference, table, unit = standings.reference, standings.table, standings.unit
-    if method == reference or reference not in table.methods or unit == "relative" or isinstance(table.goal, float):
+    if (
+        method == reference
+        or not {method, reference} <= set(table.methods)
+        or unit == "relative"
+        or isinstance(table.goal, float)
+    ):
         return None
     pair = table.observed[[reference, method]].dropna()
     lines = []

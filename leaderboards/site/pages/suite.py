@@ -8,6 +8,7 @@ from leaderboards.metrics import HEADLINE, Metric, metric
 from leaderboards.site.content import Site
 from leaderboards.site.pages.overall import figures, matrix
 from leaderboards.site.standings import Standings
+from leaderboards.stats.remarks import legend
 from leaderboards.tables.boards import Board, Cell, Row
 from leaderboards.wording.formats import difference_in_words
 from leaderboards.wording.ran import Run, runs
@@ -23,6 +24,7 @@ class Grid(NamedTuple):
         methods: names of the rows, in the order of their mean ranks.
         standings: of the methods by this metric.
         rows: by method and data set, the cell and what is missing from it ("2 failed").
+        legend: what the signs beside numbers mean.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Grid(NamedTuple):
     methods: list[str]
     standings: Standings
     rows: dict[str, dict[str, tuple[Cell, str]]]
+    legend: list[str]
 
 
 class Section(NamedTuple):
@@ -121,7 +124,8 @@ def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board]) ->
             rows.setdefault(row.method, {})[made.dataset] = (row.cells[name], _missing(row, most))
     standings = site.standings(suite, preset, name)
     methods = [*standings.by_method, *sorted(rows.keys() - standings.by_method.keys())]
-    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, rows)
+    signs = legend(cell.remark for cells in rows.values() for cell, _ in cells.values())
+    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, rows, signs)
 
 
 def _missing(row: Row, most: int) -> str:

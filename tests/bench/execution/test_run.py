@@ -16,10 +16,12 @@ import torch
 import datasets
 import methods
 from bench import metrics
+from bench.engine.convergence import gain_of
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
+from bench.engine.training_record import Trace, TrainingRecord
 from bench.evaluation.evaluation import RECORDED_UPDATES
 from bench.execution import run as run_module
 from bench.execution.run import run
@@ -170,11 +172,21 @@ def test_training_diagnostics_are_stored_beside_the_row(job, monkeypatch):
     assert outcome.tables["training"].schema == TRAINING
     train = datasets.load("diabetes").splits[0].train
     n_updates = Schedule(len(train), TINY.batch_size, TINY.epochs, 1).plan.n_updates
+    record = TrainingRecord(n_updates, RECORDED_UPDATES, in_pairs=True)
     for _, rows in table.groupby("name"):
-        assert len(rows) == min(RECORDED_UPDATES, n_updates)
-        assert rows["update"].max() == n_updates
+        assert rows["update"].tolist() == [update for update in range(1, n_updates + 1) if record.wants(update)]
     assert set(table["name"]) == {"norm", "zero"}
     assert (table["value"][table["name"] == "norm"] > 0).all()
+
+
+def test_rows_say_whether_the_objective_had_settled(job):
+    outcome = outcome_of(job("map"))
+    said = json.loads(outcome.row["diagnostics"])
+    table = outcome.tables["training"].to_pandas()
+    traces = {name: Trace(rows["update"].to_numpy(), rows["value"].to_numpy()) for name, rows in table.groupby("name")}
+    gain = gain_of(traces, table["update"].max(), len(datasets.load("diabetes").splits[0].train))
+    assert (said["objective_gain"], said["objective_gain_stderr"]) == pytest.approx((gain.mean, gain.stderr))
+    assert said["still_improving"] == gain.still_improving
 
 
 def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.schema import TIMINGS
+from bench.schema import LONGER, TIMINGS
 from leaderboards.data.results import Unavailable, read_results
 from leaderboards.publishing.compact import ORDER, write_compact
 
@@ -67,3 +67,11 @@ def test_data_sets_that_could_not_be_had_are_kept(cells, tmp_path):
 def test_copies_are_one_row_and_contradictions_are_kept(cells, tmp_path):
     write_compact(cells({"nmll": 1.0}, {"nmll": 1.0}, {"nmll": 2.0}), NO_TIMINGS, [], tmp_path / "compact")
     assert sorted(pd.read_parquet(tmp_path / "compact" / "cells")["nmll"]) == [1.0, 2.0]
+
+
+def test_longer_trainings_survive(tmp_path, cells):
+    row = dict.fromkeys(LONGER.names) | cells({"nmll": 1.0}).iloc[0].to_dict() | {"factor": 2, "trained_by": "{}"}
+    longer = pd.DataFrame([{name: row[name] for name in LONGER.names}])
+    write_compact(cells({"nmll": 1.0}), NO_TIMINGS, [], tmp_path / "compact", longer)
+    (kept,) = read_results(tmp_path / "compact").longer.to_dict("records")
+    assert (kept["factor"], kept["nmll"], kept["method"]) == (2, 1.0, "vifa")

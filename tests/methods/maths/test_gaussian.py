@@ -128,3 +128,11 @@ def test_diagonal_kl_equals_torch():
     q = torch.distributions.Normal(mean, log_sd.exp())
     prior = torch.distributions.Normal(torch.zeros(5, dtype=torch.float64), alpha**-0.5)
     torch.testing.assert_close(kl_diagonal(mean, log_sd, alpha), torch.distributions.kl_divergence(q, prior).sum())
+
+
+@pytest.mark.parametrize("precision", [0.3, [0.3, 1e-6, 2.0, 1.0, 5.0, 0.1]], ids=["one", "each"])
+def test_kl_of_low_rank_precision_equals_torch(normal, precision):
+    q = LowRankPrecision(*normal)
+    alpha = torch.tensor(precision, dtype=torch.float64)
+    prior = MultivariateNormal(torch.zeros_like(q.mean), precision_matrix=torch.diag(alpha.expand(6)))
+    torch.testing.assert_close(q.kl(alpha), kl_divergence(MultivariateNormal(q.mean, q.covariance()), prior))

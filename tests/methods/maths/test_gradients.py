@@ -66,14 +66,18 @@ def test_expected_gradient_equals_average_written_out(monkeypatch, at_once):
     if at_once:
         slopes = scale * (3 * (latent @ q.factors + mean + variance.sqrt() * unit - targets) ** 2)
         expected = slopes.mean(0), latent.T @ slopes / 3, (slopes * unit).mean(0)
+        values = [cube(*pair) for pair in zip(latent @ q.factors + mean + variance.sqrt() * unit, targets, strict=True)]
     else:
-        expected = torch.zeros(5), torch.zeros(2, 5), torch.zeros(5)
+        expected, values = (torch.zeros(5), torch.zeros(2, 5), torch.zeros(5)), []
         for h, z, target in zip(latent, unit, targets, strict=True):
             weights = torch.addcmul(torch.addmv(mean, q.factors.T, h), variance.sqrt(), z)
             g = 3 * (weights - target) ** 2
+            values.append(cube(weights, target))
             expected = expected[0] + g, torch.addr(expected[1], h, g), torch.addcmul(expected[2], z, g)
         expected = tuple(scale / 3 * total for total in expected)
-    for part, wanted in zip(found, expected, strict=True):
+    for part, wanted in zip(found[:3], expected, strict=True):
         assert torch.equal(part, wanted)
-    of_mean = gradients.expected_gradient_of_mean(cube, q, Noise(tape), (targets,), scale)
+    torch.testing.assert_close(found.value, scale * torch.stack(values).mean())
+    of_mean, value = gradients.expected_gradient_of_mean(cube, q, Noise(tape), (targets,), scale)
     assert torch.equal(of_mean, expected[0])
+    torch.testing.assert_close(value, found.value)

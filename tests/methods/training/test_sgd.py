@@ -31,14 +31,17 @@ def test_iterates_equal_those_of_torch_optim_on_the_squared_error_with_weight_de
         assert weights.grad.norm() < 0.9 * MAX_GRADIENT_NORM
         optimizer.step()
         count = torch.tensor(number + 1.0, dtype=torch.float64)
-        trajectory = trajectory.step(problem, Batch(x[None], y[None]), Step(count, None))
+        posterior = problem.n_train * problem.nll(trajectory.weights, Batch(x[None], y[None]))
+        posterior = posterior + 0.5 * hparams.prior_precision * trajectory.weights.square().sum()
+        trajectory, reported = trajectory.step(problem, Batch(x[None], y[None]), Step(count, None))
         torch.testing.assert_close(trajectory.weights, weights.detach(), rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(reported["objective"], posterior)
 
 
 def test_a_step_is_bounded_whatever_the_gradient(problem, hparams, batches):
     trajectory, batch = start(problem), batches(1)
     far = Batch(batch.x, 1e6 * batch.y)
-    after = trajectory.step(problem, far, Step(torch.tensor(1.0), None))
+    after, _ = trajectory.step(problem, far, Step(torch.tensor(1.0), None))
     assert (after.weights - trajectory.weights).norm().item() == pytest.approx(hparams.lr.item() * MAX_GRADIENT_NORM)
 
 

@@ -350,6 +350,33 @@ def test_marks_are_the_verdicts_of_rank(folder, tmp_path):
     assert n_marks == 2  # in the legend of the index
 
 
+def test_remarks_stand_beside_numbers_with_a_legend(built):
+    levels = {"constant": 2.0, "map": 2.5, "swag": 1.0, "vifa": 1.5}
+    improving = {"vifa": json.dumps({"still_improving": 1.0})}
+    site = built(
+        *(
+            {"dataset": name, "method": method, "split": split, "nmll": level + 0.1 * split, "fit_seconds": 1.0}
+            | {"diagnostics": improving.get(method)}
+            for name in ("energy", "wine")
+            for method, level in levels.items()
+            for split in range(2)
+        )
+    )
+    page = site["dataset-wine.html"]
+    (of_map,) = [row for row in page.rows if row.split()[:1] == ["map"]]
+    assert "no better than predicting the mean" in of_map
+    assert "†" in of_map
+    (of_vifa,) = [row for row in page.rows if row.split()[:1] == ["vifa"]]
+    assert "‡ , still improving" in of_vifa
+    (of_swag,) = [row for row in page.rows if row.split()[:1] == ["swag"]]
+    assert not {"†", "‡"} & set(of_swag)
+    assert any("predicting the training mean" in row for row in page.rows if row.split()[0] == "constant")
+    for name in ("dataset-wine.html", "suite-uci.html", "method-vifa.html"):
+        assert "‡ still improving: on more than half of the splits" in site[name].words, name
+    (of_constant,) = [row for row in site["suite-uci.html"].rows if row.split()[:1] == ["constant"]]
+    assert "%" not in of_constant  # neither a rank nor a win rate
+
+
 def test_unfinished_splits_are_counted(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words

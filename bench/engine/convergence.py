@@ -1,0 +1,85 @@
+"""Whether a fit had settled: how much its training objective still gained in the last tenth of training.
+
+A method's updates report its objective along training, in nats for all training rows: "objective", which is minimised,
+or "elbo", which is maximised. The values at updates of the last tenth are subtracted from those a tenth earlier, and
+the gain is the mean of these differences per training row, in nats, with its standard error. It estimates how much the
+mean objective of the last tenth is better than that of the tenth before. In a stack both values of a difference are
+computed on one minibatch with the same random numbers, so that most of their noise cancels.
+
+A fit is *still improving* if the gain is above `LEAST_GAIN`, the last digit of a table's NMLL, and significantly above
+zero: above the 97.5 % point of Student's t times its standard error. Otherwise it had settled, as far as the noise of
+its minibatches lets one see.
+"""
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from bench.engine.training_record import Trace, pairs
+
+SIGNS = {"objective": 1.0, "elbo": -1.0}  # by diagnostic; an objective times its sign is minimised
+LEAST_GAIN = 0.01  # nats per training row
+CERTAINTY = 0.975
+
+
+class Gain(NamedTuple):
+    """How much the training objective gained over the last tenth of training, nats per training row.
+
+    Attributes:
+        mean: above 0 where it became better.
+        stderr: of the mean.
+        n_pairs: number of differences that the mean is taken over.
+    """
+
+    mean: float
+    stderr: float
+    n_pairs: int
+
+    @property
+    def still_improving(self) -> bool:
+        """Whether the gain matters and is no chance."""
+        least = stdtrit(self.n_pairs - 1, CERTAINTY) * self.stderr
+        return bool(self.mean > max(LEAST_GAIN, least))
+
+
+def gain_of(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> Gain | None:
+    """Return the gain of a fit; None if its method reports no objective, or trained for too few updates.
+
+    Args:
+        traces: of its diagnostics, by name.
+        n_updates: updates of the fit.
+        n_rows: its training rows.
+    """
+    for name, sign in SIGNS.items():
+        if name in traces:
+            differences = sign * _differences(traces[name], n_updates) / n_rows
+            if len(differences) < 2:
+                return None
+            stderr = float(differences.std(ddof=1)) / sqrt(len(differences))
+            return Gain(float(differences.mean()), stderr, len(differences))
+    return None
+
+
+def convergence(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> dict[str, float]:
+    """Return what a row says of a fit's convergence, as diagnostics; nothing if its gain is unknown.
+
+    `objective_gain` and `objective_gain_stderr` are in nats per training row; `still_improving` is 1 or 0.
+    """
+    gain = gain_of(traces, n_updates, n_rows)
+    if gain is None:
+        return {}
+    return {
+        "objective_gain": gain.mean,
+        "objective_gain_stderr": gain.stderr,
+        "still_improving": float(gain.still_improving),
+    }
+
+
+def _differences(trace: Trace, n_updates: int) -> np.ndarray:
+    """Return the value at the earlier update less that at the later one, for each recorded pair of updates."""
+    values = dict(zip(trace.updates.tolist(), trace.values.tolist(), strict=True))
+    recorded = [(earlier, later) for later, earlier in pairs(n_updates).items() if {earlier, later} <= values.keys()]
+    return np.array([values[earlier] - values[later] for earlier, later in recorded])

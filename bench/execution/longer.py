@@ -1,0 +1,138 @@
+"""The longer pass: train one cell of each method on each data set again with its hyper-parameters, for longer.
+
+The chosen hyper-parameters of the first split that is "ok" are trained twice: for as long as before, and for `factor`
+times as many epochs. Both are validated on the folds of the search and scored on the test part, from the same seeds,
+so that their difference is what longer training is worth. The validation score of the search itself would not do: it is
+the best of many. Everything that is a share of training is stretched with it: limits of minibatches and updates,
+milestones of the learning rate, and what methods schedule by the length of training, such as a burn-in. The rows are in
+a folder of their own, and no leaderboard has them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from bench.experiment import fixed
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import STREAMS, Protocol
+from bench.experiment.suites import SUITES
+from bench.results.folder import Results
+from bench.results.record import CellResult
+from methods import BASELINE
+
+Group = tuple[str, str, str, str, str]  # suite, data set, method, preset, hash of the protocol
+KEPT = ("ok", "diverged")  # statuses that a repetition would have again
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training of the pass.
+
+    Attributes:
+        of: The cell of the leaderboard.
+        factor: How many times as long it is trained; 1 for the comparison.
+        cell: What is trained.
+    """
+
+    of: Cell
+    factor: int
+    cell: Cell
+
+
+def sampled(results: Results, cells: Iterable[Cell]) -> dict[Cell, str]:
+    """Return the cells to train again, and their hyper-parameters as JSON: one for each method, data set and protocol.
+
+    Estimators of streams have no epochs, and the baseline is not trained.
+
+    Args:
+        results: The folder.
+        cells: Cells of the run.
+    """
+    rows = results.rows()
+    finished = rows[(rows["status"] == "ok") & rows["hparams"].notna()]
+    names = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"]
+    hparams = dict(zip(finished[names].itertuples(index=False, name=None), finished["hparams"], strict=True))
+    chosen: dict[Group, tuple[Cell, str]] = {}
+    for cell in _trainable(cells):
+        if (key := (*_group(cell), cell.split, cell.seed)) in hparams:
+            chosen.setdefault(_group(cell), (cell, hparams[key]))
+    return dict(chosen.values())
+
+
+def due(results: Results, cells: Iterable[Cell], factor: int) -> list[Training]:
+    """Return the trainings that the folder does not have.
+
+    Args:
+        results: The folder.
+        cells: Cells of the run.
+        factor: How many times as long cells are trained.
+    """
+    return [
+        Training(cell, times, _trained(cell, times, json.loads(hparams)))
+        for cell, hparams in sampled(results, cells).items()
+        for times in (1, factor)
+        if not results.longer(cell, times).exists()
+    ]
+
+
+def planned(results: Results, cells: Iterable[Cell], factor: int) -> list[Cell]:
+    """Return a cell of each method, data set and protocol that will have to be trained once all cells are finished."""
+    present = {_group(cell) for cell in sampled(results, cells)}
+    present -= {_group(training.of) for training in due(results, cells, factor)}
+    first = {_group(cell): cell for cell in reversed(_trainable(cells))}
+    return [cell for group, cell in first.items() if group not in present]
+
+
+def stretched(protocol: Protocol, factor: int, hparams: Mapping[str, float]) -> Protocol:
+    """Return a protocol with fixed hyper-parameters and `factor` times as much training."""
+    milestones = [str(factor * epoch) for epoch in protocol.milestone_epochs]
+    return protocol.changed(
+        trials=1,
+        hparams=fixed.joined(f"{name}={value!r}" for name, value in hparams.items()) or None,
+        epochs=factor * protocol.epochs,
+        max_minibatches=protocol.max_minibatches and factor * protocol.max_minibatches,
+        max_updates=protocol.max_updates and factor * protocol.max_updates,
+        milestones=",".join(milestones) or None,
+    )
+
+
+class LongerTrainings:
+    """Destination of finished trainings.
+
+    Args:
+        results: The folder.
+        trainings: All trainings of the pass.
+
+    Attributes:
+        failed: The status of each training that failed, which is not stored.
+    """
+
+    def __init__(self, results: Results, trainings: Iterable[Training]):
+        self._results = results
+        self._by_cell: dict[Cell, list[Training]] = {}
+        for training in trainings:
+            self._by_cell.setdefault(training.cell, []).append(training)
+        self.failed: dict[Cell, str] = {}
+
+    def write(self, result: CellResult) -> None:
+        """Take the result of a training."""
+        for training in self._by_cell[result.cell]:
+            if result.status in KEPT:
+                self._results.write_longer(training.of, training.factor, result)
+            else:
+                self.failed[training.of] = result.status
+
+
+def _group(cell: Cell) -> Group:
+    return cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash
+
+
+def _trainable(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells whose method trains for a number of epochs, in the order of their splits."""
+    trained = [cell for cell in cells if SUITES[cell.suite].kind.data != STREAMS and cell.method != BASELINE]
+    return sorted(trained, key=lambda cell: (cell.split, cell.seed))
+
+
+def _trained(cell: Cell, factor: int, hparams: Mapping[str, float]) -> Cell:
+    protocol = stretched(cell.protocol, factor, hparams)
+    return Cell(cell.suite, cell.dataset, cell.method, cell.split, cell.preset, protocol, cell.seed)

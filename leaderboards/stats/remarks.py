@@ -1,0 +1,114 @@
+"""Remarks beside a method's number, which every page and table prints from here: what its rank does not say.
+
+- *No better than predicting the mean*: the method's mean over splits is no better than that of the method `constant`,
+  which ignores the inputs, on the splits that both finished. Of metrics that measure how well targets are predicted.
+- *Still improving*: on more than half of the splits the training objective still gained when training ended
+  (`bench.engine.convergence`; rows say it in their diagnostics). The number may be that of the budget rather than of
+  the method. Rows without a recorded objective count neither way.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from bench.schema import METRICS
+from leaderboards.metrics import badness, metric
+from leaderboards.wording.formats import counted
+from methods import BASELINE
+
+NO_BETTER = "no better than predicting the mean"
+IMPROVING = "still improving"
+SIGNS = {NO_BETTER: "†", IMPROVING: "‡"}
+MEANINGS = {
+    NO_BETTER: "no better than predicting the training mean (or the class frequencies), which ignores the inputs",
+    IMPROVING: "still improving: on more than half of the splits the training objective still gained when training "
+    "ended",
+}
+FIELD = "still_improving"  # of a row's diagnostics
+PREDICTION = re.compile(r"nmll.*|rmse.*|crps|brier|accuracy|auroc")
+BOARD = ["suite", "dataset", "preset"]
+KEY = ["suite", "dataset", "method", "preset", "metric"]
+
+
+def remarks(cells: pd.DataFrame, splits: pd.DataFrame) -> dict[tuple[str, ...], str]:
+    """Return the remarks on numbers, joined by "; ", by suite, data set, method, preset and metric.
+
+    Args:
+        cells: columns of `bench.schema.CELLS`, with labelled presets.
+        splits: result of `summary.per_split`.
+    """
+    if splits.empty:
+        return {}
+    improving = _improving(cells)
+    numbers = splits[KEY].drop_duplicates().itertuples(index=False, name=None)
+    no_better = _no_better(splits)
+    said = {}
+    for key in numbers:
+        words = [NO_BETTER] if key in no_better else []
+        if key[-1] in METRICS and key[:-1] in improving:
+            words.append(IMPROVING)
+        if words:
+            said[key] = "; ".join(words)
+    return said
+
+
+def over_datasets(summary: pd.DataFrame, name: str, datasets: list[str]) -> dict[str, str]:
+    """Return each method's remarks over data sets, such as "still improving on 2 of 4 data sets"; most have none.
+
+    Args:
+        summary: result of `summary.summarise`, of one suite and preset.
+        name: metric.
+        datasets: names; of a single one, the remark is that of its number.
+    """
+    rows = summary[(summary["metric"] == name) & summary["dataset"].isin(datasets)]
+    said: dict[str, list[str]] = {}
+    for words in SIGNS:
+        counts = rows.loc[rows["remark"].str.contains(words, regex=False), "method"].value_counts()
+        where = f" on {{}} of {counted(len(datasets), 'data set')}" if len(datasets) > 1 else ""
+        for method, count in counts.items():
+            said.setdefault(str(method), []).append(words + where.format(count))
+    return {method: "; ".join(parts) for method, parts in said.items()}
+
+
+def signs(remark: str) -> str:
+    """Return the signs of a remark, which stand beside its number."""
+    return "".join(sign for words, sign in SIGNS.items() if words in remark)
+
+
+def legend(of: Iterable[str]) -> list[str]:
+    """Return a phrase for each sign that occurs among some remarks, such as "‡ still improving: ..."."""
+    said = "; ".join(set(of))
+    return [f"{SIGNS[words]} {meaning}" for words, meaning in MEANINGS.items() if words in said]
+
+
+def _no_better(splits: pd.DataFrame) -> set[tuple[str, ...]]:
+    predicted = splits[splits["metric"].map(lambda name: bool(PREDICTION.fullmatch(name)))]
+    is_baseline = predicted["method"] == BASELINE
+    baseline = predicted[is_baseline].drop(columns="method")
+    pairs = predicted[~is_baseline].merge(baseline, on=[*BOARD, "metric", "split"], suffixes=("", "_of_baseline"))
+    found: set[tuple[str, ...]] = set()
+    for name, part in pairs.groupby("metric"):
+        means = part.groupby(KEY)[["value", "value_of_baseline"]].mean()
+        goal = metric(str(name)).goal
+        assert goal is not None, "every metric of `PREDICTION` has a direction"
+        ours, theirs = (badness(means[column].to_numpy(), goal) for column in means)
+        found |= set(means.index[ours >= theirs])
+    return found
+
+
+def _improving(cells: pd.DataFrame) -> set[tuple[str, ...]]:
+    finished = cells[(cells["status"] == "ok") & cells["diagnostics"].notna()]
+    said = finished["diagnostics"].map(_still_improving)
+    groups = said.dropna().astype(float).groupby([finished[key] for key in KEY[:-1]]).mean()
+    return set(groups.index[groups > 0.5])
+
+
+def _still_improving(diagnostics: str) -> float | None:
+    """Return 1 or 0 as a row's diagnostics say; None if they do not."""
+    if f'"{FIELD}"' not in diagnostics:
+        return None
+    value: Any = json.loads(diagnostics).get(FIELD)
+    return None if value is None else float(value)

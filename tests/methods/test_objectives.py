@@ -1,0 +1,32 @@
+"""Every method that is trained reports its objective, from which rows say whether a fit had settled."""
+
+import numpy as np
+import pytest
+
+import methods
+from bench.engine.convergence import SIGNS
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stacked_training import train_stacked
+from bench.tuning.tuner import Centred
+from methods.catalogue.registry import BUILT_IN
+from methods.maths.likelihoods import Gaussian
+from methods.networks.mlp import MLP
+from methods.problem import Task
+
+WITHOUT = {"constant": "counts targets once", "hmc": "draws samples, and reports R-hat"}
+TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(8,)))
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name not in WITHOUT])
+def test_trained_methods_report_one_objective(name):
+    method = methods.get(name)
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    hparams = Centred(method.search_space(TASK)).best().hparams
+    fits, schedule = [Fit(np.arange(20), hparams, 0)], Schedule(20, 5, 1, method.batches_per_update)
+    trained = train_stacked(
+        method, TASK, Data.of(x, x.sum(1)), fits, schedule, execution="eager", n_recorded=1, stacked=method.stackable
+    )
+    (traces,) = trained.training_diagnostics()
+    (objective,) = SIGNS.keys() & traces.keys()
+    assert np.isfinite(traces[objective].values).all()

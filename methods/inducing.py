@@ -53,7 +53,8 @@ from methods.training.optim import Adam
 
 SMALL = 1e-3  # initial lambda, D and standard deviations of q(U)
 PAPER_SIZE = 128  # M of the paper's ResNet-18; results with 64 are similar (section 4.2)
-REFERENCE_SIZE = 8  # least M where the posterior is compared with a reference posterior
+REFERENCE_SIZE = 16  # least M where the posterior is compared with a reference posterior
+REFERENCE_SAMPLES = 4  # weight samples per update there
 
 # Precision 1 / sigma^2 of the prior in units of alpha, given d_in. The paper's prior is "fan-in" with alpha = 1. A
 # reference posterior has one prior for all weights, as all other methods have.
@@ -101,9 +102,10 @@ class Inducing(Method):
     Hyper-parameters: `lr`, `prior_precision` (alpha; 1 in the paper) and the likelihood's. The ranges are ours, because
     the paper does not tune on small data sets.
 
-    Where the posterior is compared with a reference posterior (`Task.has_reference`), the prior is isotropic, and M is
-    at least `REFERENCE_SIZE`. For one input and 50 units M would otherwise be 1, which puts the kinks of all units in
-    one place. Such a comparison is about quality, and the memory of so small a network does not matter.
+    Where the posterior is compared with a reference posterior (`Task.has_reference`), the prior is isotropic, M is at
+    least `REFERENCE_SIZE`, and an update takes at least `REFERENCE_SAMPLES`. For one input and 50 units M would
+    otherwise be 1, which puts the kinks of all units in one place. Such a comparison is about quality, and the memory
+    and time of so small a network do not matter.
 
     Args:
         size: M, which is M_out and M_in of all layers. By default M_out = min(M, d_out) and M_in = min(M, d_in), with
@@ -144,7 +146,8 @@ class Inducing(Method):
 
     def suited_to(self, task: Task) -> "Inducing":
         if task.has_reference:
-            return self.changed(prior=ISOTROPIC, least_size=REFERENCE_SIZE)
+            n_points = max(self.n_points, REFERENCE_SAMPLES)
+            return self.changed(prior=ISOTROPIC, least_size=REFERENCE_SIZE, n_points=n_points)
         network = self.network(task)
         if network.image is None or self.size is not None:
             return self

@@ -280,11 +280,11 @@ def test_prior_of_every_weight_has_the_stated_precision(prior, precisions):
 def test_reference_posteriors_are_approximated_under_their_own_prior():
     task = Task("toy", Gaussian((100.0, 100.0)), MLP(1, (50,)), has_reference=True)
     method = InducingFFG().suited_to(task)
-    assert (method.prior, method.max_sd) == ("isotropic", 1.0)
+    assert (method.prior, method.max_sd, method.n_points) == ("isotropic", 1.0, 4)
     first, second = (
         layer.q[0].shape for layer in method.layers_of(task.network, started(method, problem_of(task.network)))
     )
-    assert (first, second) == ((8, 2), (1, 8))
+    assert (first, second) == ((16, 2), (1, 16))
     assert InducingFFG().suited_to(replace(task, has_reference=False)).prior == "fan-in"
 
 

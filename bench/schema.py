@@ -6,14 +6,14 @@ than allowed. Metrics are null where the status is not "ok", where they do not a
 part leaves them undefined.
 
 Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
-space and whether times are uncontended. Version 4 added the identity of the code. Version 5 added `execution`. Columns
-that are not in a file of an older version are read as null.
+space and whether times are uncontended. Version 4 added the identity of the code. Version 5 added `execution`. Version
+6 added the metrics of `SINCE`. Columns that are not in a file of an older version are read as null.
 """
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 5
-READABLE_VERSIONS = (2, 3, 4, 5)
+SCHEMA_VERSION = 6
+READABLE_VERSIONS = (2, 3, 4, 5, 6)
 
 # Tables that may be kept beside a cell's row.
 TABLES = (
@@ -42,7 +42,19 @@ REGRESSION = {
     "coverage_80": "fraction of test points inside the central 80 % predictive interval",
     "coverage_90": "fraction of test points inside the central 90 % predictive interval",
     "coverage_95": "fraction of test points inside the central 95 % predictive interval",
+    **{
+        f"interval_score_{level}": f"interval score of the central {level} % predictive interval: its width, and a "
+        "penalty for targets outside it; original units"
+        for level in (50, 80, 90, 95)
+    },
+    "pit_p_value": "p value of the hypothesis that the PIT values of the test points are uniform",
+    "aurc_squared_error": "area under the curve of mean squared error against coverage, where the points of least "
+    "predictive variance are kept; squared original units",
+    "augrc_squared_error": "the same with the squared errors of the kept points divided by the number of all points: "
+    "half the mean squared error if the variance says nothing",
 }
+
+DRAWN = "mean over draws of the labels from the predicted probabilities"
 
 CLASSIFICATION = {
     "accuracy": "fraction of test points whose most probable class is the true class",
@@ -50,8 +62,19 @@ CLASSIFICATION = {
     "ece": "expected calibration error: 15 bins of equal width in the largest probability",
     "ece_low": "lower end of the 95 % bootstrap interval of ece over test points",
     "ece_high": "upper end of the 95 % bootstrap interval of ece over test points",
+    "ece_null": f"ece that is expected if the model is calibrated: {DRAWN}",
+    "ece_null_95": "95 % quantile of ece over draws of the labels from the predicted probabilities",
+    "ece_squared_debiased": "squared calibration error in the bins of ece, without bias: 0 is expected if the model is "
+    "calibrated, and a negative value is noise",
     "ece_equal_mass": "expected calibration error: 15 bins with equally many points",
+    "ece_equal_mass_null": f"ece_equal_mass that is expected if the model is calibrated: {DRAWN}",
     "ece_20": "calibration error of the DirectUQ paper: unweighted mean over 20 bins with equally many points",
+    "ece_20_null": f"ece_20 that is expected if the model is calibrated: {DRAWN}",
+    "ece_classwise": "calibration error of each class's probability, 15 bins of equal width, mean over classes",
+    "ece_classwise_null": f"ece_classwise that is expected if the model is calibrated: {DRAWN}",
+    "aurc": "area under the curve of error rate against coverage, where the points of greatest confidence are kept",
+    "augrc": "the same with the errors among the kept points divided by the number of all points: half the error rate "
+    "if confidence says nothing",
     "auroc": "area under the ROC curve of class 1, binary tasks only",
     "precision": "fraction of the points taken for class 1 that are of it, 0 if none is taken; binary tasks only",
     "recall": "fraction of the points of class 1 that are taken for it, binary tasks only",
@@ -161,6 +184,16 @@ METRICS = {
     **ELSEWHERE,
     **FIDELITY,
 }
+
+# Metrics that rows of older versions lack: by name, the first version that has them.
+SINCE = dict.fromkeys(
+    [
+        *("interval_score_50", "interval_score_80", "interval_score_90", "interval_score_95", "pit_p_value"),
+        *("aurc_squared_error", "augrc_squared_error", "aurc", "augrc", "ece_squared_debiased", "ece_classwise"),
+        *("ece_null", "ece_null_95", "ece_equal_mass_null", "ece_20_null", "ece_classwise_null"),
+    ],
+    6,
+)
 
 COSTS = {
     "tune_seconds": "wall-clock seconds of hyper-parameter search",

@@ -47,13 +47,25 @@ TITLES = {
     "rmse": "RMSE",
     "rmse_standardised": "RMSE, standardised",
     "crps": "CRPS",
+    "pit_p_value": "PIT, p of uniformity",
+    "aurc_squared_error": "AURC, squared error",
+    "augrc_squared_error": "AUGRC, squared error",
     "accuracy": "Accuracy",
     "brier": "Brier",
     "ece": "ECE",
     "ece_low": "ECE, from",
     "ece_high": "ECE, to",
+    "ece_null": "ECE if calibrated",
+    "ece_null_95": "ECE if calibrated, 95 %",
+    "ece_squared_debiased": "ECE², debiased",
     "ece_equal_mass": "ECE, equal mass",
+    "ece_equal_mass_null": "ECE, equal mass, if calibrated",
     "ece_20": "ECE, 20 bins",
+    "ece_20_null": "ECE, 20 bins, if calibrated",
+    "ece_classwise": "ECE, classwise",
+    "ece_classwise_null": "ECE, classwise, if calibrated",
+    "aurc": "AURC",
+    "augrc": "AUGRC",
     "auroc": "AUROC",
     "precision": "Precision",
     "recall": "Recall",
@@ -95,11 +107,13 @@ TITLES = {
 
 GOALS = (
     (r"rel_(mean|cov)|w2_scaled|kl|total_variation", "low"),
-    (r"nmll.*|rmse.*|crps|brier|ece(_equal_mass|_20)?|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
+    (r"nmll.*|rmse.*|crps|aurc.*|augrc.*|brier|ece(_equal_mass|_20|_classwise)?", "low"),
+    (r".*_seconds(_.*)?|peak_memory_mib|sgd_ratio", "low"),
     (r"((near|far)_)?ood_fpr95.*|corrupted_(nmll|brier|ece)|elsewhere_(nmll|ece|ece_20)", "low"),
     (r"precision|recall|f1|(f1|accuracy|auroc)_retain.*", "high"),
     (r"agreement|((corrupted|elsewhere)_)?accuracy|auroc|((near|far)_)?ood_(auroc|aupr).*", "high"),
     (r"sd_ratio.*", 1.0),
+    (r"ece_squared_debiased", 0.0),  # below 0 by noise alone
 )
 
 MEASURED = tuple(schema.METRICS) + tuple(schema.COSTS)  # in the order of pages and exports
@@ -116,12 +130,17 @@ LEADS = ("rel_cov", "total_variation", "nmll")
 
 INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their metric, not in columns
 
+# What is expected of a calibrated model: shown beside a metric of `HEADLINE`; and a 95 % quantile, in its tooltip.
+NULLS = {"ece": ("ece_null", "ece_null_95")}
+
 
 def metric(name: str) -> Metric:
     """Return the metric of a column."""
     meaning = (schema.METRICS | schema.COSTS).get(name, "")
     if coverage := re.fullmatch(r"coverage_(\d+)", name):
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
+    if interval := re.fullmatch(r"interval_score_(\d+)", name):
+        return Metric(f"Interval score {interval[1]} %", "low", meaning)
     goal = next((goal for pattern, goal in GOALS if re.fullmatch(pattern, name)), None)
     return Metric(TITLES.get(name, name), goal, meaning)
 

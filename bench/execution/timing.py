@@ -13,7 +13,7 @@ import pandas as pd
 from bench.experiment.cells import Cell
 from bench.results.folder import Results
 from bench.results.record import CellResult
-from bench.schema import METRICS
+from bench.schema import METRICS, SINCE
 
 SAME = (*METRICS, "validation_nmll", "validation_w2_scaled")  # numbers that a repetition must reproduce
 # A fit alone equals its replica in a stack but for rounding in single precision, which training makes larger.
@@ -75,7 +75,8 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
     """Return the numbers in which a repetition differs from the stored row, each with both values.
 
     A change of code, packages, data set, machine or execution is named first. Code is compared by its identity
-    (`bench.experiment.code.identity_of`), or by its revision if one of the rows has no identity.
+    (`bench.experiment.code.identity_of`), or by its revision if one of the rows has no identity. Metrics that are newer
+    than the stored row are not compared.
 
     Args:
         stored: All columns of the stored row.
@@ -84,7 +85,7 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
     numbers = [
         f"{name} {stored[name]}, now {repeated[name]}"
         for name in (*SAME, "hparams")
-        if not _alike(stored[name], repeated[name])
+        if SINCE.get(name, 0) <= stored["schema_version"] and not _alike(stored[name], repeated[name])
     ]
     code = "code_identity" if stored["code_identity"] and repeated["code_identity"] else "code_revision"
     reasons = (code, "versions", "data_sha256", "device", "host", "execution")

@@ -1,4 +1,4 @@
-"""Every metric of a cell, computed from one `Predictive`. Imports `bench.shifts` and `bench.schema`.
+"""Every metric of a cell, computed from one `Predictive`. Imports `bench.shifts`, `bench.uncertainty`, `bench.schema`.
 
 The metrics score the equally weighted mixture of the predictive's S samples, in float64. `evaluate` returns the numbers
 of a cell's row. `tables` returns curves and values per OOD set, which are stored in separate files. `summaries` reduces
@@ -11,8 +11,9 @@ from types import MappingProxyType
 import pyarrow as pa
 from torch import Tensor
 
-from bench.metrics import calibration, classification, confidence, ood_detection, regression, selective, shifted
+from bench.metrics import classification, confidence, ood_detection, regression, selective, shifted
 from bench.metrics.pooling import Pooled, pool
+from bench.uncertainty.calibration_error import reliability
 from methods.maths.predictive import Classes, Predictive
 
 __all__ = ["diagnostics", "evaluate", "expected_log_density", "log_density", "nmll", "pool", "summaries", "tables"]
@@ -95,7 +96,7 @@ def tables(
     probabilities = inside.probabilities.numpy()
     correct = probabilities.argmax(1) == y.long().numpy()
     return {
-        "reliability": calibration.reliability(probabilities.max(1), correct),
+        "reliability": reliability(probabilities.max(1), correct),
         "selective": selective.selective(inside, y),
         "confidence": confidence.curves(inside, ood),
         "ood": ood_detection.by_set(inside, ood),

@@ -6,8 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.metrics import calibration
 from bench.metrics.pooling import Pooled
+from bench.uncertainty import calibration_error
+from bench.uncertainty.calibrated_errors import calibrated_errors
+from bench.uncertainty.risk_coverage import augrc, aurc
 from methods.maths.predictive import Classes
 
 
@@ -26,24 +28,33 @@ def log_density(predictive: Classes, y: Tensor) -> Tensor:
 def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
     """Return the metrics of `bench.schema.CLASSIFICATION` for class numbers y (n,).
 
-    AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y.
+    AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y, and the debiased
+    calibration error where no bin has two points.
     """
     labels, probabilities = y.long().numpy(), pooled.probabilities.numpy()
     n_classes = probabilities.shape[1]
     confidence, correct = probabilities.max(1), probabilities.argmax(1) == labels
-    low, high = calibration.ece_interval(confidence, correct)
+    low, high = calibration_error.ece_interval(confidence, correct)
+    ranked = pooled.one_minus_confidence.numpy(), 1.0 - correct
     values = {
         "accuracy": float(correct.mean()),
         "brier": brier(probabilities, labels),
-        "ece": calibration.ece(confidence, correct),
+        "ece": calibration_error.ece(confidence, correct),
         "ece_low": low,
         "ece_high": high,
-        "ece_equal_mass": calibration.ece_equal_mass(confidence, correct),
-        "ece_20": calibration.ece_20(confidence, correct),
+        "ece_equal_mass": calibration_error.ece_equal_mass(confidence, correct),
+        "ece_20": calibration_error.ece_20(confidence, correct),
+        "ece_classwise": calibration_error.ece_classwise(probabilities, labels),
+        **calibrated_errors(probabilities),
+        "aurc": aurc(*ranked),
+        "augrc": augrc(*ranked),
         "entropy": pooled.entropy.mean().item(),
         "mutual_information": pooled.mutual_information.mean().item(),
         "disagreement": pooled.disagreement.mean().item(),
     }
+    debiased = calibration_error.squared_debiased(confidence, correct)
+    if not math.isnan(debiased):
+        values["ece_squared_debiased"] = debiased
     if n_classes == 2 and len(np.unique(labels)) == 2:
         from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 

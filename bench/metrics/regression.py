@@ -5,6 +5,9 @@ import math
 import torch
 from torch import Tensor
 
+from bench.metrics.intervals import interval_scores
+from bench.uncertainty.risk_coverage import augrc, aurc
+from bench.uncertainty.uniformity import uniformity_p_value
 from methods.maths.predictive import Normals
 
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
@@ -27,8 +30,11 @@ def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]
     moments = _moments(predictive)
     headline = -log_density(predictive, y).mean().item()
     moment = -log_density(Normals(*(part[None] for part in moments)), y).mean().item()
-    rmse = (moments.mean - y).square().mean().sqrt().item()
+    squares = (moments.mean - y).square()
+    rmse = squares.mean().sqrt().item()
     pit = cdf(predictive, y)
+    scores = interval_scores(predictive, y.double().numpy(), INTERVALS)
+    ranked = moments.variance.numpy(), squares.numpy()
     return {
         "nmll_moment": moment,
         "nmll_standardised": headline - math.log(y_scale),
@@ -37,6 +43,10 @@ def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]
         "rmse_standardised": rmse / y_scale,
         "crps": crps(predictive, y).mean().item(),
         **{f"coverage_{level}": _coverage(pit, level / 100) for level in INTERVALS},
+        **{f"interval_score_{level}": score for level, score in scores.items()},
+        "pit_p_value": uniformity_p_value(pit.numpy()),
+        "aurc_squared_error": aurc(*ranked),
+        "augrc_squared_error": augrc(*ranked),
     }
 
 

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from torch import Tensor
 
-from bench.metrics import calibration, classification
+from bench.metrics import classification
 from bench.metrics.pooling import pool
 from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
 from bench.shifts import Shift
+from bench.uncertainty import calibration_error
 from methods.maths.predictive import Classes
 
 
@@ -23,7 +24,7 @@ def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
         "accuracy": float(correct.mean()),
         "nmll": -classification.log_density(predictive, y).mean().item(),
         "brier": classification.brier(probabilities, labels),
-        "ece": calibration.ece(probabilities.max(1), correct),
+        "ece": calibration_error.ece(probabilities.max(1), correct),
         "entropy": pooled.entropy.mean().item(),
     }
 

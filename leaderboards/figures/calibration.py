@@ -3,15 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from leaderboards.figures.classifiers import calibration_error
+from leaderboards.figures import pit, risk_coverage
 from leaderboards.figures.plots import Plot
 from leaderboards.figures.sparks import Panel, grid
-from leaderboards.stats.predictions import Predictions, first_splits, pit, reliability, roc
+from leaderboards.stats.predictions import Predictions, first_splits, reliability, roc
 from leaderboards.wording.formats import number, visible
 
 DIAGONAL = [(0.0, 0.0), (1.0, 1.0)]
 LEVELS = (50, 80, 90, 95)  # percent
-BINS, TALLEST = 10, 3.0  # of a PIT histogram: number of bins, and the density that fills a panel (uniform is 1)
 MOST_POINTS = 60  # of a curve: more make the page larger, not clearer
 
 
@@ -51,48 +50,45 @@ def of_predictions(cells: pd.DataFrame, with_reliability: bool) -> tuple[list[Pl
         return [], []
     by_method = first_splits(cells)
     if not by_method:
-        what = "PIT histograms" if regression else "reliability diagrams and OOD ROC curves"
-        return [], [f"There are no {what}: they need predictions of single test points, which were not kept."]
-    plots = [_pit({m: kept for m, kept in by_method.items() if kept.mean is not None})]
+        what = "PIT figures" if regression else "reliability diagrams, OOD ROC curves"
+        needed = "they need predictions of single test points, which were not kept"
+        return [], [f"There are no {what} and curves of risk against coverage: {needed}."]
+    regressions = {m: kept for m, kept in by_method.items() if kept.mean is not None}
     classifiers = {m: kept for m, kept in by_method.items() if kept.log_probs is not None}
-    plots += [
-        _reliability(classifiers) if with_reliability else None,
+    plots = [
+        pit.of_regressions(regressions) if regressions else None,
+        risk_coverage.of_regressions(regressions) if regressions else None,
+        _reliability(classifiers, ece_in_words(cells)) if with_reliability else None,
+        risk_coverage.of_classifiers(classifiers) if classifiers else None,
         _roc({m: kept for m, kept in classifiers.items() if kept.ood.any()}),
     ]
     return [plot for plot in plots if plot], []
 
 
-def _pit(by_method: dict[str, Predictions]) -> Plot | None:
-    if not by_method:
-        return None
-    panels, spoken = [], []
-    for method, predictions in by_method.items():
-        share, _ = np.histogram(pit(predictions)[~predictions.ood], BINS, (0, 1))
-        density = share / share.sum() * BINS
-        panels.append(Panel(visible(method), "", [], [min(float(d) / TALLEST, 1.0) for d in density]))
-        spoken.append(f"{visible(method)} {100 * (share[0] + share[-1]) / share.sum():.0f} %")
-    return Plot(
-        grid(panels, [(0.0, 1 / TALLEST), (1.0, 1 / TALLEST)]),
-        "PIT histograms by method; share of test points in the two outer tenths, ideally 20 %: " + ", ".join(spoken),
-        "PIT histograms, first split: how often the target falls into each tenth of its predictive distribution. "
-        "Ideally, bars reach the dashed line. A U shape means overconfident, a hump underconfident, a slope biased.",
-    )
+def ece_in_words(cells: pd.DataFrame) -> dict[str, str]:
+    """Return the mean ECE of each method of a board, in brackets that of a calibrated model: "ECE 0.031 (0.028)"."""
+    means = cells.groupby("method")[["ece", "ece_null"]].mean()
+    return {
+        str(method): f"ECE {number(row.ece, 3)}" + ("" if np.isnan(row.ece_null) else f" ({number(row.ece_null, 3)})")
+        for method, row in means.iterrows()
+    }
 
 
-def _reliability(by_method: dict[str, Predictions]) -> Plot | None:
+def _reliability(by_method: dict[str, Predictions], errors: dict[str, str]) -> Plot | None:
     if not by_method:
         return None
-    panels = []
+    diagrams = []
     for method, predictions in by_method.items():
         bins = reliability(predictions)
         filled = bins[bins["count"] > 0]
         line = list(zip(filled["confidence"].tolist(), filled["accuracy"].tolist(), strict=True))
-        panels.append(Panel(visible(method), f"ECE {number(calibration_error(bins), 3)}", line, []))
+        diagrams.append(Panel(visible(method), errors[method], line, []))
     return Plot(
-        grid(panels, DIAGONAL),
-        "Calibration error by method: " + ", ".join(f"{panel.title} {panel.note[4:]}" for panel in panels),
+        grid(diagrams, DIAGONAL),
+        "Calibration error by method: " + ", ".join(f"{panel.title} {panel.note[4:]}" for panel in diagrams),
         "Reliability, first split: accuracy (upwards) against confidence (to the right), the maximum class "
-        "probability, in 15 bins of equal width. Below the dashed line: overconfident; above it: underconfident.",
+        "probability, in 15 bins of equal width. Below the dashed line: overconfident; above it: underconfident. ECE "
+        "is the mean over splits; in brackets, that of a calibrated model with the same predictions.",
     )
 
 

@@ -1,5 +1,7 @@
 """Figures of classifiers: reliability, confidence on OOD data, selective prediction, performance under shift."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
@@ -8,7 +10,6 @@ from bench.schema import SHIFT_FAMILIES
 from leaderboards.figures.panels import Scale, note, panels
 from leaderboards.wording.formats import number, visible
 
-RUN = ["method", "split", "seed"]
 HISTOGRAM = 0.3  # height of a bin that has all points, as a share of the panel's height
 UNIT = Scale((0, 1), (0, 1))
 HALVES = (0, 0.5, 1)
@@ -17,12 +18,13 @@ SELECTORS = {"entropy": "ours", "disagreement": "theirs dashed"}
 FENCE = 4  # values further below the lower quartile than this many interquartile ranges are off the scale
 
 
-def reliability(runs: pd.DataFrame) -> Markup:
+def reliability(runs: pd.DataFrame, errors: Mapping[str, str]) -> Markup:
     """Return a panel per method: accuracy against confidence in bins over all runs, and the share of points per bin.
 
-    `runs` has the columns of `bench.schema.RELIABILITY` and of `RUN`.
+    Args:
+        runs: columns of `bench.schema.RELIABILITY` and method, split and seed.
+        errors: calibration error of each method, in words.
     """
-    errors = runs.groupby(RUN)[["confidence", "accuracy", "count"]].apply(calibration_error).groupby("method").mean()
 
     def panel(method: str) -> list[str]:
         bins = pooled_bins(runs[runs["method"] == method])
@@ -38,17 +40,11 @@ def reliability(runs: pd.DataFrame) -> Markup:
             UNIT.band(across, across, np.maximum(across, up), "ours"),
             UNIT.line(x, y, "ink thin"),
             UNIT.dots(x, y, "ink"),
-            note(f"ECE {number(errors[method], 3)}", 0.04),
+            note(errors[method], 0.04),
         ]
 
     legend = [("area theirs", "overconfident"), ("area ours", "underconfident"), ("area muted", "share of test points")]
     return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("confidence", "accuracy"), legend)
-
-
-def calibration_error(bins: pd.DataFrame) -> float:
-    """Return the ECE, sum_b (n_b / n) |accuracy_b - confidence_b|, of one run's bins (`bench.schema.RELIABILITY`)."""
-    gaps = (bins["accuracy"] - bins["confidence"]).abs()
-    return (bins["count"] * gaps).sum() / bins["count"].sum()  # a sum leaves out the NaN gaps of empty bins
 
 
 def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +59,7 @@ def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
 def confidence(runs: pd.DataFrame) -> Markup:
     """Return a panel per method: the fraction of points with confidence above each threshold, mean over runs.
 
-    `runs` has the columns of `bench.schema.CONFIDENCE` and of `RUN`.
+    `runs` has the columns of `bench.schema.CONFIDENCE` and method, split and seed.
     """
     shares = runs.assign(share=runs["count"] / runs["n"])
     curves = shares.groupby(["method", "group", "set", "threshold"], sort=False)["share"].mean().reset_index()
@@ -92,7 +88,7 @@ def _few(names: list[str]) -> str:
 def selective(runs: pd.DataFrame) -> Markup:
     """Return a panel per method: accuracy on its most certain test points, mean and standard error over runs.
 
-    `runs` has the columns of `bench.schema.SELECTIVE` and of `RUN`.
+    `runs` has the columns of `bench.schema.SELECTIVE` and method, split and seed.
     """
     percent = runs.assign(percent=100 * runs["retained"])
     over_runs = percent.groupby(["method", "uncertainty", "percent"])["accuracy"].agg(["mean", "sem"])
@@ -137,7 +133,7 @@ def shifts(runs: pd.DataFrame, family: str) -> Markup:
     """Return a panel per method: accuracy and ECE against the severity of the shifts of one family.
 
     The line is the mean over shifts and runs, the band the middle half of the shifts. `runs` has the columns of
-    `bench.schema.SHIFTS` and of `RUN`.
+    `bench.schema.SHIFTS` and method, split and seed.
     """
     of_family = runs[(runs["family"] == family) | runs["family"].isna()]
     names = ["accuracy", "ece"]

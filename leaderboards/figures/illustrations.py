@@ -89,10 +89,11 @@ def _reliability(cells: pd.DataFrame) -> Plot | None:
     if runs is None:
         return None
     return Plot(
-        classifiers.reliability(runs),
+        classifiers.reliability(runs, calibration.ece_in_words(cells)),
         f"Accuracy against confidence by {_named(dict.fromkeys(runs['method']))}",
         "Reliability: accuracy against confidence, the largest class probability, in bins of equal width over all "
-        "splits. On the dashed diagonal, confidence equals accuracy. ECE is the mean over splits.",
+        "splits. On the dashed diagonal, confidence equals accuracy. ECE is the mean over splits; in brackets, that of "
+        "a calibrated model with the same predictions.",
     )
 
 

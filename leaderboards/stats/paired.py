@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from bench.schema import SINCE
 from leaderboards.metrics import metric as metric_named
 
 
@@ -61,7 +62,8 @@ def paired(
 ) -> Paired:
     """Return the values of one metric in one suite and preset, as splits x methods.
 
-    A data set on which cells finished but none has the metric is left out: the metric does not apply to it.
+    A data set on which cells finished but none has the metric is left out: the metric does not apply to it. So are rows
+    that are older than the metric (`bench.schema.SINCE`), as if they had not been run.
 
     Args:
         cells: columns of `bench.schema.CELLS`.
@@ -80,7 +82,10 @@ def paired(
             "choose another metric"
         )
     columns = ["dataset", "split", "method", "status", metric]
-    rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), columns]
+    chosen = (cells["suite"] == suite) & (cells["preset"] == preset)
+    if metric in SINCE:
+        chosen &= cells["schema_version"] >= SINCE[metric]
+    rows = cells.loc[chosen, columns]
     if datasets is not None:
         rows = rows[rows["dataset"].isin(datasets)]
     if methods is not None:

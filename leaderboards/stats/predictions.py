@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bench.uncertainty import calibration_error
 from leaderboards.data.details import any_of, in_split_order
 
 MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows no more, and files may be large
-BINS = 15  # of confidence, as in the metric `ece`
 
 
 class Predictions(NamedTuple):
@@ -109,6 +109,13 @@ def pit(predicted: Predictions) -> np.ndarray:
     return ndtr(scaled).mean(axis=1)
 
 
+def moments(predicted: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the variance (N,) of the predictive distributions of a regression."""
+    assert predicted.mean is not None
+    assert predicted.variance is not None
+    return predicted.mean.mean(axis=1), predicted.variance.mean(axis=1) + predicted.mean.var(axis=1)
+
+
 def probabilities(predicted: Predictions) -> np.ndarray:
     """Return mean class probabilities (N, C) over the posterior samples."""
     assert predicted.log_probs is not None
@@ -121,17 +128,9 @@ def reliability(predicted: Predictions) -> pd.DataFrame:
     Columns low, high, confidence, accuracy and count, as in `bench.schema.RELIABILITY`.
     """
     test = ~predicted.ood
-    probs, labels = probabilities(predicted)[test], predicted.y[test].astype(int)
-    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
-    edges = np.linspace(0, 1, BINS + 1)
-    bin_of = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
-    count = np.bincount(bin_of, minlength=BINS)
-    with np.errstate(invalid="ignore"):
-        sums = {
-            name: np.bincount(bin_of, values, BINS) / count
-            for name, values in {"confidence": confidence, "accuracy": correct.astype(float)}.items()
-        }
-    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], **sums, "count": count})
+    probs = probabilities(predicted)[test]
+    bins: pd.DataFrame = calibration_error.reliability(probs.max(1), probs.argmax(1) == predicted.y[test]).to_pandas()
+    return bins
 
 
 def roc(predicted: Predictions) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from bench.schema import SINCE
 from leaderboards.metrics import MEASURED
 from leaderboards.stats.dependence import ratios
 from leaderboards.stats.remarks import remarks
@@ -62,7 +63,8 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     `remark` has the remarks of `stats.remarks` on the mean, "" for none.
 
     n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
-    set, with n = 0 where it has no value itself, so that a failure stays visible.
+    set, with n = 0 where it has no value itself, so that a failure stays visible; but not for a metric that is newer
+    than all its cells (`bench.schema.SINCE`).
     """
     splits = per_split(cells)
     values = splits.groupby([*GROUP, "metric"])["value"]
@@ -85,7 +87,8 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     """Return every group with every metric of its data set; with NMLL where nothing finished."""
-    groups = cells[GROUP].drop_duplicates()
+    groups = cells.groupby(GROUP, as_index=False)["schema_version"].max()
     values = splits[["suite", "dataset", "metric"]].drop_duplicates()
     table = groups.merge(values, "left", ["suite", "dataset"])
-    return table.assign(metric=table["metric"].fillna("nmll"))
+    measured = table["schema_version"] >= table["metric"].map(lambda name: SINCE.get(name, 0)).astype("int64")
+    return table[measured].drop(columns="schema_version").fillna({"metric": "nmll"})

@@ -3,7 +3,10 @@
 import re
 
 # Metrics that are compared by ratio; all others are compared by difference.
-RATIOS = r"rmse.*|crps|rel_(mean|cov)|w2_scaled|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio"
+RATIOS = (
+    r"rmse.*|crps|interval_score_.*|aug?rc_squared_error|rel_(mean|cov)|w2_scaled"
+    r"|.*_seconds(_.*)?|peak_memory_mib|sgd_ratio"
+)
 NATS = r"(corrupted_)?nmll.*|kl"
 
 

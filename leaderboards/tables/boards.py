@@ -9,7 +9,7 @@ import pandas as pd
 from leaderboards.data.frames import records
 from leaderboards.data.published import Published, apart, difference
 from leaderboards.data.times import about_times
-from leaderboards.metrics import HEADLINE, INTERVALS, Metric, lead, metric
+from leaderboards.metrics import HEADLINE, INTERVALS, NULLS, Metric, lead, metric
 from leaderboards.stats.ranking import Ranked, Ranking
 from leaderboards.stats.remarks import legend
 from leaderboards.stats.summary import Moments
@@ -22,6 +22,7 @@ from leaderboards.wording.formats import (
     number,
     visible,
 )
+from leaderboards.wording.older import OLDER
 
 LONG = 12  # methods, beyond which a table has one line per method
 FEWEST_SPLITS = 2  # for a test
@@ -158,13 +159,19 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
     for method in sorted(measured, key=lambda m: (isnan(score[m]), score[m], m)):
         rows += [measured[method], *(row for row in reported if row.method == method)]
     rows += [row for row in reported if not row.measured_too]
+    shown = [beside for name in HEADLINE for beside in (name, *NULLS.get(name, ())[:1])]
+    headline = [name for name in shown if name in names]
     return Board(
         suite,
         dataset,
         preset,
         leading,
-        {name: metric(name) for name in HEADLINE if name in names},
-        {name: metric(name) for name in names if name not in {*HEADLINE, *sum(INTERVALS.values(), ())}},
+        {name: metric(name) for name in headline},
+        {
+            name: metric(name)
+            for name in names
+            if name not in {*headline, *sum((*INTERVALS.values(), *NULLS.values()), ())}
+        },
         rows,
         " ".join(
             filter(
@@ -196,19 +203,27 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
             name: _cell(v, places.get((method, name)), rankings.get(name), decimals[name])
             for name, v in by_metric.items()
         }
+        cells |= {name: Cell(hint=OLDER) for name in decimals.keys() - cells.keys()}
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
         rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
 
 
 def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
-    """Return the cells by metric, those of `INTERVALS` with the ends of their interval in the tooltip."""
+    """Return the cells by metric, with the ends of `INTERVALS` and the expectations of `NULLS` in the tooltips."""
     with_ends = {}
     for name, ends in INTERVALS.items():
         low, high = (cells.get(end, Cell()).value for end in ends)
         if name in cells and low and high:
             hint = f"{cells[name].hint}; 95 % bootstrap interval of a split, on average {low} to {high}"
             with_ends[name] = cells[name]._replace(hint=hint)
+    for name, (mean, quantile) in NULLS.items():
+        expected, most = (cells.get(null, Cell()).value for null in (mean, quantile))
+        if name in cells and expected and most:
+            hint = f"{with_ends.get(name, cells[name]).hint}; a calibrated model would have {expected} on average"
+            with_ends[name] = cells[name]._replace(
+                hint=f"{hint}, and up to {most} on a split with a probability of 95 %"
+            )
     return cells | with_ends
 
 

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 import pandas as pd
 
+from bench.schema import SINCE
 from leaderboards.metrics import MEASURED
 from leaderboards.wording.formats import visible
 
@@ -54,7 +55,9 @@ def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
         NoSuchResults: No row has a value of one of the metrics.
     """
     available = [name for name in MEASURED if cells[name].notna().any()]
-    require("metric", names, available)
+    for name in names:
+        older = f"; rows have it from schema version {SINCE[name]} on" if name in SINCE else ""
+        require("metric", [name], available, f"has no results here{older}")
     return list(names) or available
 
 

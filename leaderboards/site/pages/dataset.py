@@ -15,6 +15,7 @@ from leaderboards.site.pages.suite import families_of
 from leaderboards.tables.boards import Board
 from leaderboards.wording.formats import visible
 from leaderboards.wording.mixtures import mixtures
+from leaderboards.wording.older import older_rows
 
 
 class Section(NamedTuple):
@@ -27,7 +28,7 @@ class Section(NamedTuple):
         board: the tables.
         dots: figure of the leading metric; None where nothing finished.
         plots: further figures.
-        missing_figures: sentences on figures that cannot be drawn, and why.
+        not_shown: sentences on metrics and figures that are missing, and why.
         mixtures: sentences on rows that contradict each other or differ in provenance.
         details: details of each method's cell.
     """
@@ -38,7 +39,7 @@ class Section(NamedTuple):
     board: Board
     dots: Plot | None
     plots: list[Plot]
-    missing_figures: list[str]
+    not_shown: list[str]
     mixtures: list[str]
     details: list[CellDetails]
 
@@ -82,7 +83,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         made,
         dots(site, key, made) if key in site.splits_of else None,
         plots,
-        missing_figures,
+        [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
         [_details(site, key, method, list(made.headline), original) for method in order],
     )

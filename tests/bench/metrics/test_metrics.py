@@ -40,6 +40,7 @@ def labels(n: int, n_classes: int) -> torch.Tensor:
 
 
 OF_CLASS_1 = {"auroc", "precision", "recall", "f1"}
+OF_PAIRS = {"ece_squared_debiased"}  # needs two points
 CASES = {
     "regression": (normals(20), torch.randn(20), None, {*REGRESSION}),
     "binary": (classes(20, 2), labels(20, 2), None, {*CLASSIFICATION}),
@@ -48,7 +49,7 @@ CASES = {
     "ood": (classes(20, 4), labels(20, 4), classes(9, 4), {*CLASSIFICATION, *OOD} - OF_CLASS_1),
     "no ood points": (classes(20, 4), labels(20, 4), classes(0, 4), {*CLASSIFICATION} - OF_CLASS_1),
     "regression, ood": (normals(20), torch.randn(20), normals(5), {*REGRESSION}),
-    "one point": (classes(1, 3), labels(1, 3), classes(1, 3), {*CLASSIFICATION, *OOD} - OF_CLASS_1),
+    "one point": (classes(1, 3), labels(1, 3), classes(1, 3), {*CLASSIFICATION, *OOD} - OF_CLASS_1 - OF_PAIRS),
 }
 
 

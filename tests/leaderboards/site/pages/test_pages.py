@@ -448,7 +448,7 @@ def test_many_methods_take_one_line_each(built):
 
 def test_missing_figures_are_explained(built):
     words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
-    assert "There are no PIT histograms: they need predictions of single test points" in words
+    assert "There are no PIT figures and curves of risk against coverage: they need predictions of single" in words
 
 
 @pytest.mark.slow

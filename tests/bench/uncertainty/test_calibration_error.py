@@ -1,11 +1,19 @@
 """Calibration errors against counts by hand, a plain loop over bins, and theory."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
-from bench.metrics.calibration import ece, ece_20, ece_equal_mass, ece_interval, reliability
+from bench.uncertainty.calibration_error import (
+    ece,
+    ece_20,
+    ece_classwise,
+    ece_equal_mass,
+    ece_interval,
+    reliability,
+    squared_debiased,
+)
 
 CONFIDENCE = np.array([0.55, 0.65, 0.62, 0.95, 0.91])
 CORRECT = np.array([True, False, True, True, False])
@@ -121,3 +129,57 @@ def test_the_gaps_of_a_reliability_diagram_are_the_calibration_error():
     bins = reliability(*points).to_pandas().dropna()
     gaps = (bins["accuracy"] - bins["confidence"]).abs()
     assert np.average(gaps, weights=bins["count"]) == pytest.approx(ece(*points), rel=1e-12)
+
+
+def all_outcomes(confidence, correct_with):
+    """Yield every vector of `correct`, with its probability where each is true with `correct_with`."""
+    for outcome in product([False, True], repeat=len(confidence)):
+        yield np.array(outcome), np.where(outcome, correct_with, 1 - correct_with).prod()
+
+
+def test_debiased_error_is_zero_in_expectation_if_calibrated():
+    """The mean over all outcomes, exactly; confidences differ within a bin, and one bin has a single point."""
+    confidence = np.array([0.61, 0.63, 0.655, 0.81, 0.85, 0.86, 0.99])
+    mean = sum(p * squared_debiased(confidence, correct) for correct, p in all_outcomes(confidence, confidence))
+    assert mean == pytest.approx(0, abs=1e-15)
+    biased = sum(p * ece(confidence, correct) for correct, p in all_outcomes(confidence, confidence))
+    assert biased > 0.15
+
+
+def test_debiased_error_is_the_squared_bias_in_expectation():
+    confidence = np.array([0.61, 0.63, 0.655, 0.81, 0.85, 0.86])
+    outcomes = all_outcomes(confidence, confidence - 0.2)
+    assert sum(p * squared_debiased(confidence, correct) for correct, p in outcomes) == pytest.approx(0.04)
+
+
+def test_debiased_error_of_equal_confidences_is_kumars():
+    """(confidence - accuracy)^2 - accuracy (1 - accuracy) / (n - 1), with accuracies of 3/5 and 1/2."""
+    confidence = np.repeat([0.7, 0.9], [5, 4])
+    correct = np.array([1, 1, 1, 0, 0, 1, 1, 0, 0], bool)
+    expected = 5 * (0.1**2 - 0.6 * 0.4 / 4) + 4 * (0.4**2 - 0.5 * 0.5 / 3)
+    assert squared_debiased(confidence, correct) == pytest.approx(expected / 9)
+
+
+def test_debiased_error_needs_two_points_in_a_bin():
+    assert np.isnan(squared_debiased(np.array([0.6]), np.array([True])))
+    assert np.isnan(squared_debiased(np.array([0.6, 0.9]), np.array([True, False])))
+    with pytest.raises(ValueError, match="confidences should be numbers; 1 of 2 are NaN"):
+        squared_debiased(np.array([np.nan, 0.9]), np.array([True, False]))
+
+
+def test_classwise_ece_by_hand():
+    """Two bins. Class 0: 0.2, 0.3 below with one of it, 0.9 above with none. Class 1: 0.1 below, 0.8, 0.7 above."""
+    probabilities = np.array([[0.2, 0.8], [0.3, 0.7], [0.9, 0.1]])
+    labels = np.array([1, 0, 1])
+    class_0 = abs(1 - 0.5) + abs(0 - 0.9)
+    class_1 = abs(1 - 0.1) + abs(1 - 1.5)
+    assert ece_classwise(probabilities, labels, 2) == pytest.approx((class_0 + class_1) / 2 / 3)
+
+
+def test_classwise_ece_averages_ece_of_each_class():
+    generator = np.random.default_rng(8)
+    probabilities, labels = generator.dirichlet(np.ones(4), 300), generator.integers(3, size=300)  # class 3 is absent
+    of_classes = [plain_ece(probabilities[:, c], labels == c, 15) for c in range(4)]
+    assert ece_classwise(probabilities, labels) == pytest.approx(np.mean(of_classes))
+    with pytest.raises(ValueError, match="probabilities should be numbers"):
+        ece_classwise(np.full((2, 2), np.nan), np.zeros(2, int))

@@ -1,0 +1,51 @@
+"""Central predictive intervals of a Gaussian mixture, and their interval score."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize.elementwise import find_root
+from scipy.special import ndtr, ndtri
+
+from methods.maths.predictive import Normals
+
+BEYOND = (
+    1e-6  # in largest standard deviations: how far the search for a quantile extends beyond those of the components
+)
+
+
+def quantiles(predictive: Normals, levels: Sequence[float]) -> np.ndarray:
+    """Return the quantiles of the mixture at each point, (L, n), for L probabilities.
+
+    A quantile of the mixture lies between the smallest and the largest one of its components.
+    """
+    # Points first, so that the components of one point lie side by side.
+    mean, sd = predictive.mean.double().T.numpy(), predictive.variance.double().sqrt().T.numpy()
+    wanted, point = (part.ravel() for part in np.meshgrid(levels, np.arange(len(mean)), indexing="ij"))
+    of_components = mean[point] + sd[point] * ndtri(wanted)[:, None]
+    margin = BEYOND * sd.max(1)[point]
+    bracket = of_components.min(1) - margin, of_components.max(1) + margin
+
+    def excess(x: np.ndarray, level: np.ndarray, at: np.ndarray) -> np.ndarray:
+        return ndtr((x[..., None] - mean[at]) / sd[at]).mean(-1) - level
+
+    return np.asarray(find_root(excess, bracket, args=(wanted, point)).x).reshape(len(levels), -1)
+
+
+def interval_scores(predictive: Normals, y: np.ndarray, percents: Sequence[int]) -> dict[int, float]:
+    """Return the interval score of each central interval, mean over points, original target units.
+
+    For the interval [l, u] of probability 1 - a it is (u - l) + 2/a (l - y)_+ + 2/a (y - u)_+: the width, and a penalty
+    for the targets outside (Gneiting and Raftery 2007, eq. 43). The true interval minimises its expectation.
+
+    Args:
+        predictive: the predictive at n test points.
+        y: (n,), targets.
+        percents: probabilities of the intervals, per cent.
+    """
+    tails = [(1 - percent / 100) / 2 for percent in percents]
+    ends = quantiles(predictive, [*tails, *(1 - tail for tail in tails)])
+    scores = {}
+    for percent, tail, low, high in zip(percents, tails, ends[: len(tails)], ends[len(tails) :], strict=True):
+        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+        scores[percent] = float((high - low + outside / tail).mean())
+    return scores

@@ -1,0 +1,29 @@
+"""Metrics that rows lack because they are older than the metrics."""
+
+import pandas as pd
+
+from bench.schema import CLASSIFICATION, REGRESSION, SINCE
+from leaderboards.metrics import metric
+from leaderboards.wording.formats import visible
+
+OLDER = "not measured: the rows are older than this metric"
+
+
+def older_rows(cells: pd.DataFrame) -> str:
+    """Return a sentence on metrics that are newer than rows of a board; "" if no such row has a task for them.
+
+    Args:
+        cells: rows of the board, columns of `bench.schema.CELLS`.
+    """
+    finished = cells[cells["status"] == "ok"]
+    of_tasks = [
+        *(REGRESSION if finished["coverage_90"].notna().any() else ()),
+        *(CLASSIFICATION if finished["accuracy"].notna().any() else ()),
+    ]
+    newest = finished.groupby("method", sort=False)["schema_version"].max()
+    names = [name for name in of_tasks if name in SINCE]
+    older = [str(method) for method, version in newest.items() if any(version < SINCE[name] for name in names)]
+    if not older:
+        return ""
+    whose = "all rows" if len(older) == len(newest) else f"the rows of {', '.join(map(visible, older))}"
+    return f"Not measured, because {whose} are older than these metrics: {', '.join(metric(n).title for n in names)}."

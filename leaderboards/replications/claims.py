@@ -1,8 +1,10 @@
 """The rules by which rows support or contradict a paper's claim that has no number.
 
 A claim compares a metric of two methods, or of a method and a constant, on each of its data sets. The 95 % interval of
-the mean of the paired differences left - right over shared splits decides: d ± t s, with s the standard error and t the
-quantile of Student's distribution, which is 2.1 for 20 splits. The claim that left is below right holds if the interval
+the mean of the paired differences left - right over shared splits decides: d ± t s, with s the standard error, which
+allows for the rows that splits share (`leaderboards.stats.corrected_t`), and t the quantile of Student's distribution,
+which is 2.1 for 20 splits. There is none where the dependence of splits is unknown. Each test is by itself, at the 5 %
+level; they are not corrected for their number. The claim that left is below right holds if the interval
 is below 0, is contradicted if it is above 0, and is undecided otherwise. The claim that both are within a margin holds
 if the interval is inside ± the margin, and is contradicted if it is outside.
 
@@ -11,15 +13,14 @@ which side of it the difference is on.
 """
 
 from collections.abc import Mapping, Sequence
-from math import inf, isfinite, isnan, nan
+from math import inf, isinf, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
-import scipy.special
 
 from bench.replications.entries import Claim
-from leaderboards.replications.judgement import TOLERANCE, estimate
-from leaderboards.stats.corrected_t import LEVEL
+from leaderboards.replications.judgement import TOLERANCE
+from leaderboards.stats.corrected_t import corrected_mean
 from leaderboards.wording.formats import counted
 
 HOLDS, CONTRADICTED, UNDECIDED, NOT_RUN = "holds", "contradicted", "undecided", "not run"
@@ -36,7 +37,7 @@ class ClaimTest(NamedTuple):
         left: mean of the left method over them.
         right: mean of the right method over them, or the constant.
         difference: mean of left - right.
-        stderr: its standard error; NaN for a single split.
+        stderr: its corrected standard error; NaN for a single split.
         missing: number of splits where one of the two has a value and the other failed.
     """
 
@@ -93,7 +94,9 @@ class JudgedClaim(NamedTuple):
         return sum(test.verdict != NOT_RUN for test in self.tests)
 
 
-def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Mapping[int, float]) -> ClaimTest:
+def judge_claim(
+    claim: Claim, dataset: str, left: Mapping[int, float], right: Mapping[int, float], ratio: float = 0.0
+) -> ClaimTest:
     """Return the test of a claim on one data set.
 
     Args:
@@ -101,6 +104,7 @@ def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Ma
         dataset: name of the data set.
         left: metric of the left method by split, for the splits that finished.
         right: that of the right method; not read where the claim names a constant.
+        ratio: of the data set's split scheme (`leaderboards.stats.dependence`).
     """
     other = dict.fromkeys(left, claim.value) if claim.value is not None else right
     shared = sorted(left.keys() & other.keys())
@@ -111,10 +115,15 @@ def judge_claim(claim: Claim, dataset: str, left: Mapping[int, float], right: Ma
     pairs, differences = pairs[~np.isnan(differences)], differences[~np.isnan(differences)]
     if not len(differences):
         return ClaimTest(dataset, NOT_RUN, 0, nan, nan, nan, nan, missing)
-    mean, stderr, n = estimate(list(differences), "mean")
+    found = corrected_mean(differences, ratio)
     ours, theirs = pairs.mean(axis=0).tolist()
-    verdict = _one_run(claim, mean, theirs) if n == 1 else _verdict(claim, *interval(mean, stderr, int(n)))
-    return ClaimTest(dataset, verdict, int(n), ours, theirs, mean, stderr, missing)
+    if found.n == 1:
+        verdict = _one_run(claim, found.mean, theirs)
+    elif isinf(found.mean):
+        verdict = _verdict(claim, found.mean, found.mean)
+    else:
+        verdict = _verdict(claim, found.low, found.high)
+    return ClaimTest(dataset, verdict, found.n, ours, theirs, found.mean, found.stderr, missing)
 
 
 def tally_of(claims: Sequence[JudgedClaim]) -> dict[str, str]:
@@ -123,13 +132,6 @@ def tally_of(claims: Sequence[JudgedClaim]) -> dict[str, str]:
     verdicts = [claim.verdict for claim in claims]
     counts = {name: verdicts.count(name) for name in (HOLDS, IN_PART, MIXED, CONTRADICTED, UNDECIDED)}
     return {name: counted(n, name, plurals.get(name, name)) for name, n in counts.items() if n}
-
-
-def interval(mean: float, stderr: float, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a mean of n values; an infinite mean is its own interval."""
-    quantile = float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2))
-    reach = quantile * stderr if isfinite(mean) and isfinite(stderr) else 0.0
-    return mean - reach, mean + reach
 
 
 def _verdict(claim: Claim, low: float, high: float) -> str:

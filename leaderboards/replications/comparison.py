@@ -270,6 +270,7 @@ def _claim(claim: Claim, rows: Rows) -> JudgedClaim:
                 dataset,
                 rows.values("", dataset, claim.left, claim.metric),
                 rows.values("", dataset, claim.right, claim.metric) if claim.right else {},
+                rows.ratio(dataset),
             )
             for dataset in datasets
         ),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import pandas as pd
 
 from bench.replications.entries import Entry
+from leaderboards.stats.dependence import ratios
 from methods.catalogue.options import InvalidOption, registered, texts_of, with_options
 
 CELL = ["suite", "dataset", "method"]
@@ -109,6 +110,14 @@ class Rows:
         finished = {cell["split"] for cell in cells if cell["status"] == "ok"}
         planned = self._planned.get((dataset, canonical(method))) or self._most_tried[dataset]
         return Part(len(tried), len(tried - finished), max(planned, len(tried)))
+
+    def ratio(self, dataset: str) -> float:
+        """Return the ratio of a data set's split scheme (`leaderboards.stats.dependence`); NaN where it is unknown."""
+        return self._ratios.get(dataset, nan)
+
+    @cached_property
+    def _ratios(self) -> dict[str, float]:
+        return ratios(self.cells)
 
     @property
     def planned(self) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from bench.replications.entries import Claim
-from leaderboards.replications.claims import JudgedClaim, interval, judge_claim, tally_of
+from leaderboards.replications.claims import JudgedClaim, judge_claim, tally_of
 
 BELOW = Claim("a has a lower NMLL than b", "nmll", "a", "below", "b")
 ABOVE = Claim("a has a higher NMLL than b", "nmll", "a", "above", "b")
@@ -22,12 +22,19 @@ def verdicts(left: dict, right: dict) -> list[str]:
     return [judge_claim(claim, "energy", left, right).verdict for claim in (BELOW, ABOVE, NEAR)]
 
 
-def test_interval_is_that_of_scipys_paired_test():
+def test_verdict_is_that_of_scipys_paired_test():
     rng = np.random.default_rng(0)
-    left, right = rng.normal(size=(2, 7))
-    test = judge_claim(BELOW, "energy", splits(*left), splits(*right))
-    wanted = stats.ttest_rel(left, right).confidence_interval()
-    assert interval(test.difference, test.stderr, test.n) == pytest.approx((wanted.low, wanted.high))
+    for left, right in rng.normal(size=(200, 2, 7)) + rng.normal(size=(200, 2, 1)):
+        wanted = stats.ttest_rel(left, right).confidence_interval()
+        verdict = "holds" if wanted.high < 0 else "contradicted" if wanted.low > 0 else "undecided"
+        assert judge_claim(BELOW, "energy", splits(*left), splits(*right)).verdict == verdict
+
+
+def test_overlapping_splits_widen_the_interval():
+    left, right = splits(1.0, 1.2, 1.1, 0.9, 1.0), splits(1.3, 1.4, 1.2, 1.2, 1.5)
+    alone, shared = (judge_claim(BELOW, "energy", left, right, ratio) for ratio in (0.0, 1.0))
+    assert (alone.verdict, shared.verdict) == ("holds", "undecided")
+    assert shared.stderr == pytest.approx(alone.stderr * 6**0.5)  # 1 / 5 + 1 in the place of 1 / 5
 
 
 def test_interval_on_one_side_decides():

@@ -65,7 +65,7 @@ def test_text_shows_numbers_where_they_are_asked_for(made):
     assert "differs in 1 of 2; claims: 1 holds; 4 runs not complete" in said
     assert "2.100 ± 0.058 (n = 3)" in said
     assert "Not compared: 1 number, not run: wine vifa NMLL." in said
-    assert "energy: holds: 2.100 against 3.100, difference −1.000 ± 0.058" in said
+    assert "energy: holds: 2.100 against 3.100, difference −1.000 ± 0.067" in said
     brief = Console(file=io.StringIO(), width=160)
     show(made, brief, details=False)
     assert "wine" not in brief.file.getvalue()

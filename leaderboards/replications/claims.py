@@ -3,10 +3,11 @@
 A claim compares a metric of two methods, or of a method and a constant, on each of its data sets. The 95 % interval of
 the mean of the paired differences left - right over shared splits decides: d ± t s, with s the standard error, which
 allows for the rows that splits share (`leaderboards.stats.corrected_t`), and t the quantile of Student's distribution,
-which is 2.1 for 20 splits. There is none where the dependence of splits is unknown. Each test is by itself, at the 5 %
-level; they are not corrected for their number. The claim that left is below right holds if the interval
-is below 0, is contradicted if it is above 0, and is undecided otherwise. The claim that both are within a margin holds
-if the interval is inside ± the margin, and is contradicted if it is outside.
+which is 2.1 for 20 splits. Each test is by itself, at the 5 % level; they are not corrected for their number.
+
+The claim that left is below right holds if the interval is below 0, is contradicted if it is above 0, and is undecided
+otherwise. The claim that both are within a margin holds if the interval is inside ± the margin, and is contradicted if
+it is outside.
 
 A single shared split has no interval. It decides if the two differ by more than 10 % of the right one; for a margin, by
 which side of it the difference is on.

@@ -112,8 +112,13 @@ class Rows:
         return Part(len(tried), len(tried - finished), max(planned, len(tried)))
 
     def ratio(self, dataset: str) -> float:
-        """Return the ratio of a data set's split scheme (`leaderboards.stats.dependence`); NaN where it is unknown."""
-        return self._ratios.get(dataset, nan)
+        """Return the ratio of a data set's split scheme (`leaderboards.stats.dependence`).
+
+        It is 0 for splits with one common test part. A claim is then about runs on these test data, which the papers'
+        statistics are about, too.
+        """
+        ratio = self._ratios.get(dataset, 0.0)
+        return 0.0 if isnan(ratio) else ratio
 
     @cached_property
     def _ratios(self) -> dict[str, float]:

@@ -32,8 +32,12 @@ class Estimator(NamedTuple):
 
 ESTIMATORS = {
     "batch-svd": Estimator("Batch factor analysis by SVD", (FactorModels,), "bench.streams.batch:BatchSVD"),
-    "online-em-fa": Estimator("Online EM for factor analysis", ANY, "bench.streams.online:OnlineEM"),
-    "online-sga-fa": Estimator("Online SGA for factor analysis", (FactorModels,), "bench.streams.online:OnlineSGA"),
+    "online-em-fa": Estimator(
+        "Online EM for factor analysis, Algorithm 2 of the thesis", ANY, "bench.streams.online:OnlineEM"
+    ),
+    "online-sga-fa": Estimator(
+        "Online SGA for factor analysis, Algorithm 1 of the thesis", (FactorModels,), "bench.streams.online:OnlineSGA"
+    ),
     "empirical": Estimator("Mean and covariance of the stream", (SGDIterates,), "bench.streams.batch:Empirical"),
     "empirical-window": Estimator(
         "Mean and covariance of window averages", (SGDIterates,), "bench.streams.batch:WindowAverages"

@@ -1,0 +1,42 @@
+"""Section 5.1.5 of Brownlie's thesis: the updates of VIFA and SLANG, one beside the other."""
+
+import torch
+
+from methods.maths.gaussian import LowRankPrecision
+from methods.maths.likelihoods import Gaussian
+from methods.maths.noise import Noise
+from methods.networks.mlp import MLP
+from methods.problem import Batch, HParams, Problem, Step
+from methods.slang import SLANG
+from methods.slang import State as OfSLANG
+from methods.training.optim import SGD
+from methods.vifa import VIFA
+from methods.vifa import State as OfVIFA
+
+
+def number(value: float) -> torch.Tensor:
+    return torch.tensor(value, dtype=torch.float64)
+
+
+def test_slangs_mean_step_is_vifas_times_the_covariance():  # equation 5.33, L = 1
+    hparams = HParams(lr=number(0.01), prior_precision=number(0.7), noise_precision=number(0.02))
+    problem = Problem(MLP(3, hidden=(4,)), Gaussian((0.01, 1.0)), hparams, number(12), number(2), number(3))
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((1, 5, 3), (1, 5)))
+    mean, spread = 0.3 * torch.randn(2, problem.dim, generator=generator, dtype=torch.float64)
+    at_the_mean = Noise(torch.zeros(1 + problem.dim, dtype=torch.float64))  # h = 0 and z = 0, so that theta = c = mu
+    first = Step(number(1), None)
+
+    vifa = OfVIFA(torch.stack([mean, spread, spread]), SGD())
+    after, _ = VIFA(1, 1, SGD).update(problem, vifa, Batch(x, y), at_the_mean, first)
+    step_of_vifa = (after.params[0] - mean) / hparams.lr
+    assert step_of_vifa.norm() < 10  # not clipped
+
+    posterior = LowRankPrecision(mean, spread[None], spread.exp())
+    slang = OfSLANG(posterior, torch.zeros_like(mean))
+    found, _ = SLANG(1, mc_samples=1).update(
+        problem, slang, Batch(x, y), Noise(torch.zeros(1 + problem.dim, dtype=torch.float64)), first
+    )
+    step_of_slang = (found.posterior.mean - mean) / hparams.lr
+    covariance = torch.linalg.inv(found.posterior.precision())
+    torch.testing.assert_close(step_of_slang, covariance @ step_of_vifa)

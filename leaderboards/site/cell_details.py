@@ -29,7 +29,8 @@ COLUMNS = (
         "error",
         "log",
     ),
-    *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "code_revision", "code_dirty"),
+    *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "reference"),
+    *("code_revision", "code_dirty"),
     "execution",
     *("data_sha256", "versions", "device", "host", "finished_at"),
 )
@@ -179,13 +180,29 @@ def _facts(rows: list[Row]) -> dict[str, str]:
     if any(trials):
         failed = sum(int(row["n_trials_failed"]) for row in rows if not isnan(row["n_trials_failed"]))
         facts["Trials"] = ", ".join(map(str, trials)) + (f", {failed} failed in all" if failed else "")
-    diagnostics = [values for row in rows if (values := as_object(row["diagnostics"]))]
-    for name in dict.fromkeys(name for values in diagnostics for name in values):
-        numbers = [values[name] for values in diagnostics if isinstance(values.get(name), int | float)]
-        if numbers:
-            low, high = min(numbers), max(numbers)
-            facts[name.replace("_", " ")] = printed(low) + ("" if low == high else f" to {printed(high)}")
+    diagnostics = [as_object(row["diagnostics"]) for row in rows]
+    facts |= {
+        name.replace("_", " "): _range(diagnostics, name)
+        for name in dict.fromkeys(name for values in diagnostics for name in values)
+    }
+    references = [as_object(row["reference"]) for row in rows]
+    facts |= {
+        "Reference posterior": ", ".join(dict.fromkeys(values["kind"] for values in references if "kind" in values)),
+        "R-hat of the reference": _range(references, "r_hat"),
+        "Relative covariance distance that the reference's own sampling noise makes": _range(
+            references, "rel_cov_noise"
+        ),
+    }
     return {name: value for name, value in facts.items() if value}
+
+
+def _range(objects: list[dict[str, Any]], name: str) -> str:
+    """Return the range of a number over objects, as printed; "" if none has it."""
+    numbers = [values[name] for values in objects if isinstance(values.get(name), int | float)]
+    if not numbers:
+        return ""
+    low, high = min(numbers), max(numbers)
+    return printed(low) + ("" if low == high else f" to {printed(high)}")
 
 
 def _longer(trainings: Iterable[LongerTraining]) -> dict[str, str]:

@@ -433,6 +433,14 @@ def test_number_links_to_its_cell_details(built, row):
         assert said in page.words
 
 
+def test_cell_details_have_the_reference_posteriors_noise(built):
+    noise = [json.dumps({"kind": "nuts", "r_hat": 1.001, "rel_cov_noise": value}) for value in (0.12, 0.15)]
+    rows = [{"split": split, "nmll": 1.0, "rel_cov": 0.3, "reference": text} for split, text in enumerate(noise)]
+    words = built(*rows)["dataset-energy.html"].words
+    assert "Reference posterior nuts" in words
+    assert "the reference's own sampling noise makes 0.1200 to 0.1500" in words
+
+
 def test_many_methods_take_one_line_each(built):
     """Medians are in tooltips, and splits are counted once and where they differ."""
     rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(5)]

@@ -79,7 +79,7 @@ def speed(
         raise typer.BadParameter("--scaling has fits, cells and a thread of its own; leave out the other options")
     if scaling and (scaling.suffix not in (".svg", ".png", ".pdf") or not scaling.parent.is_dir()):
         raise typer.BadParameter(f"--scaling {scaling}: give an .svg, .png or .pdf file in a folder that exists")
-    defaults = methods.headline() if network else list(IN_JAX) if against else _stackable()
+    defaults = _headline() if network else list(IN_JAX) if against else _stackable()
     wanted = [name.strip() for name in names.split(",") if name.strip()] or defaults
     if against and not set(wanted) <= set(IN_JAX):
         raise typer.BadParameter(f"--against jax has loops of {', '.join(IN_JAX)}; leave out other methods")
@@ -284,9 +284,14 @@ def _measure(
     return [(method.name, size, statistics.median(alone), statistics.median(stacked[size])) for size in sizes]
 
 
+def _headline() -> list[str]:
+    """Return the names of one method of each idea that is trained."""
+    return [name for name in methods.headline() if name != methods.BASELINE]
+
+
 def _stackable() -> list[str]:
-    """Return the names of all methods that can be stacked."""
-    return [name for name in methods.names() if methods.get(name).stackable]
+    """Return the names of all trained methods that can be stacked."""
+    return [name for name in methods.names() if name != methods.BASELINE and methods.get(name).stackable]
 
 
 def _progress() -> Progress:

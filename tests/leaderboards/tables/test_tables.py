@@ -1,5 +1,6 @@
 """Tables for papers: what they say, and that they survive any name."""
 
+import json
 import re
 
 import numpy as np
@@ -37,6 +38,18 @@ def test_means_errors_marks_and_what_is_missing(small):
     assert wine == "∞"
     assert re.fullmatch(r"\d\.\d{3} ± 0\.\d{3} \(n = 6, 2 failed\)", found["mfvi"][0])
     assert found["map"][1] == "–"
+
+
+def test_remarks_have_signs_and_a_legend(cells):
+    improving = json.dumps({"still_improving": 1.0})
+    rows = [{"method": "constant", "nmll": 2.0}, {"method": "map", "nmll": 3.0}, {"method": "swag", "nmll": 1.0}]
+    made = tables(cells(*(row | {"diagnostics": improving if row["method"] == "map" else None} for row in rows)))
+    shown = body(markdown(made))
+    assert [shown[name][0] for name in ("constant", "map", "swag")] == ["2.00", "3.00†‡", "1.00"]
+    text = latex(made)
+    assert r"$3.00$$^\dagger$$^\ddagger$" in text
+    assert r"$^\dagger$ no better than predicting the training mean" in text
+    assert r"$^\ddagger$ still improving" in text
 
 
 def test_verdicts_are_marked(cells):

@@ -1,5 +1,7 @@
 """What longer training is worth: cells that were trained again with their hyper-parameters, once for longer."""
 
+import json
+from math import isclose
 from typing import NamedTuple
 
 import pandas as pd
@@ -7,6 +9,8 @@ import pandas as pd
 from bench.schema import cell_key
 from leaderboards.data.frames import records
 
+CONVERGENCE = ("objective_gain", "objective_gain_stderr", "still_improving")  # fields of a row's diagnostics
+SAME_NMLL = 1e-3  # relative difference up to which a repetition is the same training
 CELL = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"]
 
 
@@ -63,3 +67,29 @@ def longer_trainings(rows: pd.DataFrame) -> list[LongerTraining]:
     pairs = latest.loc[latest["factor"] > 1, scores].merge(before, on=CELL, suffixes=("_longer", ""))
     ordered = pairs.sort_values([*CELL, "factor"], kind="stable")
     return list(records(ordered, LongerTraining))
+
+
+def with_convergence(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells, whose diagnostics say whether a fit had settled also where only its repetition says so.
+
+    Cells of before the objective was recorded need not be tuned again: the comparison that was trained for as long as
+    before has their hyper-parameters and seeds. It is trusted if it has their NMLL.
+
+    Args:
+        cells: columns of `bench.schema.CELLS`.
+        rows: columns of `bench.schema.LONGER`.
+    """
+    repeated = rows[(rows["factor"] == 1) & rows["diagnostics"].notna()]
+    keys, scores = repeated[CELL].itertuples(index=False, name=None), repeated[["nmll", "diagnostics"]]
+    said = dict(zip(keys, scores.itertuples(index=False, name=None), strict=True))
+    if not said:
+        return cells
+    diagnostics = cells["diagnostics"].tolist()
+    for place, (*key, nmll) in enumerate(cells[[*CELL, "nmll"]].itertuples(index=False, name=None)):
+        if tuple(key) in said:
+            again, of_repetition = said[tuple(key)]
+            own = json.loads(diagnostics[place]) if isinstance(diagnostics[place], str) else {}
+            found = {name: value for name, value in json.loads(of_repetition).items() if name in CONVERGENCE}
+            if isclose(nmll, again, rel_tol=SAME_NMLL):
+                diagnostics[place] = json.dumps(found | own)
+    return cells.assign(diagnostics=pd.Series(diagnostics, cells.index, cells["diagnostics"].dtype))

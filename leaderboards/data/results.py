@@ -10,6 +10,7 @@ import pyarrow as pa
 from bench.results.reader import CellFiles, read_longer, read_timings
 from leaderboards.data.fingerprints import Choice, decide
 from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, checked
+from leaderboards.data.longer import with_convergence
 from leaderboards.data.times import latest_timings, with_exclusive_times
 
 
@@ -33,7 +34,8 @@ class Results(NamedTuple):
 
     Attributes:
         folders: as given.
-        cells: one row per cell, columns `frames.CELL_ROWS`; times only where they are uncontended.
+        cells: one row per cell, columns `frames.CELL_ROWS`; times only where they are uncontended; convergence also
+            from repetitions (`longer.with_convergence`).
         choices: the rows that no board uses because they contradict others; see `fingerprints.decide`.
         rows: the rows of `cells` and those that no board uses, copies included, as they are in their files.
         timings: the latest row of each cell that was repeated alone, columns `frames.TIMING_ROWS`.
@@ -75,8 +77,8 @@ def read_results(*folders: Path) -> Results:
     rows = checked(pa.concat_tables(tables).combine_chunks().to_pandas(), CELL_ROWS)
     cells, choices = decide(rows)
     latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
-    cells = checked(with_exclusive_times(cells, latest), CELL_ROWS)
     trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
+    cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), CELL_ROWS)
     return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest, trained)
 
 

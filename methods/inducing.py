@@ -40,8 +40,8 @@ from torch.nn.functional import logsigmoid, softplus
 from methods import search_ranges
 from methods.base import Method, Paper, Plan
 from methods.maths.gradients import grad_and_value_over_samples
+from methods.maths.matheron import matheron, orthonormal
 from methods.maths.noise import Noise
-from methods.maths.orthogonal import thin_qr
 from methods.maths.search_spaces import LogUniform
 from methods.maths.triangular import inverse_softplus, length, lower_triangle, raw_diagonal
 from methods.networks.layers import Matrix
@@ -406,23 +406,6 @@ class InducingEnsemble(Inducing):
         first = (self.n_points * noise.uniform()).long()
         points = (first + torch.arange(n_samples, device=first.device)) % self.n_points
         return self._weights(problem.network, posterior, problem.hparams.prior_precision, noise, self.n_points, points)
-
-
-def orthonormal(z: Tensor, d: Tensor) -> Tensor:
-    """Return G = L^-1 [Z D], (M, columns + M), for z (M, columns) and d (M,); L L^T = Z Z^T + D^2 (Cholesky)."""
-    if len(z) == 1:  # spares a stack one factorisation per replica
-        row = torch.cat([z[0], d])
-        norm: Tensor = row.norm()
-        return (row / norm)[None]
-    q, r = thin_qr(torch.cat([z.T, torch.diag(d)]))
-    return (q * r.diagonal().sign()).T  # L = R^T after its diagonal is made positive
-
-
-def matheron(g_r: Tensor, g_c: Tensor, inducing: Tensor, scale: Tensor, unit: Tensor) -> Tensor:
-    """Return W / sigma, (S, d_out, d_in), by Matheron's rule, given V (`inducing`), lambda (`scale`) and E (`unit`)."""
-    d_out, d_in = (g.shape[1] - g.shape[0] for g in (g_r, g_c))
-    residual = inducing - scale * (g_r @ unit @ g_c.T)
-    return scale * unit[:, :d_out, :d_in] + g_r[:, :d_out].T @ residual @ g_c[:, :d_in]
 
 
 def numbers(shapes: list[Shapes]) -> int:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from joint_gaussian import D_IN, D_OUT, Joint, eye, normal, vec
 from torch.distributions import MultivariateNormal, Normal, kl_divergence
 from torch.func import grad, jacrev
 from torch.nn.functional import softplus
@@ -18,8 +19,6 @@ from methods.inducing import (
     InducingFCG,
     InducingFFG,
     State,
-    matheron,
-    orthonormal,
 )
 from methods.maths import gradients
 from methods.maths.likelihoods import Categorical, Gaussian
@@ -33,108 +32,7 @@ from methods.problem import Batch, HParams, Problem, Step, Task
 from methods.training.annealing import Annealing
 from methods.training.optim import SGD
 
-D_OUT, D_IN = 3, 4
 METHODS = [InducingFFG, InducingFCG, InducingEnsemble]
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def vec(matrix: torch.Tensor) -> torch.Tensor:
-    """Columns one after the other, as in the paper."""
-    return matrix.T.reshape(-1)
-
-
-def eye(size: int) -> torch.Tensor:
-    return torch.eye(size, dtype=torch.float64)
-
-
-class Joint:
-    """Equation 6, its parts dense."""
-
-    def __init__(self, z_r, z_c, d_r, d_c, sigma):
-        self.z_r, self.z_c, self.d_r, self.d_c, self.sigma = z_r, z_c, d_r, d_c, sigma
-        self.psi_r, self.psi_c = (z @ z.T + torch.diag(d**2) for z, d in ((z_r, d_r), (z_c, d_c)))
-        cross = sigma * torch.kron(z_c.T.contiguous(), z_r.T.contiguous())  # Cov(vec W, vec U)
-        self.to_mean = cross @ torch.linalg.inv(torch.kron(self.psi_c, self.psi_r))
-        self.conditional = sigma**2 * eye(len(cross)) - self.to_mean @ cross.T
-
-    @classmethod
-    def random(cls, m_out: int, m_in: int) -> "Joint":
-        d_r, d_c = 0.1 + normal(m_out, seed=3).abs(), 0.1 + normal(m_in, seed=4).abs()
-        return cls(normal(m_out, D_OUT, seed=1), normal(m_in, D_IN, seed=2), d_r, d_c, 0.7)
-
-    def sample(self, whitened, scale, unit):
-        """(d_out, d_in), as the method computes it."""
-        g_r, g_c = orthonormal(self.z_r, self.d_r), orthonormal(self.z_c, self.d_c)
-        return self.sigma * matheron(g_r, g_c, whitened[None], scale, unit[None])[0]
-
-    def unwhitened(self, whitened):
-        return torch.linalg.cholesky(self.psi_r) @ whitened @ torch.linalg.cholesky(self.psi_c).T
-
-    def jacobian(self, whitened, scale):
-        """Of vec W in the noise, of which W is an affine map."""
-        noise = torch.zeros(D_OUT + len(self.z_r), D_IN + len(self.z_c), dtype=torch.float64)
-        found = jacrev(lambda unit: vec(self.sample(whitened, scale, unit)))(noise)
-        return found.reshape(D_OUT * D_IN, -1)
-
-
-# Fewer, as many, and more inducing rows and columns than the layer has.
-sizes = pytest.mark.parametrize(("m_out", "m_in"), [(1, 1), (2, 3), (3, 4), (5, 2), (4, 6)])
-
-
-@sizes
-def test_a_sample_has_the_conditional_mean_and_scaled_covariance(m_out, m_in):
-    joint, whitened, scale = Joint.random(m_out, m_in), normal(m_out, m_in), torch.tensor(0.3, dtype=torch.float64)
-    mean = joint.sample(whitened, scale, torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64))
-    torch.testing.assert_close(vec(mean), joint.to_mean @ vec(joint.unwhitened(whitened)))
-    to_noise = joint.jacobian(whitened, scale)
-    torch.testing.assert_close(to_noise @ to_noise.T, scale**2 * joint.conditional)
-
-
-@sizes
-def test_with_the_priors_inducing_weights_and_lambda_1_a_sample_is_one_of_the_prior(m_out, m_in):
-    joint, one = Joint.random(m_out, m_in), torch.tensor(1.0, dtype=torch.float64)
-    whitened = normal(m_out, m_in)
-    unit = torch.zeros(D_OUT + m_out, D_IN + m_in, dtype=torch.float64)
-    to_inducing = jacrev(lambda v: vec(joint.sample(v, one, unit)))(whitened).reshape(D_OUT * D_IN, -1)
-    to_noise = joint.jacobian(whitened, one)
-    covariance = to_inducing @ to_inducing.T + to_noise @ to_noise.T
-    torch.testing.assert_close(covariance, joint.sigma**2 * eye(D_OUT * D_IN))
-
-
-def test_outputs_are_those_of_a_sparse_gaussian_process():
-    # With Z_r = I, U is the paper's U_c: noisy inducing outputs at the rows of Z_c under a linear kernel (12, 13).
-    joint = Joint(eye(D_OUT), normal(2, D_IN, seed=2), torch.zeros(D_OUT).double(), torch.full((2,), 0.3).double(), 0.7)
-    x, whitened, one = normal(5, D_IN, seed=6), normal(D_OUT, 2), torch.tensor(1.0, dtype=torch.float64)
-    inducing = joint.unwhitened(whitened)
-    noisy = joint.sigma**2 * joint.psi_c  # covariance of the outputs at Z_c with noise of sd sigma D_c
-    cross = joint.sigma**2 * x @ joint.z_c.T
-    gain = cross @ torch.linalg.inv(noisy)
-    conditional = joint.sigma**2 * x @ x.T - gain @ cross.T
-
-    silent = torch.zeros(2 * D_OUT, D_IN + 2, dtype=torch.float64)
-    torch.testing.assert_close(joint.sample(whitened, one, silent) @ x.T, joint.sigma * inducing @ gain.T)
-    weights = joint.jacobian(whitened, one)
-    to_outputs = torch.kron(x, eye(D_OUT)) @ weights
-    torch.testing.assert_close(to_outputs @ to_outputs.T, torch.kron(conditional, eye(D_OUT)))
-
-
-@sizes
-def test_whitening_is_by_the_cholesky_factor(m_out, m_in):
-    joint = Joint.random(m_out, m_in)
-    whitened = orthonormal(joint.z_r, joint.d_r)
-    factor = torch.linalg.cholesky(joint.psi_r)
-    torch.testing.assert_close(factor @ whitened, torch.cat([joint.z_r, torch.diag(joint.d_r)], dim=1))
-
-
-def test_whitening_survives_a_singular_product_in_single_precision():
-    z, d = normal(1, 7).float().expand(5, 7), torch.full((5,), 1e-3)
-    found = orthonormal(z, d)
-    torch.testing.assert_close(found @ found.T, torch.eye(5), atol=1e-5, rtol=0)
-    gradient = grad(lambda z: orthonormal(z, d)[:, :7].square().sum())(z.contiguous())
-    assert gradient.isfinite().all()
 
 
 def test_the_kl_of_the_conditionals_is_that_of_the_dense_gaussians():

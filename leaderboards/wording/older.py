@@ -4,8 +4,9 @@ import pandas as pd
 
 from bench.schema import CLASSIFICATION, REGRESSION, SINCE
 from leaderboards.metrics import metric
-from leaderboards.wording.formats import visible
+from leaderboards.wording.formats import counted, visible
 
+MOST_NAMED = 6  # methods in a sentence
 OLDER = "not measured: the rows are older than this metric"
 
 
@@ -25,5 +26,6 @@ def older_rows(cells: pd.DataFrame) -> str:
     older = [str(method) for method, version in newest.items() if any(version < SINCE[name] for name in names)]
     if not older:
         return ""
-    whose = "all rows" if len(older) == len(newest) else f"the rows of {', '.join(map(visible, older))}"
-    return f"Not measured, because {whose} are older than these metrics: {', '.join(metric(n).title for n in names)}."
+    named = ", ".join(map(visible, older)) if len(older) <= MOST_NAMED else counted(len(older), "method")
+    whose = "all rows" if len(older) == len(newest) else f"the rows of {named}"
+    return f"Not measured, because {whose} are older than these metrics: {'; '.join(metric(n).title for n in names)}."

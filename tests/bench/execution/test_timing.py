@@ -117,6 +117,7 @@ def test_failed_repetitions_are_reported(results, result, stored):
         ({"nmll": 1.5002}, ["nmll 1.5, now 1.5002"]),
         ({"rmse": None}, ["rmse 2.5, now None"]),
         ({"crps": 1.0}, ["crps None, now 1.0"]),
+        ({"pit_p_value": 1.0}, []),
         ({"hparams": "{}"}, ['hparams {"lr": 0.1}, now {}']),
         ({"code_revision": "def"}, []),
         ({"code_revision": "def", "nmll": math.inf}, ["another code revision", "nmll 1.5, now inf"]),

@@ -43,3 +43,12 @@ def test_nothing_found_is_an_empty_table(cells):
 def test_a_metric_without_a_better_is_refused(cells):
     with pytest.raises(ValueError, match="n_weights"):
         paired(cells({"nmll": 1.0}), "uci", "paper", "n_weights")
+
+
+def test_rows_older_than_the_metric_are_not_failures(cells):
+    rows = cells(
+        {"method": "a", "nmll": 1.0, "aurc": 0.1},
+        {"method": "b", "nmll": 2.0, "schema_version": 5},
+    )
+    assert paired(rows, "uci", "paper", "aurc").methods == ["a"]
+    assert paired(rows, "uci", "paper", "nmll").methods == ["a", "b"]

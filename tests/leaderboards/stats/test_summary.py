@@ -91,3 +91,9 @@ def test_protocols_of_one_preset_are_kept_apart_under_their_hash(cells):
         {"nmll": 1.0}, {"split": 1, "nmll": 2.0, "protocol_hash": "bbbbbbbb"}, {"preset": "quick", "nmll": 3.0}
     )
     assert sorted(set(with_labelled_presets(table)["preset"])) == ["paper@aaaaaaaa", "paper@bbbbbbbb", "quick"]
+
+
+def test_rows_older_than_a_metric_have_no_entry_for_it(cells):
+    summary = summarise(cells({"nmll": 1.0, "aurc": 0.1}, {"method": "old", "nmll": 2.0, "schema_version": 5}))
+    assert sorted(summary.loc[summary["metric"] == "aurc", "method"]) == ["vifa"]
+    assert sorted(summary.loc[summary["metric"] == "nmll", "method"]) == ["old", "vifa"]

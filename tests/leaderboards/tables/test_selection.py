@@ -52,6 +52,10 @@ def test_metrics_are_those_that_some_row_has(rows):
     assert select_metrics(rows, ["rmse"]) == ["rmse"]
     with pytest.raises(NoSuchResults, match=r"metric 'nml' .* did you mean 'nmll'"):
         select_metrics(rows, ["nml"])
+    with pytest.raises(
+        NoSuchResults, match=r"metric 'aurc' has no results here; rows have it from schema version 6 on"
+    ):
+        select_metrics(rows, ["aurc"])
 
 
 def test_of_many_names_only_some_are_listed(cells):

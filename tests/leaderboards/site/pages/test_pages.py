@@ -396,6 +396,18 @@ def test_calibration_error_has_its_interval(classification_site):
     assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
 
 
+def test_calibration_error_has_its_expectation_beside_it(built):
+    """A method with older rows is neither failed nor without its other numbers."""
+    row = {"suite": "images", "dataset": "digits", "task": "multiclass", "nmll": 0.3, "accuracy": 0.9, "ece": 0.05}
+    new = row | {"ece_null": 0.031, "ece_null_95": 0.047, "augrc": 0.01}
+    page = built(new, row | {"method": "old", "schema_version": 5})["dataset-digits.html"]
+    assert "ECE ECE if calibrated" in page.words
+    hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and attrs.get("title")]
+    assert any("a calibrated model would have 0.0310 on average, and up to 0.0470 on a split" in hint for hint in hints)
+    assert "not measured: the rows are older than this metric" in hints
+    assert "because the rows of old are older than these metrics: ECE if calibrated; " in page.words
+
+
 def test_size_counts_classes_and_ood_rows(classification_site):
     words = classification_site.index.words
     assert "64 features, 5 classes, 896 out-of-distribution rows" in words

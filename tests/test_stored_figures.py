@@ -1,16 +1,18 @@
 """Figures of every method on one split of yacht under the papers' protocol stay what they were.
 
 `assets/stored_figures.json` has the figures, their commit, and the arithmetic that they were computed with: torch, the
-C++ compiler and the processor's vector instructions. Equality to the last bit needs all three. With other arithmetic,
-every update differs by rounding, and some trainings amplify that. The same run with captured graphs in place of native
-loops had the NMLL of 20 of 33 methods to 1e-4, relatively. That of DirectUQ moved by up to 30 %, and one method chose
-another trial. So, with other arithmetic, most methods are asked to agree.
+C++ compiler, and the processor's maker and vector instructions, by which LAPACK chooses its kernels. Equality to the
+last bit needs all of them. With other arithmetic, every update differs by rounding, and some trainings amplify that. The
+same run with captured graphs in place of native loops had the NMLL of 20 of 33 methods to 1e-4, relatively. That of
+DirectUQ moved by up to 30 %, and one method chose another trial. So, with other arithmetic, most methods are asked to
+agree.
 
     python tests/test_stored_figures.py RESULTS    # stores the figures of a finished run
 """
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from importlib.metadata import version
@@ -38,8 +40,17 @@ def arithmetic() -> dict[str, str]:
     return {
         "torch": version("torch"),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "processor": processor(),
         "compiler": compiler.stdout.splitlines()[0],
     }
+
+
+def processor() -> str:
+    """Return the processor's maker, or its architecture where the system does not say."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    makers = [line.partition(":")[2].strip() for line in lines if line.startswith("vendor_id")]
+    return makers[0] if makers else platform.machine()
 
 
 pytestmark = pytest.mark.slow

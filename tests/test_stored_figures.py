@@ -2,7 +2,7 @@
 
 `assets/stored_figures.json` has the figures, their commit, and the arithmetic that they were computed with: torch, the
 C++ compiler, and the processor's maker and vector instructions, by which LAPACK chooses its kernels. Equality to the
-last bit needs all of them. With other arithmetic, every update differs by rounding, and some trainings amplify that. The
+last bit needs all of them. With other arithmetic, updates differ by rounding, and some trainings amplify that. The
 same run with captured graphs in place of native loops had the NMLL of 20 of 33 methods to 1e-4, relatively. That of
 DirectUQ moved by up to 30 %, and one method chose another trial. So, with other arithmetic, most methods are asked to
 agree.

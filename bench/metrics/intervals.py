@@ -8,9 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from methods.maths.predictive import Normals
 
-BEYOND = (
-    1e-6  # in largest standard deviations: how far the search for a quantile extends beyond those of the components
-)
+MARGIN = 1e-6  # around the range of the components' quantiles, in standard deviations of the widest one
 
 
 def quantiles(predictive: Normals, levels: Sequence[float]) -> np.ndarray:
@@ -22,8 +20,10 @@ def quantiles(predictive: Normals, levels: Sequence[float]) -> np.ndarray:
     mean, sd = predictive.mean.double().T.numpy(), predictive.variance.double().sqrt().T.numpy()
     wanted, point = (part.ravel() for part in np.meshgrid(levels, np.arange(len(mean)), indexing="ij"))
     of_components = mean[point] + sd[point] * ndtri(wanted)[:, None]
-    margin = BEYOND * sd.max(1)[point]
-    bracket = of_components.min(1) - margin, of_components.max(1) + margin
+    lowest, highest = of_components.min(1), of_components.max(1)
+    # Beside a large mean a small standard deviation is less than the distance of two floating-point numbers.
+    margin = MARGIN * sd.max(1)[point] + 4 * np.spacing(np.maximum(abs(lowest), abs(highest)))
+    bracket = lowest - margin, highest + margin
 
     def excess(x: np.ndarray, level: np.ndarray, at: np.ndarray) -> np.ndarray:
         return ndtr((x[..., None] - mean[at]) / sd[at]).mean(-1) - level

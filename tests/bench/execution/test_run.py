@@ -37,7 +37,8 @@ from methods.maths.search_spaces import OneOf
 
 REGRESSION = {
     *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),
-    *(f"coverage_{level}" for level in (50, 80, 90, 95)),
+    *(f"{name}_{level}" for name in ("coverage", "interval_score") for level in (50, 80, 90, 95)),
+    *("pit_p_value", "aurc_squared_error", "augrc_squared_error"),
 }
 TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
 

@@ -35,6 +35,15 @@ def test_quantiles_of_single_precision_far_from_zero():
     assert quantiles(predictive, [0.975])[0, 0] == pytest.approx(norm.ppf(0.975, 1e6, 1e-2), abs=1e-6)
 
 
+@pytest.mark.parametrize("n_samples", [1, 3])
+@pytest.mark.parametrize(("mean", "variance"), [(1e30, 1e-30), (-3e38, 3e38), (0.0, 1e-38), (5.0, 3e38)])
+def test_extreme_components_have_quantiles(mean, variance, n_samples):
+    """A fit that diverged may predict them."""
+    predictive = Normals(torch.full((n_samples, 1), mean), torch.full((n_samples, 1), variance))
+    expected = norm.ppf(0.1, mean, np.sqrt(variance))
+    assert quantiles(predictive, [0.1])[0, 0] == pytest.approx(expected, rel=1e-6)
+
+
 def test_interval_score_is_the_pinball_loss_of_both_ends():
     """Gneiting and Raftery 2007: 2 / alpha times the sum of both quantile scores."""
     predictive, y = mixture(4, 60, 0), np.random.default_rng(1).normal(3, 20, 60)

@@ -10,7 +10,9 @@ from bench.schema import cell_key
 from leaderboards.data.frames import records
 
 CONVERGENCE = ("objective_gain", "objective_gain_stderr", "still_improving")  # fields of a row's diagnostics
-SAME_NMLL = 1e-3  # relative difference up to which a repetition is the same training
+# Nats up to which a repetition is the same training: rounding on another machine, which training amplifies, moved the
+# NMLL of `map`, `slang` and `vifa` on yacht by 0.01 to 0.06 (preset tuned, split 0).
+SAME_NMLL = 0.1
 CELL = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"]
 
 
@@ -73,7 +75,7 @@ def with_convergence(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the cells, whose diagnostics say whether a fit had settled also where only its repetition says so.
 
     Cells of before the objective was recorded need not be tuned again: the comparison that was trained for as long as
-    before has their hyper-parameters and seeds. It is trusted if it has their NMLL.
+    before has their hyper-parameters and seeds. It is trusted if its NMLL is within `SAME_NMLL` of theirs.
 
     Args:
         cells: columns of `bench.schema.CELLS`.
@@ -90,6 +92,6 @@ def with_convergence(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
             again, of_repetition = said[tuple(key)]
             own = json.loads(diagnostics[place]) if isinstance(diagnostics[place], str) else {}
             found = {name: value for name, value in json.loads(of_repetition).items() if name in CONVERGENCE}
-            if isclose(nmll, again, rel_tol=SAME_NMLL):
+            if isclose(nmll, again, rel_tol=0, abs_tol=SAME_NMLL):
                 diagnostics[place] = json.dumps(found | own)
     return cells.assign(diagnostics=pd.Series(diagnostics, cells.index, cells["diagnostics"].dtype))

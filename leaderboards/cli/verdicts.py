@@ -26,8 +26,8 @@ def rank(
         bool,
         typer.Option(
             "--power",
-            help="Add the smallest difference that would have been detected, and the number of data sets or splits "
-            "that would detect the one seen, each with 80 % probability.",
+            help="Add all columns on power: what would have been detected with 80 % probability, and how many data "
+            "sets or splits would settle what is open.",
         ),
     ] = False,
     format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,

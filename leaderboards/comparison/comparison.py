@@ -1,14 +1,13 @@
 """Comparison of two sets of results: which numbers differ beyond noise, and which cells ended differently.
 
-For each suite, data set, method, preset and metric that both sets have:
-
-- With at least 3 common splits, the paired test of `leaderboards.stats.significance` on new - old, split by split
-  (means over seeds).
-- Otherwise, or where the data or the splits differ, Welch's t test of the means, if both have 3 splits or more.
-- Otherwise nothing is tested.
+For each suite, data set, method, preset and metric that both sets have, new - old is tested split by split (means over
+seeds) by the corrected resampled t, as differences are in rankings (`leaderboards.stats.corrected_t`). Nothing is
+tested with fewer than two common splits, where the data or the splits differ, and where all splits have the same test
+rows.
 
 All p-values are adjusted together by Holm's method. If nothing changed but noise, the probability that any number is
-reported as moved is at most 0.05. Numbers that are equal on every split are "same", whatever the test.
+reported as moved is at most 0.05. Numbers that are equal on every split are "same", and a mean that is infinite in one
+set alone has moved, whatever the test.
 
 Cells with the same code, data, split, protocol, seed, versions and device should have the same numbers to the last bit.
 Where they do not, some source of randomness is not seeded; these cells are listed separately. Two cells have the same
@@ -20,13 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from bench.schema import METRICS
 from leaderboards.data.fingerprints import CELL
 from leaderboards.metrics import HEADLINE, badness, metric
+from leaderboards.stats.corrected_t import corrected_mean
+from leaderboards.stats.dependence import ratios
 from leaderboards.stats.paired import mean_of_known
-from leaderboards.stats.significance import ALPHA, FEWEST_PAIRS, holm, paired_tests
+from leaderboards.stats.significance import ALPHA, holm, holm_level
 from leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
 
 WHERE = [*GROUP, "metric"]
@@ -47,9 +47,10 @@ class Move(NamedTuple):
     old: float
     new: float
     change: float
+    stderr: float
+    detectable: float
     n: int
     p_value: float
-    test: str
     verdict: str
 
 
@@ -86,10 +87,11 @@ class Comparison(NamedTuple):
 
     Attributes:
         moves: columns of `Move`, one row per suite, data set, method, preset and metric that both have. old and new are
-            means over the n splits that both have. For Welch's test, and where no split is in both, they are means
-            over the splits of each, and n is the smaller number. change is new - old. test is "wilcoxon", "t",
-            "welch" or "". verdict is "same" (to the last bit), "noise", "untested" (different, with too few splits to
-            test) or, for a significant change, "better", "worse" or, for a metric without a direction, "moved".
+            means over the n splits that both have; where no split can be compared, they are means over the splits of
+            each, and n is the smaller number. change is new - old with its standard error, and detectable the
+            smallest change that would have been significant with 80 % probability. p_value is Holm's. verdict is
+            "same" (to the last bit), "noise", "untested" (different, but not to be tested) or, for a significant
+            change, "better", "worse" or, for a metric without a direction, "moved".
         statuses: columns of `StatusChange`, one row per cell whose status changed: "better" if it is "ok" now, "worse"
             if it was "ok" before, else "moved".
         vanished: columns of `GROUP` and n, the cells that only the old results have.
@@ -149,30 +151,35 @@ def _moves(old: pd.DataFrame, new: pd.DataFrame, metrics: list[str]) -> pd.DataF
     before, after = (frame.reindex(index=keys, columns=splits).to_numpy(float) for frame in wide)
     paired = ~np.isnan(before) & ~np.isnan(after)
     paired[_has_changed_data(keys, old, new)] = False
-    by_split = paired.sum(axis=1) >= FEWEST_PAIRS
     equal = (np.isnan(before) == np.isnan(after)) & (np.isnan(before) | (before == after))
-    same = equal.all(axis=1)
 
-    with np.errstate(invalid="ignore"):  # two infinities are no pair
-        differences = np.where(paired, after - before, np.nan)
-    tests = paired_tests(differences[by_split].T, n_rivals=max(1, len(keys)))
-    p_value, test = np.full(len(keys), np.nan), np.full(len(keys), "", object)
-    p_value[by_split], test[by_split] = tests.p_value, tests.name
-    for row in np.flatnonzero(~by_split):
-        p_value[row] = _welch(before[row], after[row])
-        test[row] = "" if np.isnan(p_value[row]) else "welch"
-    adjusted = holm(p_value)
+    with np.errstate(invalid="ignore"):  # the difference of two infinities is unknown
+        differences = after - before
+    ratio = ratios(pd.concat([old, new]))
+    datasets = keys.get_level_values("dataset")
+    changes = [
+        corrected_mean(row[of_row], ratio[dataset])
+        for row, of_row, dataset in zip(differences, paired, datasets, strict=True)
+    ]
+    adjusted = holm(np.array([change.p_value for change in changes]))
+    level = holm_level(adjusted)
 
-    together = paired.any(axis=1) & (test != "welch")
-    shown = np.where(together[:, None], paired, True)
+    shown = np.where(paired.any(axis=1)[:, None], paired, True)
     means = [mean_of_known(np.where(shown, values, np.nan), axis=1) for values in (before, after)]
     counts = [(shown & ~np.isnan(values)).sum(axis=1) for values in (before, after)]
-    table = keys.to_frame(index=False).assign(old=means[0], new=means[1], n=np.minimum(*counts), p_value=adjusted)
     with np.errstate(invalid="ignore"):
-        table["change"] = means[1] - means[0]
-    table["test"] = test
-    goals = [metric(name).goal for name in table["metric"]]
-    table["verdict"] = [_verdict(*row) for row in zip(same, adjusted, *means, goals, strict=True)]
+        change = means[1] - means[0]
+    goals = [metric(name).goal for name in keys.get_level_values("metric")]
+    table = keys.to_frame(index=False).assign(
+        old=means[0],
+        new=means[1],
+        change=change,
+        stderr=[change.stderr for change in changes],
+        detectable=[change.detectable(level) for change in changes],
+        n=np.minimum(*counts),
+        p_value=adjusted,
+        verdict=[_verdict(*row) for row in zip(equal.all(axis=1), adjusted, *means, goals, strict=True)],
+    )
     return table[list(Move._fields)]
 
 
@@ -200,22 +207,14 @@ def _changed_datasets(old: pd.DataFrame, new: pd.DataFrame) -> list[tuple[str, s
     return sorted(set(both.loc[differ, ["suite", "dataset"]].itertuples(index=False, name=None)))
 
 
-def _welch(before: np.ndarray, after: np.ndarray) -> float:
-    before, after = before[~np.isnan(before)], after[~np.isnan(after)]
-    if min(len(before), len(after)) < FEWEST_PAIRS or not np.isfinite([*before, *after]).all():
-        return np.nan
-    if np.ptp(before) == 0 and np.ptp(after) == 0:  # no spread, for which t is 0/0 or infinite
-        return float(before[0] == after[0])
-    return float(scipy.stats.ttest_ind(before, after, equal_var=False).pvalue)
-
-
 def _verdict(same: bool, p_value: float, old: float, new: float, goal: str | float | None) -> str:
     if same:
         return "same"
-    if np.isnan(p_value):
-        return "untested"
-    if p_value > ALPHA:
-        return "noise"
+    if np.isfinite(old) == np.isfinite(new):
+        if np.isnan(p_value):
+            return "untested"
+        if p_value > ALPHA:
+            return "noise"
     if goal is None:
         return "moved"
     before, after = badness(np.array([old, new]), goal)

@@ -18,7 +18,6 @@ from leaderboards.wording.formats import counted, visible
 COLOURS = {"better": "green", "worse": "red", "moved": "yellow"}
 MOST_ROWS = 40  # of a table
 
-TESTS = {"wilcoxon": "Wilcoxon", "t": "paired t", "welch": "Welch"}
 UNSTEADY = "Not reproduced (a bug): different numbers from the same code, data, protocol, seed, versions and device"
 
 
@@ -28,10 +27,16 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print(Text(visible(sentence)))
     moved = comparison.moved.sort_values("p_value", kind="stable")
     lines = [
-        [row.verdict, *_where(row), metric(row.metric).title, _number(row.old), _number(row.new), _p_value(row)]
+        [
+            row.verdict,
+            *_where(row),
+            metric(row.metric).title,
+            *map(_number, (row.old, row.new, row.detectable)),
+            _p_value(row),
+        ]
         for row in records(moved, Move)
     ]
-    _print_table(console, "Significant changes", ["Metric", "Old", "New", "p"], lines)
+    _print_table(console, "Significant changes", ["Metric", "Old", "New", "Detectable", "p"], lines)
     lines = [
         [status.verdict, *_where(status), str(status.split), status.old, status.new]
         for status in records(comparison.statuses, StatusChange)
@@ -57,11 +62,16 @@ def sentences(comparison: Comparison) -> list[str]:
             "moved": "moved",
             "noise": "within noise",
             "same": "the same to the last bit",
-            "untested": "different on too few splits to test",
+            "untested": "different and not tested (no two common splits, or one test part for all splits)",
         }.items()
         if count.get(verdict, 0) or verdict in ("better", "worse")
     ]
     summary = [f"{counted(len(comparison.moves), 'number')} compared: {', '.join(parts)}."]
+    noise = comparison.moves[comparison.moves["verdict"] == "noise"]
+    if not noise.empty:
+        sizes = (noise["detectable"] / noise["old"].abs()).groupby(noise["metric"], sort=False).median()
+        medians = ", ".join(f"{metric(str(name)).title} {100 * size:.2g} %" for name, size in sizes.items())
+        summary.append(f"Within noise, the median change that would have been detected with 80 % power: {medians}.")
     for cells, where in ((comparison.vanished, "old"), (comparison.appeared, "new")):
         if not cells.empty:
             methods = cells["method"].nunique()
@@ -91,11 +101,11 @@ def _where(row: Move | StatusChange | Unsteady) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.5g}"
+    return "" if isnan(value) else f"{value:.5g}"
 
 
 def _p_value(row: Move) -> str:
-    return f"{row.p_value:.1g} ({TESTS[row.test]}, n = {row.n})"
+    return "" if isnan(row.p_value) else f"{row.p_value:.1g} (n = {row.n})"
 
 
 def _print_table(console: Console, title: str, columns: Sequence[str], lines: list[list[str]]) -> None:

@@ -111,7 +111,7 @@ def in_words(replication: Replication) -> str:
 
 def claim_numbers(test: ClaimTest) -> tuple[str, str, str, str]:
     """Return left, right, their difference and its standard error ("" if unknown) as printed."""
-    decimals = decimals_for([test.difference or test.left], [test.stderr])
+    decimals = decimals_for(test.difference or test.left, test.stderr)
     left, right, difference = (number(value, decimals) for value in (test.left, test.right, test.difference))
     return left, right, difference, "" if isnan(test.stderr) else number(test.stderr, decimals)
 
@@ -129,7 +129,7 @@ def _measured(row: Compared) -> tuple[str, str]:
     if isnan(row.ours.value):
         return "", ""
     theirs = row.theirs.stderr if isnan(row.ours.stderr) else row.ours.stderr
-    decimals = 2 if row.statistic == "ratio" else decimals_for([row.ours.value], [theirs])
+    decimals = 2 if row.statistic == "ratio" else decimals_for(row.ours.value, theirs)
     return number(row.ours.value, decimals), "" if isnan(row.ours.stderr) else number(row.ours.stderr, decimals)
 
 

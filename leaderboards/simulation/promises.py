@@ -85,14 +85,14 @@ def _judged(drawn: Drawn, ratio: float) -> tuple[float, ...]:
     means = losses.mean(axis=1)  # NaN for a method that failed on a split
     failed = np.isnan(losses).any(axis=1)
 
-    worse = elimination.significantly_worse(means)
+    worse = elimination.eliminate(means).worse
     low, high = rank_sets(worse)
     better_methods = (truth[:, None] > truth).sum(axis=1)
     worse_methods = (truth[:, None] < truth).sum(axis=1)
     covered = (low <= 1 + better_methods) & (high >= len(truth) - worse_methods)
     over_sets = verdicts(worse, failed.any(axis=0))
 
-    worse_on = moderated_t.significantly_worse([(part, ratio) for part in losses])
+    worse_on, _ = moderated_t.significantly_worse([moderated_t.all_pairs(part, ratio) for part in losses])
     on_sets = [verdicts(matrix, fails) for matrix, fails in zip(worse_on, failed, strict=True)]
 
     reference = len(truth) - 1

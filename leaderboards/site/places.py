@@ -7,6 +7,7 @@ from functools import cache
 LONGEST = 60  # characters of a name that a file name keeps
 INDEX = "index.html"
 REPLICATIONS = "replications.html"
+POWER = "power.html"
 
 
 @cache  # a name is linked to from thousands of cells

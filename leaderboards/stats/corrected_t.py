@@ -1,22 +1,31 @@
-"""Student's t for a mean of correlated differences: the corrected resampled t (Nadeau and Bengio 2003).
+"""Student's t for a mean of correlated differences: the corrected resampled t (Nadeau and Bengio 2003), and its power.
 
 For n differences with mean d, standard deviation s (n - 1 degrees of freedom) and ratio r (`dependence`),
 
     standard error = s sqrt(1 / n + r),   t = d / standard error,   n - 1 degrees of freedom.
 
 With r = 0 it is the paired t of independent differences, which is used over data sets.
+
+The smallest difference that a test at level alpha detects with a probability of 80 % is the standard error times the
+noncentrality at which t exceeds its critical value with that probability. No number of splits makes the
+standard error smaller than s sqrt(r): below (z_{1 - alpha / 2} + z_{0.8}) s sqrt(r) nothing is ever detected.
 """
 
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import lru_cache
 from math import ceil, inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-LEVEL = 0.95
+from leaderboards.stats.significance import ALPHA
+
+LEVEL = 1 - ALPHA
 POWER = 0.8
 MOST = 10_000  # splits or data sets, beyond which a question counts as not to be settled
+QUANTILES = (np.arange(1000) + 0.5) / 1000
+FEWEST_SPLITS = 5  # with fewer, chance alone makes all of them agree more often than one time in 20
 
 
 class Mean(NamedTuple):
@@ -39,13 +48,28 @@ class Mean(NamedTuple):
     ratio: float
 
     @property
-    def detectable(self) -> float:
-        """The smallest true difference whose interval excludes 0 with a probability of 80 %."""
-        return self.stderr * _detectable_errors(self.n - 1) if self.n > 1 else nan
+    def p_value(self) -> float:
+        """Two-sided p-value that the true difference is 0.
 
-    @property
-    def needed(self) -> float:
-        """The smallest n at which a true difference as large as the mean is detected with a probability of 80 %.
+        A difference that is the same on all splits has no standard error. It is certain from `FEWEST_SPLITS` splits on,
+        and not tested with fewer.
+        """
+        if self.stderr == 0 and self.mean != 0:
+            return 0.0 if self.n >= FEWEST_SPLITS else nan
+        return float(2 * scipy.special.stdtr(self.n - 1, -abs(self.mean / self.stderr))) if self.stderr else 1.0
+
+    def detectable(self, alpha: float = ALPHA) -> float:
+        """Return the smallest true difference that a test at a two-sided level detects with a probability of 80 %."""
+        return self.stderr * detectable_errors(self.n - 1, alpha / 2) if self.n > 1 else nan
+
+    def floor(self, alpha: float = ALPHA) -> float:
+        """Return the limit of `detectable` for ever more splits; 0 where they are independent."""
+        if isnan(self.stderr):
+            return nan
+        return self._spread * sqrt(self.ratio) * detectable_errors(inf, alpha / 2)
+
+    def needed(self, alpha: float = ALPHA) -> float:
+        """Return the smallest n that detects a true difference as large as the mean with a probability of 80 %.
 
         inf where no n is enough, because the ratio keeps the standard error up, and where the mean is 0.
         """
@@ -53,8 +77,12 @@ class Mean(NamedTuple):
             return nan
         if self.stderr == 0:
             return inf if self.mean == 0 else float(self.n)
-        spread = self.stderr / sqrt(1 / self.n + self.ratio)
-        return _needed(abs(self.mean) / spread, self.ratio)
+        return needed(abs(self.mean) / self._spread, self.ratio, alpha / 2)
+
+    @property
+    def _spread(self) -> float:
+        """Standard deviation of the differences."""
+        return self.stderr / sqrt(1 / self.n + self.ratio)
 
 
 def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
@@ -74,26 +102,44 @@ def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
     return Mean(mean, stderr, mean - half, mean + half, n, ratio)
 
 
-@cache
-def _detectable_errors(df: int) -> float:
-    """Return the true difference, in standard errors, that a two-sided t test detects with a probability of 80 %.
+@lru_cache(maxsize=65536)
+def detectable_errors(df: float, alpha: float) -> float:
+    """Return the true difference, in standard errors, that a t test detects with a probability of 80 %.
 
-    The chance that t falls beyond the bound on the wrong side, 0.0001 and less, is left out.
+    It is the d with E[Phi(d - b sqrt(w / df))] = 0.8 for the critical value b and a chi-squared w of `df` degrees of
+    freedom. The mean is taken over quantiles of w, because SciPy's noncentral t does not converge for a large b. The
+    chance that t falls beyond the bound on the wrong side, 0.0001 and less, is left out.
+
+    Args:
+        df: degrees of freedom; inf for the normal distribution.
+        alpha: one-sided level.
     """
-    bound = float(scipy.special.stdtrit(df, (1 + LEVEL) / 2))
-    return float(scipy.optimize.brentq(lambda size: scipy.stats.nct.sf(bound, df, size) - POWER, 0, 2 * bound + 2))
+    if df == inf:
+        return float(scipy.special.ndtri(1 - alpha) + scipy.special.ndtri(POWER))
+    bounds = scipy.special.stdtrit(df, 1 - alpha) * np.sqrt(scipy.special.chdtri(df, QUANTILES) / df)
+    return float(scipy.optimize.brentq(lambda d: scipy.special.ndtr(d - bounds).mean() - POWER, 0, 2 * bounds.max()))
 
 
-@lru_cache(maxsize=4096)
-def _needed(effect: float, ratio: float) -> float:
-    """Return the smallest n that detects a difference of `effect` standard deviations, by bisection."""
+def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float] = lambda n: n - 1) -> float:
+    """Return the smallest n at which a difference is detected with a probability of 80 %; inf above `MOST`.
+
+    Args:
+        effect: difference in standard deviations.
+        ratio: r.
+        alpha: one-sided level.
+        df: degrees of freedom at n, which grow with n.
+    """
 
     def settles(n: int) -> bool:
-        return effect / sqrt(1 / n + ratio) >= _detectable_errors(n - 1)
+        return effect / sqrt(1 / n + ratio) >= detectable_errors(df(n), alpha)
 
-    if not settles(MOST):
+    room = (effect / detectable_errors(inf, alpha)) ** 2 - ratio  # for 1 / n, if the spread were known
+    if room * MOST <= 1 or not settles(MOST):
         return inf
-    few, enough = 1, MOST
+    few = max(ceil(1 / room) - 1, 1)
+    enough = few + 1
+    while enough < MOST and not settles(enough):
+        few, enough = enough, min(2 * enough, MOST)
     while enough - few > 1:
         middle = ceil((few + enough) / 2)
         few, enough = (few, middle) if settles(middle) else (middle, enough)

@@ -17,68 +17,115 @@ limit.
 """
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from leaderboards.stats.significance import ALPHA, holm
+from leaderboards.stats.corrected_t import FEWEST_SPLITS, detectable_errors, needed
+from leaderboards.stats.significance import ALPHA, holm, holm_level
 
-FEWEST_SPLITS = 5  # with fewer, chance alone makes all of them agree more often than one time in 20
 FEWEST_METHODS = 4  # with three pairs or fewer, the spread of log s^2 is not known
 
 
-def significantly_worse(datasets: Sequence[tuple[np.ndarray, float]]) -> list[np.ndarray]:
-    """Return for each data set booleans (M, M): the row's method is significantly worse than the column's.
+class Pairs(NamedTuple):
+    """Comparisons of all pairs of methods on one data set; arrays (M, M), NaN where nothing is tested.
+
+    Attributes:
+        p_values: one-sided, that the row's method is worse than the column's, unadjusted.
+        differences: mean loss of the row's method less that of the column's.
+        spread: standard deviation of the difference over splits, moderated.
+        prior_df: d0, 0 without moderation.
+        n_splits: S.
+        ratio: r.
+    """
+
+    p_values: np.ndarray
+    differences: np.ndarray
+    spread: np.ndarray
+    prior_df: float
+    n_splits: int
+    ratio: float
+
+    def df(self, n_splits: int) -> float:
+        """Return the degrees of freedom that so many splits would have."""
+        contrasts = (n_splits - 1) * (self._n_tested - 1)
+        return min(self.prior_df + n_splits - 1, max(n_splits - 1, contrasts / 2))
+
+    def detectable(self, level: float) -> np.ndarray:
+        """Return the smallest true differences (M, M) that are significant at a level with a probability of 80 %."""
+        if not self._n_tested:
+            return self.spread
+        return self.spread * sqrt(1 / self.n_splits + self.ratio) * detectable_errors(self.df(self.n_splits), level)
+
+    def needed(self, row: int, column: int, level: float) -> float:
+        """Return how many splits detect a difference as large as the one seen with a probability of 80 %.
+
+        inf if no number does; NaN where nothing is tested.
+        """
+        difference, spread = abs(self.differences[row, column]), self.spread[row, column]
+        if np.isnan(spread):
+            return nan
+        return needed(difference / spread, self.ratio, level, self.df) if spread else inf
+
+    @property
+    def _n_tested(self) -> int:
+        """Number of methods that are tested."""
+        return int((~np.isnan(self.spread)).any(axis=1).sum())
+
+
+def significantly_worse(datasets: Sequence[Pairs]) -> tuple[list[np.ndarray], float]:
+    """Return for each data set booleans (M, M), the row's method is significantly worse than the column's, and a level.
 
     Holm's method adjusts all pairs of all data sets together. The probability of any false claim is at most 5 % for the
-    whole leaderboard, not for each data set.
-
-    Args:
-        datasets: arguments of `pairwise_p_values`, losses and ratio of each data set.
+    whole leaderboard, not for each data set. The level is that of single one-sided comparisons where Holm's method
+    stopped.
     """
-    p_values = [pairwise_p_values(losses, ratio) for losses, ratio in datasets]
-    if not p_values:
-        return []
-    significant = holm(np.concatenate([matrix.ravel() for matrix in p_values])) <= ALPHA
-    ends = np.cumsum([matrix.size for matrix in p_values])[:-1]
-    return [part.reshape(m.shape) for part, m in zip(np.split(significant, ends), p_values, strict=True)]
+    if not datasets:
+        return [], ALPHA
+    adjusted = holm(np.concatenate([pairs.p_values.ravel() for pairs in datasets]))
+    ends = np.cumsum([pairs.p_values.size for pairs in datasets])[:-1]
+    parts = np.split(adjusted <= ALPHA, ends)
+    worse = [part.reshape(pairs.p_values.shape) for part, pairs in zip(parts, datasets, strict=True)]
+    return worse, holm_level(adjusted)
 
 
-def pairwise_p_values(losses: np.ndarray, ratio: float) -> np.ndarray:
-    """Return one-sided p-values (M, M) that the row's method is worse than the column's, unadjusted.
+def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
+    """Return the comparisons of all pairs of methods on one data set.
+
+    A difference that is the same on all splits has no standard error. It is certain from `FEWEST_SPLITS` splits on, and
+    not tested with fewer.
 
     Args:
-        losses: of one data set (S, M); a method with a NaN or an infinity is not tested.
+        losses: (S, M); a method with a NaN or an infinity is not tested.
         ratio: of the split scheme (`dependence`); nothing is tested where it is NaN.
-
-    Returns:
-        p-values; NaN on the diagonal and where nothing was tested. A difference that is the same on all splits has no
-        standard error. It is certain from `FEWEST_SPLITS` splits on, and not tested with fewer.
     """
     n_splits, n_methods = losses.shape
-    p_values = np.full((n_methods, n_methods), np.nan)
+    p_values, differences_of, spread = np.full((3, n_methods, n_methods), nan)
+    pairs = Pairs(p_values, differences_of, spread, 0.0, n_splits, ratio)
     tested = np.flatnonzero(np.isfinite(losses).all(axis=0))
     if n_splits < 2 or len(tested) < 2 or np.isnan(ratio):
-        return p_values
+        return pairs
     values = losses[:, tested]
     means = values.mean(axis=0)
     first, second = np.triu_indices(len(tested), 1)
     differences = means[first] - means[second]
     variances = (values[:, first] - values[:, second]).var(axis=0, ddof=1)
-    df: float = n_splits - 1
     if len(tested) >= FEWEST_METHODS:
-        variances, prior_and_own = moderated(variances, df)
-        df = min(prior_and_own, max(df, (len(tested) - 1) * df / 2))
+        variances, df = moderated(variances, n_splits - 1)
+        pairs = pairs._replace(prior_df=df - (n_splits - 1))
+    rows, columns = tested[first], tested[second]
+    pairs.differences[rows, columns], pairs.differences[columns, rows] = differences, -differences
+    pairs.spread[rows, columns] = pairs.spread[columns, rows] = np.sqrt(variances)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = differences / np.sqrt(variances * (1 / n_splits + ratio))
     t = np.where(differences == 0, 0.0, t)
-    upper = scipy.stats.t.sf(t, df)
+    upper = scipy.stats.t.sf(t, pairs.df(n_splits))
     if n_splits < FEWEST_SPLITS:
-        upper[np.isinf(t)] = np.nan
-    p_values[tested[first], tested[second]] = upper
-    p_values[tested[second], tested[first]] = 1 - upper
-    return p_values
+        upper[np.isinf(t)] = nan
+    pairs.p_values[rows, columns], pairs.p_values[columns, rows] = upper, 1 - upper
+    return pairs
 
 
 def moderated(variances: np.ndarray, df: float) -> tuple[np.ndarray, float]:

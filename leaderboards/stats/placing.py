@@ -8,6 +8,7 @@ leaderboards, and so the sets of all methods hold together in 95 %.
 import numpy as np
 
 VERDICTS = ("best", "could be best", "worse", "undecided", "failed")
+OPEN = ("could be best", "undecided")  # verdicts that more results could change
 AHEAD = ("best", "could be best")  # verdicts that pages mark
 
 

@@ -9,7 +9,8 @@ verdicts mean and how often they are wrong.
   differences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import nan
 from typing import NamedTuple, Unpack
 
@@ -23,7 +24,7 @@ from leaderboards.stats.best_probability import best_probabilities
 from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, request
 from leaderboards.stats.corrected_t import Mean, corrected_mean
 from leaderboards.stats.families import family_of
-from leaderboards.stats.placing import rank_sets, verdicts
+from leaderboards.stats.placing import OPEN, rank_sets, verdicts
 from leaderboards.stats.units import compared_by_ratio, unit_of_difference
 
 
@@ -45,9 +46,17 @@ class Ranked(NamedTuple):
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
         n_failed: on how many of them it has no value.
-        detectable: the smallest difference to the reference that would have been detected with 80 % probability.
+        detectable: the smallest difference to the reference that the interval would have excluded 0 for, with 80 %
+            probability.
         needed: data sets (on one data set: splits) that would detect a difference as large as the one seen with 80 %
             probability; inf if no number would.
+        floor: the limit of `detectable` for ever more splits of the same data sets; 0 where they are independent.
+        verdict_detectable: the smallest difference to another method that the verdict would have been based on, with
+            80 % probability: of mean ranks over data sets, of the metric on one data set (median over the others). inf
+            if none would.
+        verdict_needed: data sets (on one data set: splits) that would tell the method from the leader, with 80 %
+            probability, if they differ as much as they do here; the leader, from the next one. inf if no number would;
+            NaN where the place is settled, and for failures.
     """
 
     method: str
@@ -65,6 +74,9 @@ class Ranked(NamedTuple):
     n_failed: int
     detectable: float
     needed: float
+    floor: float
+    verdict_detectable: float
+    verdict_needed: float
 
 
 class Ranking(NamedTuple):
@@ -133,15 +145,40 @@ def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
     return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method)
 
 
+class _Places(NamedTuple):
+    """Comparisons of the methods with each other.
+
+    Attributes:
+        losses: of the means over splits (D, M); NaN for failures.
+        worse: booleans (M, M), the row's method is significantly worse than the column's.
+        probability: of being the best (M,).
+        detectable: `Ranked.verdict_detectable` (M,).
+        needed: number of data sets or splits that tell the row's method from the column's, by their indices.
+    """
+
+    losses: np.ndarray
+    worse: np.ndarray
+    probability: np.ndarray
+    detectable: np.ndarray
+    needed: Callable[[int, int], float]
+
+
 def _over_datasets(boards: Comparable) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
-    worse = elimination.significantly_worse(losses)
+    compared = elimination.eliminate(losses)
+    mean_ranks = dict(zip(compared.left.tolist(), compared.ranks.mean(axis=0).tolist(), strict=True))
+
+    def needed(row: int, column: int) -> float:
+        return compared.needed(abs(mean_ranks[row] - mean_ranks[column]))
+
     differences = []
     for m in range(len(boards.methods)):
         means = [_difference(board, m, boards).mean for board in parts]
         differences.append(corrected_mean(np.array(means)))
-    return _rows(boards, parts, losses, worse, best_probabilities(losses), differences)
+    detectable = np.full(len(boards.methods), compared.detectable())
+    places = _Places(losses, compared.worse, best_probabilities(losses), detectable, needed)
+    return _rows(boards, parts, places, differences)
 
 
 def _on_datasets(all_boards: Sequence[Comparable]) -> list[list[Ranked]]:
@@ -151,50 +188,56 @@ def _on_datasets(all_boards: Sequence[Comparable]) -> list[list[Ranked]]:
         np.column_stack([_loss(column, boards.goal) for column in board.scores.T])
         for boards, board in zip(all_boards, parts, strict=True)
     ]
-    compared = moderated_t.significantly_worse([(part, b.ratio) for part, b in zip(by_split, parts, strict=True)])
+    all_pairs = [moderated_t.all_pairs(losses, board.ratio) for losses, board in zip(by_split, parts, strict=True)]
+    all_worse, level = moderated_t.significantly_worse(all_pairs)
     all_rows = []
-    for boards, board, split_losses, worse in zip(all_boards, parts, by_split, compared, strict=True):
-        losses = _means(board, boards)[None]
-        probability = best_probabilities(split_losses, board.ratio)
+    for boards, board, losses, pairs, worse in zip(all_boards, parts, by_split, all_pairs, all_worse, strict=True):
+        places = _Places(
+            _means(board, boards)[None],
+            worse,
+            best_probabilities(losses, board.ratio),
+            pd.DataFrame(pairs.detectable(level)).median(axis=1).to_numpy(),
+            partial(pairs.needed, level=level),
+        )
         differences = [_difference(board, m, boards) for m in range(len(boards.methods))]
-        all_rows.append(_rows(boards, [board], losses, worse, probability, differences))
+        all_rows.append(_rows(boards, [board], places, differences))
     return all_rows
 
 
-def _rows(
-    boards: Comparable,
-    parts: list[SplitScores],
-    losses: np.ndarray,
-    worse: np.ndarray,
-    probability: np.ndarray,
-    differences: list[Mean],
-) -> list[Ranked]:
-    """Return the rows, from losses (D, M), comparisons (M, M), probabilities (M,) and differences of losses."""
-    failures = sum(np.isnan(board.scores).sum(axis=0) for board in parts)
-    mean_ranks = _ranks(losses).mean(axis=0)
-    first, last = rank_sets(worse)
-    judged = verdicts(worse, np.asarray(failures) > 0)
+def _rows(boards: Comparable, parts: list[SplitScores], places: _Places, differences: list[Mean]) -> list[Ranked]:
+    """Return the rows, the best mean rank first."""
+    failures = np.sum([np.isnan(board.scores).sum(axis=0) for board in parts], axis=0)
+    mean_ranks = _ranks(places.losses).mean(axis=0)
+    first, last = rank_sets(places.worse)
+    judged = verdicts(places.worse, failures > 0)
     n_splits = sum(len(board.scores) for board in parts)
+    order = sorted(range(len(boards.methods)), key=lambda m: (mean_ranks[m], boards.methods[m]))
+    open_places = [m for m in order if judged[m] in OPEN]
     rows = []
-    for m, method in enumerate(boards.methods):
+    for m in order:
+        rival = next((k for k in open_places if k != m), None)
+        settled = m not in open_places or rival is None
         rows.append(
             Ranked(
-                method,
-                family_of(method),
+                boards.methods[m],
+                family_of(boards.methods[m]),
                 float(mean_ranks[m]),
                 int(first[m]),
                 int(last[m]),
                 *_in_metric(differences[m], boards),
-                float(probability[m]),
+                float(places.probability[m]),
                 judged[m],
                 len(parts),
                 n_splits,
-                int(np.asarray(failures)[m]),
-                _detectable(differences[m], boards),
-                differences[m].needed,
+                int(failures[m]),
+                _size(differences[m].detectable(), boards),
+                differences[m].needed(),
+                _size(differences[m].floor(), boards),
+                float(places.detectable[m]),
+                nan if settled or rival is None else places.needed(m, rival),
             )
         )
-    return sorted(rows, key=lambda row: (row.mean_rank, row.method))
+    return rows
 
 
 def _means(board: SplitScores, boards: Comparable) -> np.ndarray:
@@ -239,6 +282,6 @@ def _in_metric(difference: Mean, boards: Comparable) -> tuple[float, float, floa
     return mean, low, high
 
 
-def _detectable(difference: Mean, boards: Comparable) -> float:
-    size = difference.detectable
+def _size(size: float, boards: Comparable) -> float:
+    """Return the size of a difference of losses in the unit of the ranking."""
     return float(np.expm1(size)) if compared_by_ratio(boards.metric) else size

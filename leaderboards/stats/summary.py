@@ -13,6 +13,10 @@ from leaderboards.stats.remarks import remarks
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
 
+# A mean counts as ruined by single splits where it is this far from the median: in median absolute deviations, and as a
+# share of the median.
+FAR, FAR_SHARE, FEWEST_SPLITS = 5, 0.25, 4
+
 
 class Moments(NamedTuple):
     """One row of `summarise`."""
@@ -28,6 +32,8 @@ class Moments(NamedTuple):
     median: float
     n: int
     n_failed: int
+    farthest: float
+    ruined: bool
     remark: str
 
 
@@ -53,7 +59,7 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per group and metric, with columns mean, stderr, sem, median, n, n_failed and remark.
+    """Return one row per group and metric, with the columns of `Moments`.
 
     For the values v_1..v_n of the n finished splits, sem = sd(v) / sqrt(n), as papers print it, where sd has n - 1
     degrees of freedom, and stderr = sd(v) sqrt(1 / n + r) with the ratio r of the data set's split scheme
@@ -61,6 +67,9 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     part. Both are NaN for n = 1, and where a value is infinite.
 
     `remark` has the remarks of `stats.remarks` on the mean, "" for none.
+
+    farthest is the value that is farthest from the median, and ruined whether such values leave nothing of the mean:
+    it is grossly different from the median (`FAR`).
 
     n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
     set, with n = 0 where it has no value itself, so that a failure stays visible; but not for a metric that is newer
@@ -72,10 +81,12 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
         moments = pd.DataFrame(
             {"mean": values.mean(), "sem": values.sem(ddof=1), "median": values.median(), "n": values.count()}
         )
+        moments = moments.join(_outliers(splits, moments))
     table = _expected(cells, splits).merge(moments.reset_index(), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
+    table["ruined"] = table["ruined"].eq(True)
     ratio = table["dataset"].map(ratios(cells)).fillna(0.0).astype(float)
     table["stderr"] = table["sem"] * np.sqrt(1 + table["n"] * ratio)
     said = remarks(cells, splits)
@@ -83,6 +94,16 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     table["remark"] = [said.get(key, "") for key in keys]
     order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})
     return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
+
+
+def _outliers(splits: pd.DataFrame, moments: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns farthest and ruined of `summarise`, by group and metric."""
+    keys = [*GROUP, "metric"]
+    deviation = (splits["value"] - splits.groupby(keys)["value"].transform("median")).abs()
+    by_distance = splits.assign(deviation=deviation).sort_values("deviation", na_position="first").groupby(keys)
+    shift = (moments["mean"] - moments["median"]).abs()
+    ruined = (shift > FAR * by_distance["deviation"].median()) & (shift > FAR_SHARE * moments["median"].abs())
+    return pd.DataFrame({"farthest": by_distance["value"].last(), "ruined": ruined & (moments["n"] >= FEWEST_SPLITS)})
 
 
 def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:

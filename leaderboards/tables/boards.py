@@ -2,22 +2,24 @@
 
 from collections.abc import Mapping
 from math import isnan, nan
+from statistics import median
 from typing import NamedTuple
 
 import pandas as pd
 
+from leaderboards.data import published as papers
 from leaderboards.data.frames import records
-from leaderboards.data.published import Published, apart, difference
+from leaderboards.data.published import Published, apart
 from leaderboards.data.times import about_times
 from leaderboards.metrics import HEADLINE, INTERVALS, NULLS, Metric, lead, metric
 from leaderboards.stats.ranking import Ranked, Ranking
 from leaderboards.stats.remarks import legend
 from leaderboards.stats.summary import Moments
+from leaderboards.tables.places import detectable, difference, interval, rounded
 from leaderboards.wording.formats import (
     as_printed,
     counted,
     decimals_for,
-    difference_in_words,
     not_nothing,
     number,
     visible,
@@ -38,6 +40,7 @@ class Cell(NamedTuple):
         stderr: its standard error.
         median: over measured splits, or as a paper prints it.
         verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
+        outlier: median and farthest split, in words, where single splits ruin the mean.
         hint: text of a tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
@@ -49,6 +52,7 @@ class Cell(NamedTuple):
     stderr: str = ""
     median: str = ""
     verdict: str = ""
+    outlier: str = ""
     hint: str = ""
     difference: str = ""
     sources: tuple[int, ...] = ()
@@ -189,21 +193,14 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
 
 
 def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking]) -> list[Row]:
-    decimals = {
-        str(name): decimals_for(column["mean"].tolist(), column["stderr"].tolist())
-        for name, column in summary.groupby("metric")
-    }
     places = {(row.method, name): row for name, ranking in rankings.items() for row in ranking.rows}
     of_method: dict[str, dict[str, Moments]] = {}
     for (method, name), values in means.items():
         of_method.setdefault(method, {})[name] = values
-    rows = []
+    rows, names = [], list(map(str, summary["metric"].unique()))
     for method, by_metric in of_method.items():
-        cells = {
-            name: _cell(v, places.get((method, name)), rankings.get(name), decimals[name])
-            for name, v in by_metric.items()
-        }
-        cells |= {name: Cell(hint=OLDER) for name in decimals.keys() - cells.keys()}
+        cells = {name: _cell(v, places.get((method, name)), rankings.get(name)) for name, v in by_metric.items()}
+        cells |= {name: Cell(hint=OLDER) for name in names if name not in cells}
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
         rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
@@ -227,11 +224,14 @@ def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
     return cells | with_ends
 
 
-def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None, decimals: int) -> Cell:
+def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Cell:
     """Return a method's cell of one metric; it has no place where the method is not ranked."""
     if values.n == 0:
         return Cell()
-    hint = f"{counted(values.n, 'split')}, median {number(values.median, decimals)}"
+    decimals = decimals_for(values.mean, values.stderr)
+    middle = number(values.median, max(decimals, decimals_for(values.median)))
+    outlier = outlier_in_words(values)
+    hint = f"{counted(values.n, 'split')}, {outlier or f'median {middle}'}"
     if values.n_failed:
         hint += f", {values.n_failed} failed"
     if place is not None and ranking is not None:
@@ -239,12 +239,21 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None, decima
     return Cell(
         value=not_nothing(values.mean, decimals),
         stderr="" if isnan(values.stderr) else number(values.stderr, decimals),
-        median=number(values.median, decimals),
+        median=middle,
         verdict="" if place is None else place.verdict,
+        outlier=outlier,
         hint=hint,
         amount=values.mean,
         remark=values.remark,
     )
+
+
+def outlier_in_words(values: Moments) -> str:
+    """Return median and farthest split where single splits ruin the mean, as in "median 2.31, one split 13.5"."""
+    if not values.ruined:
+        return ""
+    middle, farthest = (number(value, decimals_for(value)) for value in (values.median, values.farthest))
+    return f"median {middle}, one split {farthest}"
 
 
 def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: Sources) -> list[Row]:
@@ -279,18 +288,18 @@ def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) ->
     """Return what one source reports of one metric of one method: a mean, a median, or both."""
     reported = {row.statistic: row for row in records(report, Published)}
     hints = ["; ".join(filter(None, (_cited(row), row.incomparable))) for row in reported.values()]
-    value = stderr = median = apart_by = ""
+    value = stderr = middle = apart_by = ""
     amount = nan
     if mean := reported.get("mean"):
         value, stderr = as_printed(mean.value, mean.stderr)
         amount = mean.value
         if measured is not None and not mean.incomparable:
-            distance = difference(measured.mean, measured.sem, mean.value, mean.stderr)
+            distance = papers.difference(measured.mean, measured.sem, mean.value, mean.stderr)
             apart_by = "" if isnan(distance) else _signed(distance)
-    if middle := reported.get("median"):
-        median, _ = as_printed(middle.value, nan)
+    if reported_median := reported.get("median"):
+        middle, _ = as_printed(reported_median.value, nan)
     numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in reported.values()}))
-    return Cell(value, stderr, median, "", "; ".join(dict.fromkeys(hints)), apart_by, numbers, amount)
+    return Cell(value, stderr, middle, "", "", "; ".join(dict.fromkeys(hints)), apart_by, numbers, amount)
 
 
 def _cited(row: Published) -> str:
@@ -319,12 +328,10 @@ def _difference_in_words(place: Ranked, ranking: Ranking) -> str:
     """Return the part of a tooltip on the difference to the reference; "" where it has no interval."""
     if isnan(place.low):
         return ""
-    change, low, high = (difference_in_words(x, ranking.unit) for x in (place.difference, place.low, place.high))
-    detectable = difference_in_words(place.detectable, ranking.unit).removeprefix("+")
     unit = " nats" if ranking.unit == "nats" else ""
     return (
-        f"; against {visible(ranking.reference)}: {change}{unit}, 95 % interval {low} to {high} "
-        f"(80 % power for a difference of {detectable})"
+        f"; against {visible(ranking.reference)}: {difference(place, ranking.unit)}{unit}, 95 % interval "
+        f"{interval(place, ranking.unit)} (80 % power for a difference of {detectable(place, ranking.unit)})"
     )
 
 
@@ -338,4 +345,6 @@ def _tests_in_words(ranking: Ranking | None) -> str:
         tests = "Too few splits to test differences: no method is marked."
     elif isnan(ranking.rows[0].p_best):  # unknown dependence of the splits, which the notes state
         tests = ""
+    elif sizes := [row.verdict_detectable for row in ranking.rows if not isnan(row.verdict_detectable)]:
+        tests += f" The median pair would be told apart with 80 % power if it differed by {rounded(median(sizes))}."
     return " ".join(filter(None, [tests, *ranking.notes]))

@@ -81,5 +81,5 @@ def _number(value: float, decimals: int) -> str:
     if abs(value) >= MOST_DIGITS:
         mantissa, exponent = f"{value:.2e}".split("e")
         return rf"{mantissa} \times 10^{{{int(exponent)}}}"
-    text = f"{value:.{decimals}f}"
+    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
     return text.lstrip("-") if float(text) == 0 else text

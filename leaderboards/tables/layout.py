@@ -11,7 +11,7 @@ from leaderboards.metrics import lead, metric
 from leaderboards.stats import Ranking, rank, rank_on_datasets
 from leaderboards.stats.remarks import legend, signs
 from leaderboards.stats.summary import Moments, summarise
-from leaderboards.tables.boards import FEWEST_SPLITS
+from leaderboards.tables.boards import FEWEST_SPLITS, outlier_in_words
 from leaderboards.wording.formats import counted, decimals_for, number
 from leaderboards.wording.ran import protocol_in_words, ranges
 
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
         n: number of splits that finished.
         n_failed: number of splits that were run and have no result.
         verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
-        decimals: number of decimals to print.
+        outlier: median and farthest split, in words, where single splits ruin the mean.
         said: what its rank does not say (`stats.remarks`).
     """
 
@@ -37,8 +37,13 @@ class Entry(NamedTuple):
     n: int
     n_failed: int
     verdict: str
-    decimals: int
+    outlier: str
     said: str = ""
+
+    @property
+    def decimals(self) -> int:
+        """Number of decimals to print."""
+        return decimals_for(self.mean, self.stderr)
 
     @property
     def signs(self) -> str:
@@ -100,7 +105,7 @@ class Table(NamedTuple):
     def remark(self, entry: Entry) -> str:
         """Return the qualification of a number, such as "n = 18, 2 failed"; "" for most."""
         fewer = f"n = {entry.n}" if 0 < entry.n < self.n_splits else ""
-        return ", ".join(filter(None, (fewer, f"{entry.n_failed} failed" if entry.n_failed else "")))
+        return ", ".join(filter(None, (fewer, f"{entry.n_failed} failed" if entry.n_failed else "", entry.outlier)))
 
     def lines(self, name: Callable[[str], str], show: Callable[[Entry, str], str], none: str) -> Lines:
         """Return the cells as text. Methods are rows if there are at least as many of them as data sets.
@@ -150,6 +155,8 @@ class Table(NamedTuple):
                 f"{best}: every other method is significantly worse; {could_be}: worse than none, and better than at "
                 "least one (corrected resampled t tests of all pairs, 5 % level for all data sets together)"
             )
+        if self.n_splits > 1:
+            sentences.append("Standard errors allow for the rows that splits share (Nadeau and Bengio 2003)")
         if self.has_failures:
             sentences.append("Failed splits have no result and are not included in the means")
         sentences += legend(entry.said for entry in self.entries.values())
@@ -184,15 +191,11 @@ def _table(
 ) -> Table:
     verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.rows}
     summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
-    decimals = {
-        str(dataset): decimals_for(part["mean"].tolist(), part["stderr"].tolist())
-        for dataset, part in summary.groupby("dataset")
-    }
     entries = {}
     for row in records(summary, Moments):
         at = row.method, row.dataset
         entries[at] = Entry(
-            row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), decimals[row.dataset], row.remark
+            row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), outlier_in_words(row), row.remark
         )
     ranks, n_ranked = _mean_ranks(cells, suite, preset, name)
     methods = list(dict.fromkeys([*ranks, *sorted(summary["method"].unique())]))
@@ -201,7 +204,7 @@ def _table(
         preset,
         name,
         methods,
-        sorted(decimals),
+        sorted(summary["dataset"].unique()),
         entries,
         ranks,
         n_ranked,

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Mapping
-from math import isfinite, isnan
+from math import isfinite
 
 import pandas as pd
 from rich import box
@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from leaderboards.stats.ranking import Ranked, Ranking
-from leaderboards.wording.formats import difference_in_words, number, visible
+from leaderboards.tables import places
+from leaderboards.wording.formats import number, visible
 
-POWER = ("detectable", "needed")
+POWER = ("detectable", "needed", "floor", "verdict_detectable", "verdict_needed")
 COLUMNS = tuple(name for name in Ranked._fields if name not in POWER)
+POWER_HEADINGS = ("needed for it", "floor", "80 % power for the verdict", "needed for the verdict")
 WIDTH = 400  # characters; a table is as wide as its cells
 
 Rankings = Mapping[str, Ranking]  # by data set; "" for a ranking over all data sets
@@ -61,33 +63,38 @@ def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
         difference = f"against {visible(ranking.reference)}" if ranking.reference else "difference"
         table = Table(box=box.SIMPLE_HEAD, title=visible(dataset) or None, title_justify="left")
         table.add_column("method", no_wrap=True)
-        for heading in ("mean rank", "ranks left open", difference, "95 %", "P(best)"):
+        for heading in ("mean rank", "ranks left open", difference, "95 %", "80 % power for", "P(best)"):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
-        for heading in ("data sets", "splits", "failed", *(POWER if power else ())):
+        for heading in ("data sets", "splits", "failed", *(POWER_HEADINGS if power else ())):
             table.add_column(heading, justify="right", no_wrap=True)
         if remarked := any(said.get((dataset, row.method)) for row in ranking.rows):
             table.add_column("remark", no_wrap=True)
         for row in ranking.rows:
             remark = [said.get((dataset, row.method), "")] if remarked else []
-            table.add_row(*_cells(row, ranking.unit, power), *remark)
+            cells = _cells(row, ranking.unit)[: len(table.columns) - remarked]
+            table.add_row(*cells, *remark)
         console.print(table)
     output = console.file
     assert isinstance(output, io.StringIO)
     return "\n".join(line.rstrip() for line in output.getvalue().strip("\n ").splitlines()) + "\n"
 
 
-def _cells(row: Ranked, unit: str, power: bool) -> list[str]:
-    cells = [
+def _cells(row: Ranked, unit: str) -> list[str]:
+    return [
         visible(row.method),
         number(row.mean_rank, 1),
         f"{row.rank_low} to {row.rank_high}",
-        "" if isnan(row.difference) else difference_in_words(row.difference, unit),
-        "" if isnan(row.low) else f"{difference_in_words(row.low, unit)} to {difference_in_words(row.high, unit)}",
+        places.difference(row, unit),
+        places.interval(row, unit),
+        places.detectable(row, unit),
         number(row.p_best, 2),
         row.verdict,
         str(row.n_datasets),
         str(row.n_splits),
         str(row.n_failed),
+        places.needed(row.needed),
+        places.floor(row, unit),
+        places.rounded(row.verdict_detectable),
+        places.needed(row.verdict_needed),
     ]
-    return [*cells, difference_in_words(row.detectable, unit).lstrip("+"), number(row.needed, 0)] if power else cells

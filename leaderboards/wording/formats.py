@@ -3,8 +3,7 @@
 import re
 import unicodedata
 from decimal import Decimal
-from math import floor, isfinite, isinf, isnan, log10
-from statistics import median
+from math import floor, isfinite, isinf, isnan, log10, nan
 
 from markupsafe import Markup, escape
 
@@ -27,17 +26,16 @@ def prose(text: object) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
-def decimals_for(values: list[float], stderrs: list[float]) -> int:
-    """Return the decimals of a column: two significant digits of the median stderr, else three of the values."""
-    errors = [e for e in stderrs if isfinite(e) and e > 0]
-    sizes = [abs(v) for v in values if isfinite(v) and v != 0]
-    if errors:
-        return _clipped(1 - floor(log10(median(errors))))
-    return _clipped(2 - floor(log10(median(sizes)))) if sizes else 0
+def decimals_for(value: float, stderr: float = nan) -> int:
+    """Return the decimals of a number: two significant digits of its standard error, else three of its own.
 
-
-def _clipped(decimals: int) -> int:
-    return min(max(decimals, 0), 8)
+    They are negative where the error is 100 or more. An error that is 0 but for rounding does not count.
+    """
+    known = isfinite(stderr) and stderr > (1e-6 * abs(value) if isfinite(value) else 0)
+    size = stderr if known else abs(value)
+    digits = 2 if known else 3
+    decimals = digits - 1 - floor(log10(size)) if isfinite(size) and size > 0 else 0
+    return min(max(decimals, -4 if known else 0), 8)
 
 
 def number(value: float, decimals: int) -> str:
@@ -49,7 +47,7 @@ def number(value: float, decimals: int) -> str:
     if abs(value) >= MOST_DIGITS:
         mantissa, exponent = f"{value:.2e}".split("e")
         return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}".replace("-", "−")
-    text = f"{value:.{decimals}f}"
+    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
@@ -57,7 +55,7 @@ def not_nothing(value: float, decimals: int) -> str:
     """Return `number`, but "<0.001" for a positive value that would be printed as 0.000."""
     text = number(value, decimals)
     least = 10.0**-decimals
-    return f"<{number(least, decimals)}" if 0 < value < least / 2 and decimals else text
+    return f"<{number(least, decimals)}" if 0 < value < least / 2 and decimals > 0 else text
 
 
 def as_printed(value: float, stderr: float) -> tuple[str, str]:
@@ -77,7 +75,14 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
-def difference_in_words(value: float, unit: str) -> str:
-    """Return a difference in a unit of `Ranking.unit`: "+0.12", or "+12 %" for a relative one."""
-    text = f"{number(100 * value, 1)} %" if unit == "relative" and isfinite(value) else number(value, 3)
+def difference_in_words(value: float, unit: str, reach: float = nan) -> str:
+    """Return a difference in a unit of `Ranking.unit`: "+0.12", or "+12 %" for a relative one.
+
+    Args:
+        value: the difference.
+        unit: "relative", "nats" or "".
+        reach: half of the interval of the difference, two of whose significant digits are printed; NaN without one.
+    """
+    scale, sign = (100, " %") if unit == "relative" and isfinite(value) else (1, "")
+    text = number(scale * value, decimals_for(scale * value, scale * reach)) + sign
     return f"+{text}" if value > 0 else text

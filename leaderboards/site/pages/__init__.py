@@ -1,4 +1,4 @@
-"""The pages of the site: index, suites, data sets, methods, replications. Each is one self-contained HTML file.
+"""The pages of the site: index, suites, data sets, methods, power, replications. Each is one self-contained HTML file.
 
 Imports the rest of `leaderboards.site`.
 """
@@ -15,8 +15,9 @@ from markupsafe import Markup
 from leaderboards.data.results import Results
 from leaderboards.site import places
 from leaderboards.site.content import Site
-from leaderboards.site.pages import dataset, index, method, replications, suite
+from leaderboards.site.pages import dataset, index, method, power, replications, suite
 from leaderboards.stats.remarks import NO_BETTER, signs
+from leaderboards.tables import places as printed
 from leaderboards.wording.formats import counted, prose, visible
 from methods import BASELINE
 
@@ -56,6 +57,8 @@ def render(site: Site, downloads: Sequence[str] = ()) -> dict[str, str]:
     pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
     pages |= {places.dataset_page(name): ("dataset.html", dataset.context(site, name)) for name in site.datasets}
     pages |= {places.method_page(name): ("method.html", method.context(site, name)) for name in site.methods}
+    if site.suites:
+        pages[places.POWER] = ("power.html", power.context(site))
     if site.replications:
         pages[places.REPLICATIONS] = ("replications.html", replications.context(site))
     templates = {name: environment.get_template(name) for name, _ in pages.values()}
@@ -75,6 +78,7 @@ def _environment(site: Site) -> Environment:
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
     environment.globals |= {
         "places": places,
+        "printed": printed,
         "style": style,
         "script": script,
         "mark": Markup(MARK.decode()),

@@ -10,7 +10,6 @@ from leaderboards.site.pages.replications import tally
 from leaderboards.site.pages.suite import boards_of, families_of, leading
 from leaderboards.site.standings import Standings
 from leaderboards.wording import ran
-from leaderboards.wording.formats import difference_in_words
 from leaderboards.wording.mixtures import mixtures
 
 TOP = 5  # methods that a card names
@@ -54,7 +53,6 @@ def context(site: Site) -> dict[str, Any]:
         "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
         "overview": overview(site),
         "tally": tally(site.replications),
-        "in_words": difference_in_words,
         "cards": sorted((suite_card(site, name) for name in site.suites), key=lambda card: -len(card.presets)),
         "datasets": [(name, dataset_page.facts(name), suites) for name, suites in _suites_of_datasets(site)],
         "methods": site.methods,

@@ -10,7 +10,6 @@ from leaderboards.site.pages.overall import figures, matrix
 from leaderboards.site.standings import Standings
 from leaderboards.stats.remarks import legend
 from leaderboards.tables.boards import Board, Cell, Row
-from leaderboards.wording.formats import difference_in_words
 from leaderboards.wording.ran import Run, runs
 
 
@@ -79,7 +78,6 @@ def context(site: Site, suite: str) -> dict[str, Any]:
         "n_datasets": cells["dataset"].nunique(),
         "n_methods": cells["method"].nunique(),
         "failures": [failure for failure in site.failures if failure.suite == suite],
-        "in_words": difference_in_words,
         "families": families_of(site, cells["method"].unique()),
     }
 

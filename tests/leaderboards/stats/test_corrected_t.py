@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from leaderboards.stats.corrected_t import corrected_mean
+from leaderboards.stats.corrected_t import Mean, corrected_mean, detectable_errors
 
 RNG = np.random.default_rng(0)
 
@@ -35,27 +35,50 @@ def test_independent_differences_have_scipys_interval():
 def test_detectable_difference_is_statsmodels(n):
     differences = RNG.normal(size=n)
     effect = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
-    assert corrected_mean(differences).detectable == pytest.approx(effect * differences.std(ddof=1), rel=1e-4)
+    assert corrected_mean(differences).detectable() == pytest.approx(effect * differences.std(ddof=1), rel=1e-4)
+
+
+@pytest.mark.parametrize(("df", "alpha"), [(1, 0.05), (4, 0.05), (300, 0.05), (9, 0.01), (19, 0.001), (300, 0.001)])
+def test_power_is_statsmodels(df, alpha):
+    size = detectable_errors(df, alpha / 2)
+    assert TTestPower().power(size / np.sqrt(df + 1), df + 1, alpha) == pytest.approx(0.8, abs=0.001)
+
+
+def test_detectable_errors_exist_at_any_level():
+    assert detectable_errors(1, 1e-7) > detectable_errors(4, 1e-7) > detectable_errors(inf, 1e-7) > 6
+
+
+def test_floor_is_that_of_very_many_splits():
+    few = corrected_mean(RNG.normal(size=5), 1 / 9)
+    spread = few.stderr / np.sqrt(1 / 5 + 1 / 9)
+    many = Mean(0.0, spread * np.sqrt(1e-8 + 1 / 9), nan, nan, 10**8, 1 / 9)
+    assert many.detectable() == pytest.approx(few.floor(), rel=1e-5)
+    assert corrected_mean(RNG.normal(size=5)).floor() == 0
+
+
+def test_p_value_is_scipys():
+    differences = RNG.normal(0.5, 1.0, 6)
+    assert corrected_mean(differences).p_value == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
 def test_needed_number_is_statsmodels():
     differences = np.array([0.1, 0.5, -0.2, 0.9, 0.3])
     effect = differences.mean() / differences.std(ddof=1)
     expected = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8)
-    assert corrected_mean(differences).needed == np.ceil(expected)
+    assert corrected_mean(differences).needed() == np.ceil(expected)
 
 
 def test_shared_rows_can_leave_a_question_open_for_ever():
     """With the ratio r no standard error falls below s sqrt(r), whatever the number of splits."""
     differences = np.array([0.1, 0.5, -0.2, 0.9, 0.3])  # 0.75 standard deviations
-    assert corrected_mean(differences, 1 / 9).needed == inf
-    assert corrected_mean(differences, 1 / 99).needed < inf
+    assert corrected_mean(differences, 1 / 9).needed() == inf
+    assert corrected_mean(differences, 1 / 99).needed() < inf
 
 
 def test_equal_values_need_no_test():
-    assert corrected_mean(np.full(3, 2.0)).needed == 3
-    assert corrected_mean(np.zeros(3)).needed == inf
-    assert corrected_mean(np.zeros(3)).detectable == 0
+    assert corrected_mean(np.full(3, 2.0)).needed() == 3
+    assert corrected_mean(np.zeros(3)).needed() == inf
+    assert corrected_mean(np.zeros(3)).detectable() == 0
 
 
 @pytest.mark.parametrize(
@@ -65,4 +88,4 @@ def test_equal_values_need_no_test():
 def test_unknown_spread_gives_no_interval(differences, ratio, mean):
     ours = corrected_mean(np.array(differences), ratio)
     assert ours.mean == pytest.approx(mean, nan_ok=True)
-    assert all(map(isnan, (ours.low, ours.high, ours.detectable, ours.needed)))
+    assert all(map(isnan, (ours.low, ours.high, ours.detectable(), ours.needed())))

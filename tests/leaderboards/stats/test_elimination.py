@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboards.stats.elimination import critical_range, significantly_worse
+from leaderboards.stats.elimination import critical_range, eliminate
 
 
 @pytest.mark.parametrize(("n_datasets", "significant"), [(5, False), (6, True)])
 def test_two_methods_have_the_sign_test(n_datasets, significant):
     """All of 5 sets agree by chance in 2 of 32 cases, all of 6 in 2 of 64."""
-    worse = significantly_worse(np.tile([2.0, 1.0], (n_datasets, 1)))
+    worse = eliminate(np.tile([2.0, 1.0], (n_datasets, 1))).worse
     assert worse.tolist() == [[False, significant], [False, False]]
 
 
@@ -36,22 +36,22 @@ def test_first_round_is_scipys_permutation_test():
             tuple(ranks.T), lambda *columns: np.ptp(np.mean(columns, axis=1)), permutation_type="samples",
             n_resamples=3999, alternative="greater", rng=rng,
         )  # fmt: skip
-        assert significantly_worse(ranks).any() == (test.pvalue <= 0.05)
+        assert eliminate(ranks).worse.any() == (test.pvalue <= 0.05)
         assert abs(test.pvalue - 0.05) > 0.01, "a p-value that random permutations decide"
 
 
 def test_order_of_data_sets_and_scale_do_not_count():
     losses = np.random.default_rng(0).normal(size=(8, 6)) + 2 * np.arange(6)
-    worse = significantly_worse(losses)
+    worse = eliminate(losses).worse
     assert worse.any()
-    assert (significantly_worse(np.exp(losses[::-1])) == worse).all()
+    assert (eliminate(np.exp(losses[::-1])).worse == worse).all()
 
 
 def test_those_who_are_left_are_ranked_anew():
     """A crowd between the two best hides their difference until it is eliminated."""
     rng = np.random.default_rng(1)
     losses = np.column_stack([np.zeros(8), np.full(8, 0.1), 5 + rng.random((8, 10))])
-    worse = significantly_worse(losses)
+    worse = eliminate(losses).worse
     assert worse[2:].any(axis=1).all()
     assert worse[1].tolist() == [True] + [False] * 11
     assert not worse[0].any()
@@ -59,11 +59,11 @@ def test_those_who_are_left_are_ranked_anew():
 
 def test_failures_share_the_last_ranks_with_infinities():
     losses = np.column_stack([np.zeros(8), np.full(8, nan), np.full(8, inf)])
-    worse = significantly_worse(losses)
+    worse = eliminate(losses).worse
     assert worse[:, 0].tolist() == [False, True, True]
     assert not worse[1:, 1:].any()
 
 
 @pytest.mark.parametrize("losses", [np.zeros((9, 5)), np.arange(3.0)[None], np.zeros((4, 1)), np.zeros((0, 3))])
 def test_ties_and_single_data_sets_tell_nothing(losses):
-    assert not significantly_worse(losses).any()
+    assert not eliminate(losses).worse.any()

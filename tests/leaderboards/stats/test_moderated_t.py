@@ -7,14 +7,14 @@ import pytest
 from scipy import special, stats
 from statsmodels.stats.multitest import multipletests
 
-from leaderboards.stats.moderated_t import _inverse_trigamma, moderated, pairwise_p_values, significantly_worse
+from leaderboards.stats.moderated_t import _inverse_trigamma, all_pairs, moderated, significantly_worse
 
 RNG = np.random.default_rng(0)
 
 
 def test_few_methods_have_scipys_paired_t():
     losses = RNG.normal(size=(6, 3))
-    ours = pairwise_p_values(losses, 0.0)
+    ours = all_pairs(losses, 0.0).p_values
     for m, k in ((0, 1), (1, 0), (2, 0)):
         assert ours[m, k] == pytest.approx(stats.ttest_rel(losses[:, m], losses[:, k], alternative="greater").pvalue)
     assert np.isnan(np.diag(ours)).all()
@@ -23,7 +23,7 @@ def test_few_methods_have_scipys_paired_t():
 def test_ratio_widens_the_standard_error():
     losses = RNG.normal(size=(5, 2))
     t = stats.ttest_rel(losses[:, 0], losses[:, 1]).statistic * np.sqrt((1 / 5) / (1 / 5 + 1 / 9))
-    assert pairwise_p_values(losses, 1 / 9)[0, 1] == pytest.approx(stats.t.sf(t, 4))
+    assert all_pairs(losses, 1 / 9).p_values[0, 1] == pytest.approx(stats.t.sf(t, 4))
 
 
 def test_moderation_recovers_a_known_prior():
@@ -49,10 +49,10 @@ def test_inverse_of_trigamma_inverts(value):
 
 def test_all_data_sets_are_one_holm_family():
     datasets = [(RNG.normal(size=(5, 6)) + np.arange(6), 1 / 9), (RNG.normal(size=(8, 4)) + np.arange(4), 0.5)]
-    p_values = [pairwise_p_values(*dataset) for dataset in datasets]
+    p_values = [all_pairs(*dataset).p_values for dataset in datasets]
     known = np.concatenate([p[~np.isnan(p)] for p in p_values])
     expected = multipletests(known, 0.05, "holm")[0]
-    ours = significantly_worse(datasets)
+    ours, _ = significantly_worse([all_pairs(*dataset) for dataset in datasets])
     assert np.concatenate([w[~np.isnan(p)] for w, p in zip(ours, p_values, strict=True)]).tolist() == expected.tolist()
     assert any(w.any() for w in ours)
 
@@ -60,7 +60,7 @@ def test_all_data_sets_are_one_holm_family():
 def test_failed_and_infinite_methods_are_not_tested():
     losses = RNG.normal(size=(5, 4))
     losses[0, 1], losses[0, 2] = nan, inf
-    p_values = pairwise_p_values(losses, 0.0)
+    p_values = all_pairs(losses, 0.0).p_values
     assert np.isnan(p_values[1]).all()
     assert np.isnan(p_values[:, 2]).all()
     assert p_values[0, 3] == pytest.approx(1 - p_values[3, 0])
@@ -71,7 +71,7 @@ def test_huge_variance_is_never_significantly_worse():
     losses = 2 + 0.1 * RNG.normal(size=(5, 5))
     losses[:, 3] += 1.0
     losses[2, 4] = 5546.0
-    (worse,) = significantly_worse([(losses, 1 / 9)])
+    ((worse,), _) = significantly_worse([all_pairs(losses, 1 / 9)])
     assert worse[3, :3].all()
     assert not worse[4].any()
     assert not worse[:, 4].any()
@@ -80,13 +80,14 @@ def test_huge_variance_is_never_significantly_worse():
 @pytest.mark.parametrize(("n_splits", "ratio"), [(1, 0.1), (5, nan)])
 def test_too_little_knowledge_tests_nothing(n_splits, ratio):
     losses = np.tile(np.arange(4.0), (n_splits, 1))
-    assert np.isnan(pairwise_p_values(losses, ratio)).all()
-    assert not significantly_worse([(losses, ratio)])[0].any()
-    assert significantly_worse([]) == []
+    assert np.isnan(all_pairs(losses, ratio).p_values).all()
+    ((worse,), _) = significantly_worse([all_pairs(losses, ratio)])
+    assert not worse.any()
+    assert significantly_worse([])[0] == []
 
 
 def test_constant_differences_count_from_five_splits():
-    assert pairwise_p_values(np.tile([1.0, 2.0, 2.0], (5, 1)), 0.1)[1].tolist() == pytest.approx(
+    assert all_pairs(np.tile([1.0, 2.0, 2.0], (5, 1)), 0.1).p_values[1].tolist() == pytest.approx(
         [0, nan, 0.5], nan_ok=True
     )
-    assert np.isnan(pairwise_p_values(np.tile([1.0, 2.0], (2, 1)), 0.1)).all()
+    assert np.isnan(all_pairs(np.tile([1.0, 2.0], (2, 1)), 0.1).p_values).all()

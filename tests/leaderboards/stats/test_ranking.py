@@ -165,6 +165,31 @@ def test_nothing_gives_an_empty_ranking(cells):
         rank(cells({"nmll": 1.0}), "uci", "paper", "entropy")
 
 
+def test_settled_places_need_nothing(cells):
+    ranking = by_method(
+        rank(cells(*rows_of(board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 8, 3, 0.01))), "uci", "paper", "nmll")
+    )
+    assert all(isnan(row.verdict_needed) for row in ranking.values())
+    assert ranking["map"].verdict_detectable == ranking["swag"].verdict_detectable < 2
+
+
+def test_open_places_say_what_would_settle_them(cells):
+    """Two data sets can tell no method from another, whatever their ranks; more of them could."""
+    values = board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 2, 3, 0.01)
+    ranking = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))
+    assert {row.verdict for row in ranking.values()} == {"undecided"}
+    assert {row.verdict_detectable for row in ranking.values()} == {inf}
+    assert 2 < ranking["vifa"].verdict_needed < ranking["map"].verdict_needed == ranking["swag"].verdict_needed < inf
+
+
+def test_floor_says_where_splits_stop_helping(cells):
+    values = board({"map": 1.0, "swag": 1.05}, 1, 5)
+    swag = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))["swag"]
+    assert 0 < swag.floor < swag.detectable
+    assert swag.needed == inf
+    assert abs(swag.difference) < swag.floor
+
+
 @pytest.fixture(scope="module")
 def kept() -> pd.DataFrame:
     return with_labelled_presets(read_results(Path(leaderboards.__file__).parent / "results").cells)

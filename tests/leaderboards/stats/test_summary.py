@@ -43,6 +43,21 @@ def test_an_infinite_split_makes_the_mean_infinite_and_leaves_the_median(cells):
     assert np.isnan(found.stderr)
 
 
+@pytest.mark.parametrize(
+    ("values", "ruined", "farthest"),
+    [
+        ([2.2, 2.3, 2.31, 2.4, 13.8], True, 13.8),
+        ([2.2, 2.3, 2.31, 2.4, 2.5], False, 2.5),
+        ([1.0, 1.1, 9.0], False, 9.0),  # too few splits to know
+        ([0.97, 0.97, 0.97, 0.97, 0.96], False, 0.96),
+        ([1.0, 2.0, 1.5, 1.2, np.inf], True, np.inf),
+    ],
+)
+def test_single_splits_that_ruin_a_mean_are_found(cells, values, ruined, farthest):
+    found = line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values)))))
+    assert (found.ruined, found.farthest) == (ruined, farthest)
+
+
 def test_failures_are_counted_and_not_averaged(cells):
     table = cells(
         {"split": 0, "nmll": 1.0, "fit_seconds": 2.0},

@@ -4,7 +4,16 @@ from math import inf, nan
 
 import pytest
 
-from leaderboards.wording.formats import as_printed, decimals_for, not_nothing, number, prose, shortened, visible
+from leaderboards.wording.formats import (
+    as_printed,
+    decimals_for,
+    difference_in_words,
+    not_nothing,
+    number,
+    prose,
+    shortened,
+    visible,
+)
 from leaderboards.wording.ran import protocol_in_words, ranges
 
 
@@ -25,11 +34,35 @@ def test_numbers(value, decimals, text):
     assert number(value, decimals) == text
 
 
-def test_a_column_shows_two_digits_of_its_standard_error():
-    assert decimals_for([2.5, 2.6], [0.021, 0.019]) == 3
-    assert decimals_for([2.5], [nan]) == 2
-    assert decimals_for([1234.0], [nan]) == 0
-    assert decimals_for([inf], [nan]) == 0
+@pytest.mark.parametrize(
+    ("value", "stderr", "shown"),
+    [
+        (2.4789, 0.0581, "2.479 ± 0.058"),
+        (4.6123, 2.2249, "4.6 ± 2.2"),
+        (1110.4, 1109.3, "1100 ± 1100"),
+        (0.97, 0.0, "0.970 ± 0.000"),
+        (inf, nan, "∞ ± –"),
+        (1234.0, nan, "1234 ± –"),
+        (2.5, 1e-12, "2.50 ± 0.00"),
+        (0.0, 0.012, "0.000 ± 0.012"),
+    ],
+)
+def test_numbers_show_two_digits_of_their_standard_error(value, stderr, shown):
+    decimals = decimals_for(value, stderr)
+    assert f"{number(value, decimals)} ± {number(stderr, decimals)}" == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "reach", "text"),
+    [
+        (-0.1774, "nats", 0.177, "−0.18"),
+        (0.70149, "nats", nan, "+0.701"),
+        (0.1234, "relative", 0.05, "+12.3 %"),
+        (0.0, "", nan, "0"),
+    ],
+)
+def test_differences_show_two_digits_of_their_interval(value, unit, reach, text):
+    assert difference_in_words(value, unit, reach) == text
 
 
 def test_published_numbers_keep_their_digits():

@@ -16,7 +16,8 @@ import leaderboards
 from bench.schema import CELLS, TRAINING
 from leaderboards.data.results import read_results
 from leaderboards.site import places
-from leaderboards.stats import rank_on_datasets
+from leaderboards.stats import rank, rank_on_datasets
+from leaderboards.stats.placing import AHEAD
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -102,7 +103,7 @@ def test_each_suite_dataset_and_method_has_a_page(small_site):
     assert set(small_site) == {
         *("index.html", "suite-uci.html", "dataset-energy.html", "dataset-wine.html"),
         *("method-vifa.html", "method-mfvi.html", "method-map.html"),
-        "replications.html",
+        *("power.html", "replications.html"),
     }
 
 
@@ -189,7 +190,7 @@ HOSTILE = "</bdi><script>alert('1')</script>\"x\" \u202eevil $x_1$"
 def test_hostile_text_is_escaped(built, column):
     ending = {"status": "failed"} if column in ("error", "log") else {"nmll": 1.0}
     site = built(ending | {column: HOSTILE})
-    assert len(site) == 5  # the index, the suite, the data set, the method, and replications
+    assert len(site) == 6  # the index, the suite, the data set, the method, power, and replications
     for html in site.html.values():
         assert html.count("<script>") == 1  # our own
         assert "\u202e" not in html
@@ -314,8 +315,9 @@ def test_one_split_is_too_few_for_tests(built):
     assert "There are too few common splits for a comparison with map" in site["method-vifa.html"].words
 
 
-def test_marks_are_the_verdicts_of_rank(folder, tmp_path):
-    """Every cell with a mark or a class has the verdict of `rank_on_datasets`, and there are no other marks."""
+@pytest.fixture(scope="module")
+def ranked_site(shared_folder, tmp_path_factory):
+    """The pages of four methods with every verdict, and their cells."""
     rng = np.random.default_rng(0)
     levels = {"map": 1.0, "vifa": 0.2, "swag": 0.2, "slang": 1.1}
     rows = [
@@ -326,8 +328,13 @@ def test_marks_are_the_verdicts_of_rank(folder, tmp_path):
         if (d, method) != ("wine", "slang")
     ]
     rows[3] |= {"status": "failed", "nmll": None, "rmse": None}
-    out = folder(*rows)
-    site, cells = Built(leaderboards.build(out, tmp_path / "site")), read_results(out).cells
+    out = shared_folder(*rows)
+    return Built(leaderboards.build(out, tmp_path_factory.mktemp("ranked"))), read_results(out).cells
+
+
+def test_marks_are_the_verdicts_of_rank(ranked_site):
+    """Every cell with a mark or a class has the verdict of `rank_on_datasets`, and there are no other marks."""
+    site, cells = ranked_site
     verdicts = {
         (dataset, row.method, metric): row.verdict
         for metric in ("nmll", "rmse")
@@ -375,6 +382,38 @@ def test_remarks_stand_beside_numbers_with_a_legend(built):
         assert "‡ still improving: on more than half of the splits" in site[name].words, name
     (of_constant,) = [row for row in site["suite-uci.html"].rows if row.split()[:1] == ["constant"]]
     assert "%" not in of_constant  # neither a rank nor a win rate
+
+
+def test_figures_colour_the_verdicts_of_rank(ranked_site):
+    site, cells = ranked_site
+    expected = ["ahead" if row.verdict in AHEAD else "behind" for row in rank(cells, "uci", "paper", "nmll").rows]
+    assert re.findall('<circle class="(ahead|behind)"', site.html["suite-uci.html"]) == expected
+
+
+def test_power_settles_what_rank_settles(ranked_site):
+    """The first number of a row is for its place, the next for the difference over data sets, then on each of them."""
+    site, cells = ranked_site
+    places = {row.method: row for row in rank(cells, "uci", "paper", "nmll", families=False).rows}
+    on_datasets = rank_on_datasets(cells, "uci", "paper", "nmll", families=False)
+    tested = [of_set for of_set in on_datasets.values() if any(row.low < row.high for row in of_set.rows)]
+    rows = re.findall(r'<tr class="item" data-method="(\w+)">(.*?)</tr>', site.html["power.html"], re.DOTALL)
+    assert [method for method, _ in rows] == list(places)
+    for method, html in rows:
+        place, *differences = re.findall(r"<td[^>]*title[^>]*>([^<]*)</td>", html)
+        assert (place == "settled") == (places[method].verdict in ("best", "worse")), method
+        compared = [places[method], *({row.method: row for row in of.rows}.get(method) for of in tested)]
+        for answer, row in zip(differences, compared, strict=True):
+            assert (answer == "settled") == (row is not None and (row.low > 0 or row.high < 0)), method
+    assert "none" in {answer for _, html in rows for answer in re.findall(r">([^<]*)</td>", html)}
+
+
+def test_ruined_means_show_median_and_farthest_split(built):
+    nmll = {"map": [2.2, 2.3, 2.31, 2.4, 13.8], "vifa": [2.2, 2.3, 2.31, 2.4, 2.5]}
+    rows = [{"method": m, "split": s, "nmll": v} for m, values in nmll.items() for s, v in enumerate(values)]
+    site = built(*rows)
+    for page in ("suite-uci.html", "dataset-energy.html", "method-map.html"):
+        assert site[page].words.replace(" ,", ",").count("one split 13.8") >= 1, page
+    assert "one split" not in site["method-vifa.html"].words
 
 
 def test_unfinished_splits_are_counted(built):
@@ -488,7 +527,7 @@ def test_pages_of_large_sites_stay_small(row, tmp_path):
     pq.write_table(pa.Table.from_pylist(rows, schema=CELLS), tmp_path / "results" / "cells" / "uci.parquet")
     site = leaderboards.build(tmp_path / "results", tmp_path / "site").parent
     sizes = {path.name: path.stat().st_size for path in site.iterdir()}
-    assert len(sizes) == 1 + 1 + 16 + 33
+    assert len(sizes) == 3 + 1 + 16 + 33
     assert max(sizes.values()) < 2_000_000, sizes
 
 

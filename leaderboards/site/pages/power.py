@@ -1,0 +1,161 @@
+"""The page on power: which comparisons are open, and how many splits or data sets would settle them."""
+
+from math import inf, isnan, nan
+from typing import Any, NamedTuple
+
+from leaderboards.metrics import metric
+from leaderboards.site.content import Site
+from leaderboards.site.pages.suite import boards_of, leading
+from leaderboards.site.standings import Standings
+from leaderboards.stats import Ranked
+from leaderboards.stats.placing import OPEN
+from leaderboards.tables import places as printed
+from leaderboards.wording.formats import counted, visible
+
+FEWEST_METHODS = 2
+BANDS = (20, 100)  # numbers of splits or data sets that sentences count up to
+SETTLED, UNTESTED, NONE = "settled", "–", "none"
+
+
+class Answer(NamedTuple):
+    """What would settle a comparison.
+
+    Attributes:
+        text: a number of splits or data sets, `NONE` where no number would, `SETTLED` or `UNTESTED`.
+        hint: text of a tooltip.
+        amount: the number, to sort by: 0 if settled, NaN if untested.
+    """
+
+    text: str
+    hint: str
+    amount: float
+
+
+class Line(NamedTuple):
+    """One method: its place and its difference to the reference over data sets, and the difference on each of them."""
+
+    place: Ranked
+    for_place: Answer
+    for_difference: Answer
+    on_datasets: list[Answer]
+
+
+class Section(NamedTuple):
+    """One suite and preset by its leading metric.
+
+    Attributes:
+        suite: name of the suite.
+        preset: label of the preset.
+        title: of the metric.
+        standings: by the metric.
+        datasets: names of the columns.
+        sentences: how much is open, and what would settle it.
+        lines: one per method, the best mean rank first.
+    """
+
+    suite: str
+    preset: str
+    title: str
+    standings: Standings
+    datasets: list[str]
+    sentences: list[str]
+    lines: list[Line]
+
+
+def context(site: Site) -> dict[str, Any]:
+    """Return the variables of the template `power.html`."""
+    sections = [section(site, suite, preset) for suite in site.suites for preset in site.presets(suite)]
+    sections = [one for one in sections if len(one.lines) >= FEWEST_METHODS]
+    presets = dict.fromkeys(one.preset for one in sections)
+    return {"sections": sections, "preset_options": [(preset, preset) for preset in presets]}
+
+
+def section(site: Site, suite: str, preset: str) -> Section:
+    """Return the section of one suite and preset."""
+    name = leading(boards_of(site, suite, preset))
+    standings = site.standings(suite, preset, name)
+    ranking, unit = standings.variants, standings.unit
+    noun = "data set" if len(ranking.datasets) > 1 else "split"
+    answers = {
+        dataset: {row.method: for_difference(row, unit) for row in of_set.rows}
+        for dataset, of_set in standings.on_datasets.items()
+    }
+    tested = [dataset for dataset, of_set in answers.items() if any(not isnan(one.amount) for one in of_set.values())]
+    not_run = Answer(UNTESTED, "not run", nan)
+    lines = [
+        Line(
+            row,
+            for_place(row),
+            for_difference(row, unit, noun),
+            [answers[dataset].get(row.method, not_run) for dataset in tested],
+        )
+        for row in ranking.rows
+    ]
+    return Section(suite, preset, metric(name).title, standings, tested, sentences(standings, lines), lines)
+
+
+def for_place(row: Ranked) -> Answer:
+    """Return what would tell a method from the leader, and the leader from the next one."""
+    if row.verdict == "failed":
+        return Answer(UNTESTED, row.verdict, nan)
+    if row.verdict not in OPEN:
+        return Answer(SETTLED, row.verdict, 0.0)
+    return Answer(printed.needed(row.verdict_needed) or UNTESTED, row.verdict, row.verdict_needed)
+
+
+def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
+    """Return how many splits or data sets would settle the difference to the reference."""
+    if isnan(row.low):
+        return Answer(UNTESTED, "no interval", nan)
+    hint = f"difference {printed.difference(row, unit)}, 95 % interval {printed.interval(row, unit)}; "
+    hint += f"80 % power for a difference of {printed.detectable(row, unit)}"
+    if row.floor > 0:
+        hint += f", of {printed.floor(row, unit)} with ever more splits"
+    if row.low > 0 or row.high < 0:
+        return Answer(SETTLED, hint, 0.0)
+    return Answer(f"{printed.needed(row.needed)}", f"{hint}; {noun}s needed", row.needed)
+
+
+def sentences(standings: Standings, lines: list[Line]) -> list[str]:
+    """Return how much is open, and how many splits or data sets would settle it, in words."""
+    ranking, reference = standings.variants, visible(standings.reference)
+    n_datasets, first = len(ranking.datasets), ranking.rows[0] if ranking.rows else None
+    said = []
+    if n_datasets > 1 and first:
+        size = first.verdict_detectable
+        power = (
+            f"Open ones are told apart with 80 % power if their expected mean ranks differ by {printed.rounded(size)}."
+            if size < inf
+            else "Not even the best of the open ones on all data sets is told from the worst on all."
+        )
+        of_places = _counts([line.for_place for line in lines], "data set")
+        said.append(f"Places over {n_datasets} data sets: {of_places} {power}")
+    if reference and n_datasets > 1:
+        others = [line.for_difference for line in lines if line.place.method != standings.reference]
+        said.append(f"Differences to {reference} over {n_datasets} data sets: {_counts(others, 'data set')}")
+    if reference:
+        others = [one for line in lines if line.place.method != standings.reference for one in line.on_datasets]
+        said.append(f"Differences to {reference} on single data sets: {_counts(others, 'split')}")
+    return said
+
+
+def _counts(answers: list[Answer], noun: str) -> str:
+    """Return how many comparisons are settled, would be by some number of splits or data sets, or by none."""
+    tested = [one.amount for one in answers if not isnan(one.amount)]
+    if not tested:
+        return "none could be tested."
+    n_settled = sum(amount == 0 for amount in tested)
+    parts = [f"{n_settled} of {len(tested)} settled"]
+    below = 0
+    for most in BANDS:
+        n = sum(below < amount <= most for amount in tested)
+        parts += [f"{n} would be by up to {most} {noun}s"] if n else []
+        below = most
+    more = sum(below < amount < inf for amount in tested)
+    parts += [f"{more} by more than {below}"] if more else []
+    if n_never := sum(amount == inf for amount in tested):
+        why = ", only by other data sets" if noun == "split" else ""
+        parts.append(f"{n_never} by no number of {noun}s{why}")
+    if len(answers) > len(tested):
+        parts.append(f"{counted(len(answers) - len(tested), 'comparison')} could not be tested")
+    return "; ".join(parts) + "."

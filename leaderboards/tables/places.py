@@ -1,0 +1,42 @@
+"""Numbers of a ranking's row as printed."""
+
+from math import isinf, isnan
+
+from leaderboards.stats.ranking import Ranked
+from leaderboards.wording.formats import decimals_for, difference_in_words, number
+
+
+def difference(row: Ranked, unit: str) -> str:
+    """Return the difference to the reference; "" if unknown."""
+    return "" if isnan(row.difference) else difference_in_words(row.difference, unit, _reach(row))
+
+
+def interval(row: Ranked, unit: str) -> str:
+    """Return the 95 % interval of the difference, as in "−0.36 to +0.01"; "" if unknown."""
+    if isnan(row.low):
+        return ""
+    return " to ".join(difference_in_words(end, unit, _reach(row)) for end in (row.low, row.high))
+
+
+def detectable(row: Ranked, unit: str) -> str:
+    """Return the smallest difference to the reference that would have been detected; "" if unknown."""
+    return "" if isnan(row.detectable) else difference_in_words(row.detectable, unit, _reach(row)).removeprefix("+")
+
+
+def floor(row: Ranked, unit: str) -> str:
+    """Return the smallest difference that any number of splits would detect; "" if unknown."""
+    return "" if isnan(row.floor) else difference_in_words(row.floor, unit, _reach(row)).removeprefix("+")
+
+
+def rounded(size: float) -> str:
+    """Return a number with three significant digits; "" if unknown."""
+    return "" if isnan(size) else number(size, decimals_for(size))
+
+
+def needed(count: float) -> str:
+    """Return how many data sets or splits are needed; "none" where no number is enough, "" if unknown."""
+    return "" if isnan(count) else "none" if isinf(count) else f"{count:,.0f}"
+
+
+def _reach(row: Ranked) -> float:
+    return (row.high - row.low) / 2

@@ -1,0 +1,89 @@
+"""Detectable differences and needed numbers of splits and data sets, on leaderboards of known truth."""
+
+from math import ceil, inf, sqrt
+
+import numpy as np
+import pytest
+
+from leaderboards.simulation.drawing import Scenario, Size, draw
+from leaderboards.stats.corrected_t import corrected_mean, detectable_errors, needed
+from leaderboards.stats.elimination import eliminate
+from leaderboards.stats.moderated_t import all_pairs
+
+RATIO = Size().ratio
+
+
+def equal_methods(n_methods: int, n_datasets: int, n_splits: int) -> tuple[np.ndarray, float]:
+    """Losses (D, S, M) of equally good methods, and the standard deviation over splits of a difference."""
+    losses = draw(Scenario("equal"), Size(n_methods, n_datasets, n_splits), np.random.default_rng(1)).losses
+    return losses, float(np.sqrt((losses[..., 0] - losses[..., 1]).var(axis=1, ddof=1).mean()))
+
+
+def found(losses: np.ndarray, difference: float) -> float:
+    """Share of the data sets where the interval shows that the first method is worse by some true difference."""
+    differences = losses[..., 0] - losses[..., 1] + difference
+    return float(np.mean([corrected_mean(of_set, RATIO).low > 0 for of_set in differences]))
+
+
+@pytest.mark.parametrize("n_splits", [5, 20])
+def test_detectable_differences_are_found_in_four_of_five(n_splits):
+    losses, sd = equal_methods(2, 1000, n_splits)
+    detectable = sd * sqrt(1 / n_splits + RATIO) * detectable_errors(n_splits - 1, 0.025)
+    assert found(losses, detectable) == pytest.approx(0.8, abs=0.05)
+
+
+def test_needed_splits_find_in_four_of_five():
+    n_splits = int(needed(1.2, RATIO, 0.025))
+    for n, low, high in ((n_splits, 0.75, 0.87), (n_splits // 2, 0.0, 0.75)):
+        losses, sd = equal_methods(2, 500, n)
+        assert low <= found(losses, 1.2 * sd) <= high
+
+
+def test_splits_find_nothing_below_the_floor():
+    """Of 200 splits each: a difference of 0.8 times the floor is found in fewer than four of five data sets."""
+    effect = 0.8 * sqrt(RATIO) * detectable_errors(inf, 0.025)
+    assert needed(effect, RATIO, 0.025) == inf
+    losses, sd = equal_methods(2, 200, 200)
+    assert found(losses, effect * sd) < 0.75
+
+
+def test_verdicts_on_a_set_find_detectable_differences():
+    """At the level of the first of Holm's steps for 8 methods on 5 data sets."""
+    losses, sd = equal_methods(8, 300, 5)
+    level = 0.05 / (5 * 8 * 7)
+    told = []
+    for of_set in losses:
+        df = all_pairs(of_set, RATIO).df(5)
+        shifted = of_set + sd * sqrt(1 / 5 + RATIO) * detectable_errors(df, level) * np.eye(8)[0]
+        told.append(all_pairs(shifted, RATIO).p_values[0, 1] <= level)
+    assert np.mean(told) == pytest.approx(0.8, abs=0.1)
+
+
+def rank_difference(gap: float) -> float:
+    """Expected difference of the ranks of the last of six methods, worse by a gap, and of another one."""
+    losses = np.random.default_rng(2).normal(size=(20_000, 6)) + gap * np.eye(6)[5]
+    ranks = losses.argsort(axis=1).argsort(axis=1)
+    return float((ranks[:, 5] - ranks[:, 0]).mean())
+
+
+def told_over_sets(gap: float, n_datasets: int) -> float:
+    """Share of leaderboards that tell the last of six methods, worse by a gap, from another one."""
+    rng = np.random.default_rng(3)
+    losses = rng.normal(size=(300, n_datasets, 6)) + gap * np.eye(6)[5]
+    return float(np.mean([eliminate(of_board).worse[5, 0] for of_board in losses]))
+
+
+def test_verdicts_over_sets_find_detectable_rank_differences():
+    """Ranks of methods that differ vary less than those of equal ones, so that the formula is cautious."""
+    detectable = eliminate(np.random.default_rng(4).normal(size=(12, 6))).detectable()
+    gaps = np.linspace(0, 3, 13)
+    gap = float(np.interp(detectable, [rank_difference(gap) for gap in gaps], gaps))
+    assert 0.75 <= told_over_sets(gap, 12) <= 0.95
+    assert told_over_sets(gap / 2, 12) < 0.5
+
+
+def test_needed_data_sets_find_rank_differences():
+    gap = 1.0
+    n_datasets = ceil(eliminate(np.random.default_rng(4).normal(size=(5, 6))).needed(rank_difference(gap)))
+    assert 0.75 <= told_over_sets(gap, n_datasets) <= 0.95
+    assert told_over_sets(gap, n_datasets // 2) < 0.7

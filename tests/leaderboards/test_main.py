@@ -97,7 +97,7 @@ def test_several_folders_merge_and_what_is_left_out_is_said(two, tmp_path):
         [{"nmll": 2.0, "code_revision": "later", "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}],
     )
     result = run("export", first, second, "--metric", "nmll")
-    assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,2,0"]
+    assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,2,0,"]
     assert "Code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out: energy (paper)." in result.stderr
     assert "stand side by side: energy (paper)" in result.stderr
     assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0
@@ -231,7 +231,7 @@ def test_rank_text_is_a_table_for_people(ranked):
     assert result.exit_code == 0
     assert "against swag" in result.stdout
     assert "swa " in result.stdout
-    assert "detectable" in result.stdout
+    assert "80 % power for the verdict" in result.stdout
 
 
 def test_rank_on_each_data_set_names_it(ranked):

@@ -1,0 +1,113 @@
+"""Hyper-parameters, options of methods and step schedules that a request gives."""
+
+import pytest
+from optuna.distributions import FloatDistribution
+
+from bench.experiment import plan
+from bench.experiment.plan import InvalidRequest, Request
+from bench.experiment.protocol import Protocol
+from bench.experiment.tasks import method_for, space_of, task_of
+
+
+def request(**changes) -> Request:
+    asked = {"suite": "uci", "preset": "quick", "methods": None, "datasets": None, "splits": None, "changes": {}}
+    return Request(**asked | {"seed": 0} | changes)
+
+
+# fixed hyper-parameters
+
+
+def given(*texts: str, methods=("map", "mfvi-mean"), names=("yacht",), **asked) -> dict[str, dict[str, float]]:
+    return plan.given_hparams(request(changes=plan.parse_hparams(texts), **asked), names, methods)
+
+
+def test_a_hyperparameter_is_fixed_where_a_method_has_it():
+    assert given() == {}
+    assert given("prior_precision=3") == {"map": {"prior_precision": 3}}
+    assert given("lr=1e-9", "map:lr=2") == {"map": {"lr": 2}, "mfvi-mean": {"lr": 1e-9}}
+
+
+def test_given_range_is_searched_on_the_methods_scale():
+    task, protocol = task_of("uci", "yacht"), Protocol(hparams="lr=0.1..0.2 noise_precision=3")
+    space = space_of(method_for("map", task), task, protocol)
+    assert space["lr"] == FloatDistribution(0.1, 0.2, log=True)
+    assert space["noise_precision"] == FloatDistribution(3, 3)
+    assert given("lr=0.1..0.2", methods=("map",)) == {}  # nothing is fixed
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("learning_rate=1", r"no hyper-parameter 'learning_rate'; map has lr \(.* to .*\), prior_precision \("),
+        ("mfvi-mean:prior_precision=1", r"'prior_precision'; mfvi-mean has lr \(.*\), penalty_weight \(0\.1, "),
+        ("vifa:lr=1", "method 'vifa' is unknown; .*Allowed: map, mfvi-mean"),
+        ("lr=0", "0 is not above 0, and its range is logarithmic; map has lr"),
+        ("lr", "--hparam 'lr' cannot be read"),
+        ("lr=0..1", "0 is not above 0, and its range is logarithmic; map has lr"),
+        ("penalty_weight=1..2", "only a real number can have another range; mfvi-mean has"),
+    ],
+)
+def test_an_impossible_fixed_hyperparameter_is_refused(text, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        given(text)
+
+
+def test_what_the_model_settles_is_not_fixed():
+    with pytest.raises(InvalidRequest, match="settle prior_precision; leave the option out"):
+        given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
+    with pytest.raises(InvalidRequest, match="the suite factor-analysis has no hyper-parameters"):
+        given("lr=3", suite="factor-analysis", methods=("batch-svd",), names=())
+
+
+# options of methods
+
+
+def chosen(*options: str, methods=("map", "mfvi", "mfvi(max_sd=1)")) -> tuple[str, ...]:
+    return plan.chosen_methods(request(methods=methods, options=options))[0]
+
+
+def test_an_option_becomes_part_of_a_methods_name():
+    assert chosen() == ("map", "mfvi", "mfvi(max_sd=1)")
+    given = chosen("mfvi:tempering=0.10", "mfvi:max_sd=1")
+    assert given == ("map", "mfvi(max_sd=1,tempering=0.1)", "mfvi(max_sd=1)")
+    assert chosen("mfvi:max_sd=1.0") == ("map", "mfvi(max_sd=1)")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["tempering=1"], "write METHOD:NAME=VALUE, as in mfvi:tempering=0.1"),
+        (["vifa:latent_dim=2"], "--method-option: method 'vifa' is unknown; .*Allowed: map, mfvi"),
+        (["mfvi:tempring=1"], r"mfvi has no option 'tempring'; its options are: .*tempering \(a number\)"),
+        (["mfvi:tempering=1", "mfvi:tempering=2"], "mfvi:tempering is given twice"),
+    ],
+)
+def test_an_impossible_option_is_refused(options, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        chosen(*options)
+
+
+# step schedules
+
+
+def schedule(*settings: str) -> None:
+    plan.check_schedule(request(suite="images", changes=plan.parse_settings(settings)))
+
+
+def test_a_step_schedule_has_milestones_and_a_factor():
+    schedule()
+    schedule("schedule=step", "milestones=100", "factor=10")
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (["schedule=step"], "without milestones and factor; give both, as in --set schedule=step"),
+        (["schedule=step", "milestones=1,2"], "without factor; give both"),
+        (["milestones=1,2", "factor=10"], "milestones belongs to a step schedule, and schedule is 'cosine'"),
+        (["schedule=step", "milestones=2,1", "factor=10"], "milestones is '2,1'; it must be rising numbers of epochs"),
+    ],
+)
+def test_an_incomplete_step_schedule_is_refused(settings, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        schedule(*settings)

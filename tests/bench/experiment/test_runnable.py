@@ -1,0 +1,143 @@
+"""Which data sets and methods a request can have, and why not the others."""
+
+import pytest
+
+import datasets
+from bench.experiment import plan
+from bench.experiment.plan import InvalidRequest, Missing, Request
+
+
+def request(**changes) -> Request:
+    asked = {"suite": "uci", "preset": "quick", "methods": None, "datasets": None, "splits": None, "changes": {}}
+    return Request(**asked | {"seed": 0} | changes)
+
+
+def test_without_files_only_the_set_that_needs_none_is_had(tmp_path):
+    here, missing = plan.have(["yacht", "diabetes"], tmp_path, fetch=False)
+    assert here == ["diabetes"]
+    assert [one.dataset for one in missing] == ["yacht"]
+    assert str(tmp_path) in missing[0].reason
+    assert f"python -m datasets fetch yacht --data-dir {tmp_path}" in missing[0].remedy
+
+
+class Server:
+    """Stands for `datasets.fetch`: gives the sets in `stock`, raises `problem` for the others."""
+
+    def __init__(self, monkeypatch, stock=(), problem=datasets.Unreachable):
+        self.asked, self.stock, self.problem = [], stock, problem
+        monkeypatch.setattr(datasets, "fetch", self)
+
+    def __call__(self, name, data_dir, progress):
+        self.asked.append(name)
+        if name not in self.stock:
+            raise self.problem(name, "it is out of stock", "wait")
+
+
+def test_what_can_be_fetched_is_had(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("yacht", "boston"))
+    assert plan.have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (["yacht", "diabetes", "boston"], [])
+    assert server.asked == ["yacht", "boston"]
+
+
+def test_a_server_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
+    server = Server(monkeypatch)
+    here, missing = plan.have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
+    assert server.asked == ["yacht"]
+    assert here == ["diabetes"]
+    assert [one.dataset for one in missing] == ["yacht", "boston"]
+    assert "it is out of stock" in missing[0].reason
+
+
+def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("boston",), problem=datasets.Unavailable)
+    here, missing = plan.have(["yacht", "boston"], tmp_path, fetch=True)
+    assert server.asked == ["yacht", "boston"]
+    assert here == ["boston"]
+    assert [one.dataset for one in missing] == ["yacht"]
+
+
+def test_nothing_is_fetched_unless_wished(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("yacht",))
+    here, _ = plan.have(["yacht"], tmp_path, fetch=False)
+    assert (here, server.asked) == ([], [])
+
+
+def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, monkeypatch):
+    server = Server(monkeypatch, stock=("odd",))
+    answer = datasets.Availability("broken", "it cannot be imported", "repair it")
+    monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)
+    assert plan.have(["odd"], tmp_path, fetch=True) == ([], [Missing("odd", "it cannot be imported", "repair it")])
+    assert server.asked == []
+
+
+def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
+    monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: False)
+    names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
+    here, missing = plan.runnable(request(suite="posterior"), names)
+    assert here == names[:3]
+    assert [one.dataset for one in missing] == names[3:]
+    assert all("lockstep-bench[reference]" in one.remedy for one in missing)
+    monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: True)
+    assert plan.runnable(request(suite="posterior"), names) == (names, [])
+    assert plan.runnable(request(), ["yacht"]) == (["yacht"], [])
+
+
+def test_a_set_without_a_model_has_no_truth():
+    here, (missing,) = plan.runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
+    assert here == ["yacht-linear"]
+    assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
+
+
+def test_a_set_whose_network_starts_from_trained_weights_needs_them(tmp_path, monkeypatch):
+    asked = request(suite="retinopathy")
+    here, (missing,) = plan.runnable(asked, ["aptos2019"], tmp_path)
+    assert (here, missing.dataset) == ([], "aptos2019")
+    assert missing.reason.startswith("its network starts from the weights resnet18-imagenet: none of its 1 files")
+    assert "python -m datasets fetch resnet18-imagenet" in missing.remedy
+    server = Server(monkeypatch, stock=("resnet18-imagenet",))
+    assert plan.runnable(asked, ["aptos2019"], tmp_path, fetch=True) == (["aptos2019"], [])
+    assert server.asked == ["resnet18-imagenet"]
+    assert plan.runnable(asked, [], tmp_path, fetch=True) == ([], [])
+
+
+def test_methods_that_cannot_start_from_trained_weights_are_left_out_there():
+    pair = ("inducing-ffg", "aptos2019")
+    assert plan.excluded(request(suite="retinopathy"), ["aptos2019"], ["inducing-ffg", "map", "vifa"]) == {
+        pair: "no start from trained weights"
+    }
+
+
+def test_a_preset_leaves_out_what_takes_long_unless_it_is_asked_for():
+    assert "yacht-net" not in plan.chosen_datasets(request(suite="posterior"))
+    assert "yacht-linear" in plan.chosen_datasets(request(suite="posterior"))
+    assert plan.chosen_datasets(request(suite="posterior", datasets=["yacht-net"])) == ("yacht-net",)
+    assert "yacht-net" in plan.chosen_datasets(request(suite="posterior", preset="paper"))
+
+
+def test_methods_that_belong_to_another_suite_run_where_they_are_named():
+    default, _ = plan.chosen_methods(request())
+    assert "vifa" in default
+    assert not {"vifa-k3", "hmc"} & set(default)
+    assert plan.chosen_methods(request(methods=["vifa-k3"]))[0] == ("vifa-k3",)
+    assert "vifa-k3" in plan.chosen_methods(request(suite="posterior"))[0]
+    assert plan.chosen_methods(request(suite="factor-analysis"))[0] == (
+        *("batch-svd", "online-em-fa", "online-sga-fa"),
+        *("empirical", "empirical-window"),
+    )
+    with pytest.raises(InvalidRequest, match="'vifa' is unknown"):
+        plan.chosen_methods(request(suite="factor-analysis", methods=["vifa"]))
+
+
+def test_a_posterior_of_weights_excludes_methods_that_have_none():
+    names, asked = ["yacht-linear", "yacht-net"], ["vifa", "directuq-mean"]
+    assert set(plan.excluded(request(suite="posterior"), names, asked)) == {("directuq-mean", "yacht-linear")}
+
+
+def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
+    def excludes(method, task):
+        return task.no_such_thing
+
+    monkeypatch.setattr("methods.mfvi.MeanFieldVI.excludes", excludes)
+    found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
+    assert list(found) == [("mfvi", "diabetes")]
+    assert found["mfvi", "diabetes"].startswith("its check of the task raised AttributeError: 'Task' object has")

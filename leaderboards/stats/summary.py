@@ -66,7 +66,7 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     (`dependence`). Where the ratio is unknown it is taken for 0: stderr is then without the chance of the common test
     part. Both are NaN for n = 1, and where a value is infinite.
 
-    `remark` has the remarks of `stats.remarks` on the mean, "" for none.
+    remark has the remarks of `stats.remarks` on the mean, "" for none.
 
     farthest is the value that is farthest from the median, and ruined whether such values leave nothing of the mean:
     it is grossly different from the median (`FAR`).

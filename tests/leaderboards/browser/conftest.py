@@ -130,13 +130,14 @@ def inside(url, base):
     return unquote(url).startswith(unquote(base)) and ".." not in Path(url).parts
 
 
-@pytest.fixture(params=["index", "suite", "dataset", "method", "replications"])
+@pytest.fixture(params=["index", "suite", "dataset", "method", "power", "replications"])
 def kind(request, site):
     """The name of one page of each kind."""
     return {
         "index": "index.html",
         "suite": "suite-uci.html",
         "dataset": "dataset-energy.html",
+        "power": "power.html",
         "replications": "replications.html",
         "method": next(path.name for path in site.glob("method-*.html") if path.name.startswith("method-vifa")),
     }[request.param]

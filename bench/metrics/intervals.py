@@ -11,24 +11,22 @@ from methods.maths.predictive import Normals
 MARGIN = 1e-6  # around the range of the components' quantiles, in standard deviations of the widest one
 
 
-def quantiles(predictive: Normals, levels: Sequence[float]) -> np.ndarray:
-    """Return the quantiles of the mixture at each point, (L, n), for L probabilities.
+def quantiles(predictive: Normals, level: float) -> np.ndarray:
+    """Return the quantile of the mixture at each point, (n,), for a probability.
 
     A quantile of the mixture lies between the smallest and the largest one of its components.
     """
     # Points first, so that the components of one point lie side by side.
     mean, sd = predictive.mean.double().T.numpy(), predictive.variance.double().sqrt().T.numpy()
-    wanted, point = (part.ravel() for part in np.meshgrid(levels, np.arange(len(mean)), indexing="ij"))
-    of_components = mean[point] + sd[point] * ndtri(wanted)[:, None]
+    of_components = mean + sd * ndtri(level)
     lowest, highest = of_components.min(1), of_components.max(1)
     # Beside a large mean a small standard deviation is less than the distance of two floating-point numbers.
-    margin = MARGIN * sd.max(1)[point] + 4 * np.spacing(np.maximum(abs(lowest), abs(highest)))
-    bracket = lowest - margin, highest + margin
+    margin = MARGIN * sd.max(1) + 4 * np.spacing(np.maximum(abs(lowest), abs(highest)))
 
-    def excess(x: np.ndarray, level: np.ndarray, at: np.ndarray) -> np.ndarray:
-        return ndtr((x[..., None] - mean[at]) / sd[at]).mean(-1) - level
+    def excess(x: np.ndarray, point: np.ndarray) -> np.ndarray:
+        return ndtr((x[..., None] - mean[point]) / sd[point]).mean(-1) - level
 
-    return np.asarray(find_root(excess, bracket, args=(wanted, point)).x).reshape(len(levels), -1)
+    return np.asarray(find_root(excess, (lowest - margin, highest + margin), args=(np.arange(len(mean)),)).x)
 
 
 def interval_scores(predictive: Normals, y: np.ndarray, percents: Sequence[int]) -> dict[int, float]:
@@ -42,10 +40,10 @@ def interval_scores(predictive: Normals, y: np.ndarray, percents: Sequence[int])
         y: (n,), targets.
         percents: probabilities of the intervals, per cent.
     """
-    tails = [(1 - percent / 100) / 2 for percent in percents]
-    ends = quantiles(predictive, [*tails, *(1 - tail for tail in tails)])
     scores = {}
-    for percent, tail, low, high in zip(percents, tails, ends[: len(tails)], ends[len(tails) :], strict=True):
+    for percent in percents:
+        tail = (1 - percent / 100) / 2
+        low, high = quantiles(predictive, tail), quantiles(predictive, 1 - tail)
         outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
         scores[percent] = float((high - low + outside / tail).mean())
     return scores

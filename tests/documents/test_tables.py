@@ -11,11 +11,14 @@ HEADING = ["method", "yacht", "boston", "note"]
 
 @pytest.fixture
 def rows(monkeypatch):
-    """Two splits of two sets: `map` at 1 and 3, `vifa` half a nat below; with predicted noise `map` at 0.9 and 1.1."""
+    """Two splits of two sets, a third of whose rows test: `map` at 1 and 3, `vifa` half a nat below.
+
+    With predicted noise, `map` is at 0.9 and 1.1.
+    """
     values = {("tuned", "map"): (1.0, 3.0), ("tuned", "vifa"): (0.5, 2.5), ("noisy", "map"): (0.9, 1.1)}
     records = [
         {"suite": "uci", "preset": preset, "method": method, "dataset": dataset, "split": split}
-        | {"status": "ok", "seed": 0, "nmll": value, "n_train": 90, "n_test": 10}
+        | {"status": "ok", "seed": 0, "nmll": value, "n_train": 20, "n_test": 10}
         for (preset, method), pair in values.items()
         for dataset in ("yacht", "boston")
         for split, value in enumerate(pair)
@@ -30,18 +33,18 @@ def problems(*body: list[str], options: str = "", wanted=WANTED, heading=HEADING
     return tables.problems_with_table([list(heading), *body], wanted, options)
 
 
-def test_cells_have_means_and_standard_errors(rows):
-    assert problems(["`map`", "2.00 ± 1.00", "2.0 ± 1.0", "any"], ["`vifa`", "1.50 ± 1.00", "1.50 ± 1.00", ""]) == []
+def test_cells_have_means_and_corrected_standard_errors(rows):
+    assert problems(["`map`", "2.00 ± 1.41", "2.0 ± 1.4", "any"], ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", ""]) == []
 
 
-@pytest.mark.parametrize("cell", ["2.01 ± 1.00", "2.00 ± 1.01", "2.00", ""])
+@pytest.mark.parametrize("cell", ["2.01 ± 1.41", "2.00 ± 1.42", "2.00", ""])
 def test_wrong_cells_are_found(rows, cell):
-    (problem,) = problems(["`map`", cell, "2.00 ± 1.00", ""])
+    (problem,) = problems(["`map`", cell, "2.00 ± 1.41", ""])
     assert problem.startswith("yacht, map: ")
 
 
 def test_methods_without_rows_are_found(rows):
-    assert len(problems(["`swag`", "2.00 ± 1.00", "2.00 ± 1.00", ""])) == 2
+    assert len(problems(["`swag`", "2.00 ± 1.41", "2.00 ± 1.41", ""])) == 2
 
 
 def test_tables_of_other_sets_are_found(rows):
@@ -50,13 +53,13 @@ def test_tables_of_other_sets_are_found(rows):
 
 def test_gains_and_fallbacks_are_those_of_other_presets(rows):
     wanted, options = numbers("rows uci noisy nmll: table"), ", else tuned, gain over tuned"
-    right = ["`map`", "1.00 ± 0.10 (+1.00)", "1.00 ± 0.10 (+1.00)", ""]
-    fallback = ["`vifa`", "1.50 ± 1.00", "1.50 ± 1.00", ""]
+    right = ["`map`", "1.00 ± 0.14 (+1.00)", "1.00 ± 0.14 (+1.00)", ""]
+    fallback = ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", ""]
     assert problems(right, fallback, wanted=wanted, options=options) == []
-    assert problems(["`map`", "1.00 ± 0.10 (−1.00)", right[2], ""], wanted=wanted, options=options) != []
+    assert problems(["`map`", "1.00 ± 0.14 (−1.00)", right[2], ""], wanted=wanted, options=options) != []
 
 
 def test_ranks_are_means_over_sets(rows):
     heading = ["method", "yacht", "boston", "rank of 2"]
-    assert problems(["`vifa`", "1.50 ± 1.00", "1.50 ± 1.00", "1"], heading=heading) == []
-    assert problems(["`vifa`", "1.50 ± 1.00", "1.50 ± 1.00", "2"], heading=heading) == ["rank of 2, vifa: 2 is 1"]
+    assert problems(["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", "1"], heading=heading) == []
+    assert problems(["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", "2"], heading=heading) == ["rank of 2, vifa: 2 is 1"]

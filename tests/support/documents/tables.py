@@ -3,7 +3,7 @@
     rows SUITE PRESET METRIC: table
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
-Cells have a mean over splits and a standard error. A method without rows of PRESET is looked up in that after "else".
+Cells have a mean over splits and its standard error, which allows for the rows that splits share. A method without rows of PRESET is looked up in that after "else".
 Numbers in brackets are what the mean is below that after "gain over". A column "against `METHOD`" has the difference to
 that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a column "rank of N"
 has mean ranks.
@@ -11,12 +11,15 @@ has mean ranks.
 
 import re
 from functools import cache
+from math import nan
 
 import pandas as pd
 
 from documents.evidence import agrees, kept
 from documents.references import Numbers
 from leaderboards.stats import ranking
+from leaderboards.stats.corrected_t import corrected_mean
+from leaderboards.stats.dependence import ratios
 
 NUMBER = r"[-−+]?[\d.,]+"
 
@@ -71,7 +74,8 @@ def _problems_with_cell(
         return board[(board["dataset"] == dataset) & (board["method"] == method)][metric].dropna()
 
     exact = values(preset)
-    wanted = [exact.mean(), exact.sem()]
+    ratio = ratios(_board(suite, preset)).get(dataset, nan)
+    wanted = [exact.mean(), corrected_mean(exact.to_numpy(), ratio).stderr]
     if over:
         wanted.append(values(over).mean() - exact.mean())
     if len(exact) and _same(cell, wanted):

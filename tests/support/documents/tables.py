@@ -3,10 +3,10 @@
     rows SUITE PRESET METRIC: table
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
-Cells have a mean over splits and its standard error, which allows for the rows that splits share. A method without rows of PRESET is looked up in that after "else".
-Numbers in brackets are what the mean is below that after "gain over". A column "against `METHOD`" has the difference to
-that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a column "rank of N"
-has mean ranks.
+Cells have a mean over splits and its standard error, which allows for the rows that splits share. A method without
+rows of PRESET is looked up in that after "else". Numbers in brackets are what the mean is below that after "gain over".
+A column "against `METHOD`" has the difference to that method over all data sets of the table, as `rank` prints it, with
+its interval in brackets; a column "rank of N" has mean ranks.
 """
 
 import re

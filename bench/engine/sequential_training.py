@@ -118,7 +118,7 @@ class _Training:
 
     def _scheduled(self, replica: Replica, update: int) -> Replica:
         """Return a replica with the learning rate of an update, and that before the schedule (`Problem.full_lr`)."""
-        if self._rate is None:
+        if self._rate is None or "lr" not in replica.hparams:
             return replica
         full = replica.hparams["lr"]
         lr = full * self._rate(update, self._schedule.plan)

@@ -189,6 +189,17 @@ def test_schedule_keeps_the_full_rate_for_methods(data, monkeypatch):
     np.testing.assert_allclose(seen, [(0.5 * cosine(step, Plan(4, 1.0)), 0.5) for step in range(1, 5)], rtol=1e-6)
 
 
+def test_method_without_a_learning_rate_takes_any_schedule(data):
+    rows = np.arange(25)
+    fit = Fit(rows, {}, 0)
+    fits = train_sequentially(
+        methods.get("constant"), LINEAR, data, [fit], Schedule(25, 12, 3, 1), channels=2, rate=cosine
+    )
+    (predictive,) = fits.predict([np.arange(3)], 1)
+    frequencies = np.bincount(data.y.numpy()[rows], minlength=3) / 25
+    np.testing.assert_allclose(predictive.log_probs.exp()[0], np.tile(frequencies, (3, 1)), rtol=1e-6)
+
+
 def test_logistic_regression_equals_scikit_learn(data):
     fit = Fit(np.arange(25), {"lr": 0.05, "prior_precision": 2.0}, 0)
     schedule = Schedule(25, 25, 600, 1)

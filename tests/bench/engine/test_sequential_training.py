@@ -196,7 +196,7 @@ def test_method_without_a_learning_rate_takes_any_schedule(data):
         methods.get("constant"), LINEAR, data, [fit], Schedule(25, 12, 3, 1), channels=2, rate=cosine
     )
     (predictive,) = fits.predict([np.arange(3)], 1)
-    frequencies = np.bincount(data.y.numpy()[rows], minlength=3) / 25
+    frequencies = np.bincount(data.y.numpy()[rows].astype(int), minlength=3) / 25
     np.testing.assert_allclose(predictive.log_probs.exp()[0], np.tile(frequencies, (3, 1)), rtol=1e-6)
 
 

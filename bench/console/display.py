@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,7 +165,10 @@ def show_longer(cells: Sequence[Cell], factor: int) -> None:
     if cells:
         say(f"Longer pass: trains {len(cells)} cell(s), one of each method and data set, {factor} times as long")
     else:
-        say(f"Longer pass: every method that has finished has been trained for {factor} times as long already")
+        say(
+            f"Longer pass: every method that has finished has been trained for {factor} times as long already; suites "
+            "without an NMLL are left out"
+        )
 
 
 def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
@@ -181,7 +185,7 @@ def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
         for heading in ("data set", "method", "split", "times as long", "validation", "test"):
             table.add_column(heading, justify="left" if heading in ("data set", "method") else "right")
         for each in trainings:
-            gains = f"{each.validation_gain:+.3f}", f"{each.gain:+.3f}"
+            gains = ["diverged" if isnan(gain) else f"{gain:+.3f}" for gain in (each.validation_gain, each.gain)]
             table.add_row(escape(each.dataset), escape(each.method), str(each.split), str(each.factor), *gains)
         out.print(table)
     for cell, status in failed.items():

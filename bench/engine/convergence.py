@@ -46,7 +46,7 @@ class Gain(NamedTuple):
 
 
 def gain_of(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> Gain | None:
-    """Return the gain of a fit; None if its method reports no objective, or trained for too few updates.
+    """Return the gain of a fit; None if its method reports no finite objective, or trained for too few updates.
 
     Args:
         traces: of its diagnostics, by name.
@@ -56,7 +56,7 @@ def gain_of(traces: Mapping[str, Trace], n_updates: int, n_rows: int) -> Gain | 
     for name, sign in SIGNS.items():
         if name in traces:
             differences = sign * _differences(traces[name], n_updates) / n_rows
-            if len(differences) < 2:
+            if len(differences) < 2 or not np.isfinite(differences).all():
                 return None
             stderr = float(differences.std(ddof=1)) / sqrt(len(differences))
             return Gain(float(differences.mean()), stderr, len(differences))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from bench.experiment import fixed
 from bench.experiment.cells import Cell
-from bench.experiment.protocol import STREAMS, Protocol
+from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.results.folder import Results
 from bench.results.record import CellResult
@@ -128,8 +128,8 @@ def _group(cell: Cell) -> Group:
 
 
 def _trainable(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells whose method trains for a number of epochs, in the order of their splits."""
-    trained = [cell for cell in cells if SUITES[cell.suite].kind.data != STREAMS and cell.method != BASELINE]
+    """Return the cells with an NMLL whose method trains for a number of epochs, in the order of their splits."""
+    trained = [cell for cell in cells if "nmll" in SUITES[cell.suite].headline and cell.method != BASELINE]
     return sorted(trained, key=lambda cell: (cell.split, cell.seed))
 
 

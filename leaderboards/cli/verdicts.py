@@ -63,6 +63,8 @@ def rank(
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
     for note in dict.fromkeys(note for ranking in found.values() for note in ranking.notes):
         typer.echo(note, err=True)
+    if not any(ranking.rows for ranking in found.values()):
+        stop("no method to rank: `constant` competes only where --methods names it, and failures have no rank")
     summary = summarise(cells)
     said = {
         (name, method): words

@@ -62,12 +62,13 @@ def sentences(comparison: Comparison) -> list[str]:
             "moved": "moved",
             "noise": "within noise",
             "same": "the same to the last bit",
-            "untested": "different and not tested (no two common splits, or one test part for all splits)",
+            "untested": "different and not tested (no two common splits, one test part for all of them, the same "
+            "difference on fewer than five, infinite on both sides, or other data)",
         }.items()
         if count.get(verdict, 0) or verdict in ("better", "worse")
     ]
     summary = [f"{counted(len(comparison.moves), 'number')} compared: {', '.join(parts)}."]
-    noise = comparison.moves[comparison.moves["verdict"] == "noise"]
+    noise = comparison.moves[(comparison.moves["verdict"] == "noise") & (comparison.moves["old"] != 0)]
     if not noise.empty:
         sizes = (noise["detectable"] / noise["old"].abs()).groupby(noise["metric"], sort=False).median()
         medians = ", ".join(f"{metric(str(name)).title} {100 * size:.2g} %" for name, size in sizes.items())

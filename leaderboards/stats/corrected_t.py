@@ -25,6 +25,7 @@ LEVEL = 1 - ALPHA
 POWER = 0.8
 MOST = 10_000  # splits or data sets, beyond which a question counts as not to be settled
 QUANTILES = (np.arange(1000) + 0.5) / 1000
+ROUNDING = 1e-9  # spread of differences, relative to their mean, up to which they count as equal
 FEWEST_SPLITS = 5  # with fewer, chance alone makes all of them agree more often than one time in 20
 
 
@@ -88,7 +89,8 @@ class Mean(NamedTuple):
 def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
     """Return the mean of differences (n,) with its interval.
 
-    The interval is NaN with fewer than two differences, with an infinite one, and with an unknown ratio.
+    The interval is NaN with fewer than two differences, with an infinite one, and with an unknown ratio. Differences
+    that are equal but for rounding have the standard error 0.
     """
     n = len(differences)
     if n == 0 or np.isnan(differences).any():
@@ -97,7 +99,8 @@ def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
         mean = float(np.mean(differences))
     if n == 1 or isnan(ratio) or not np.isfinite(differences).all():
         return Mean(mean, nan, nan, nan, n, ratio)
-    stderr = float(np.std(differences, ddof=1)) * sqrt(1 / n + ratio)
+    spread = float(np.std(differences, ddof=1))
+    stderr = 0.0 if spread <= ROUNDING * abs(mean) else spread * sqrt(1 / n + ratio)
     half = stderr * float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2))
     return Mean(mean, stderr, mean - half, mean + half, n, ratio)
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from leaderboards.stats.corrected_t import FEWEST_SPLITS, detectable_errors, needed
+from leaderboards.stats.corrected_t import FEWEST_SPLITS, ROUNDING, detectable_errors, needed
 from leaderboards.stats.significance import ALPHA, holm, holm_level
 
 FEWEST_METHODS = 4  # with three pairs or fewer, the spread of log s^2 is not known
@@ -112,6 +112,7 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
     first, second = np.triu_indices(len(tested), 1)
     differences = means[first] - means[second]
     variances = (values[:, first] - values[:, second]).var(axis=0, ddof=1)
+    variances[variances <= (ROUNDING * differences) ** 2] = 0
     if len(tested) >= FEWEST_METHODS:
         variances, df = moderated(variances, n_splits - 1)
         pairs = pairs._replace(prior_df=df - (n_splits - 1))

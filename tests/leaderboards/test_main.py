@@ -234,6 +234,13 @@ def test_rank_text_is_a_table_for_people(ranked):
     assert "80 % power for the verdict" in result.stdout
 
 
+def test_rank_without_competitors_says_so(shared_folder):
+    rows = [{"dataset": "d", "method": "constant", "split": split, "nmll": 1.0} for split in range(2)]
+    result = run("rank", shared_folder(*rows), *WANTED)
+    assert result.exit_code != 0
+    assert "no method to rank" in result.stderr
+
+
 def test_rank_on_each_data_set_names_it(ranked):
     lines = run("rank", ranked, *WANTED, "--each", "--format", "csv").stdout.splitlines()
     assert lines[0] == f"dataset,{RANKED}"

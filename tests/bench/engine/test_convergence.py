@@ -99,3 +99,10 @@ def test_pairs_of_a_stack_see_the_same_minibatch(execution, moves):
         gain = gain_of(traces, schedule.plan.n_updates, 100)
         assert (gain.mean != 0, gain.stderr != 0) == (moves, moves)
         assert traces["objective"].values.std() > 0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_objective_that_is_not_finite_says_nothing(value):
+    values = noise(0, 1.0)
+    values[-1] = value
+    assert convergence(trace(values), N_UPDATES, N_ROWS) == {}

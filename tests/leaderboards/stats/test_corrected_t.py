@@ -89,3 +89,11 @@ def test_unknown_spread_gives_no_interval(differences, ratio, mean):
     ours = corrected_mean(np.array(differences), ratio)
     assert ours.mean == pytest.approx(mean, nan_ok=True)
     assert all(map(isnan, (ours.low, ours.high, ours.detectable(), ours.needed())))
+
+
+def test_equal_differences_but_for_rounding_have_no_error():
+    differences = np.array([30, 41, 52]) / 57 - np.array([29, 40, 51]) / 57
+    assert np.ptp(differences) > 0
+    found = corrected_mean(differences, 1 / 9)
+    assert found.stderr == 0
+    assert np.isnan(found.p_value)

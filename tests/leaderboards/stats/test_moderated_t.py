@@ -91,3 +91,11 @@ def test_constant_differences_count_from_five_splits():
         [0, nan, 0.5], nan_ok=True
     )
     assert np.isnan(all_pairs(np.tile([1.0, 2.0], (2, 1)), 0.1).p_values).all()
+
+
+def test_equal_differences_of_shares_are_constant():
+    right = (
+        np.array([[30, 29], [41, 40], [52, 51], [33, 32], [38, 37]]) / 57
+    )  # their differences are 1 / 57 and rounding
+    assert np.isnan(all_pairs(right[:3], 0.1).p_values[0, 1])
+    assert all_pairs(right, 0.1).p_values[0, 1] == 0

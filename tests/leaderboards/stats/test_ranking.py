@@ -17,8 +17,6 @@ from leaderboards.stats import paired
 from leaderboards.stats.ranking import rank, rank_on_datasets
 from leaderboards.stats.summary import with_labelled_presets
 
-RNG = np.random.default_rng(0)
-
 
 def rows_of(values: dict[str, dict[str, list]], metric: str = "nmll", **columns) -> list[dict]:
     """From data sets to methods to values per split; None failed."""
@@ -36,8 +34,9 @@ def by_method(ranking) -> dict:
 
 
 def board(levels: dict[str, float], n_datasets: int, n_splits: int, noise: float = 0.1) -> dict:
+    rng = np.random.default_rng(0)  # of each board, so that tests do not depend on their order
     return {
-        f"d{d}": {m: list(level + noise * RNG.normal(size=n_splits)) for m, level in levels.items()}
+        f"d{d}": {m: list(level + noise * rng.normal(size=n_splits)) for m, level in levels.items()}
         for d in range(n_datasets)
     }
 

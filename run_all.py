@@ -14,7 +14,8 @@ from bench.console import display
 from bench.execution import spare
 from bench.execution.cluster.connection import Tls, check, connected
 from bench.execution.workers import workers_on
-from bench.experiment.plan import InvalidRequest, Request, parse_devices, parse_hparams, parse_settings, parse_splits
+from bench.experiment.parsing import parse_devices, parse_hparams, parse_settings, parse_splits
+from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.resolved import resolve
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.requests import requests_of

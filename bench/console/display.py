@@ -15,8 +15,8 @@ from rich.table import Table
 
 import datasets
 import methods
+from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
-from bench.experiment.plan import Missing
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.replications.entries import SUITE as PAPERS

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.experiment import plan
+from bench.experiment.available import Missing, broken_datasets, have, outsiders, runnable
 from bench.experiment.cells import Cell
-from bench.experiment.plan import Missing, Request
+from bench.experiment.given import given_hparams
+from bench.experiment.request import Request
 
 
 @dataclass(frozen=True)
@@ -37,31 +39,31 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
         fetch: True to download what is missing.
 
     Raises:
-        plan.InvalidRequest: a request cannot be met.
+        request.InvalidRequest: a request cannot be met.
     """
     checked = [_checked(request) for request in requests]
     needed = tuple(dict.fromkeys(name for _, _, splits in checked for name in splits))
-    here, absent = plan.have(needed, data_dir, fetch)
+    here, absent = have(needed, data_dir, fetch)
     cells: dict[str, Cell] = {}
     missing = {each.dataset: each for each in absent}
     without: dict[tuple[str, str], str] = {}
     others: dict[str, None] = {}
     for request, (usable, _, splits) in zip(requests, checked, strict=True):
-        available, lacking = plan.runnable(request, [name for name in splits if name in here], data_dir, fetch)
+        available, lacking = runnable(request, [name for name in splits if name in here], data_dir, fetch)
         missing |= {each.dataset: each for each in lacking}
-        others |= dict.fromkeys(plan.outsiders(available))
+        others |= dict.fromkeys(outsiders(available))
         excluded = plan.excluded(request, available, usable)
         chosen = {name: splits[name] for name in available}
         cells |= {cell.key: cell for cell in plan.cells(request, chosen, usable, excluded)}
         without |= excluded
-    _, absent = plan.have([name for name in others if name not in needed], data_dir, fetch)
+    _, absent = have([name for name in others if name not in needed], data_dir, fetch)
     return Resolved(
         cells=sorted(cells.values(), key=lambda cell: -cell.work),
-        missing=[*missing.values(), *absent, *plan.broken_datasets()],
+        missing=[*missing.values(), *absent, *broken_datasets()],
         broken={name: problem for _, broken, _ in checked for name, problem in broken.items()},
         without=without,
         # The protocols of several requests differ in what they fix, and their descriptions have it.
-        given=plan.given_hparams(requests[0], needed, checked[0][0]) if len(requests) == 1 else {},
+        given=given_hparams(requests[0], needed, checked[0][0]) if len(requests) == 1 else {},
     )
 
 
@@ -70,5 +72,5 @@ def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapp
     plan.check_schedule(request)
     usable, broken = plan.chosen_methods(request)
     splits = plan.chosen_splits(request, plan.chosen_datasets(request))
-    plan.given_hparams(request, tuple(splits), usable)
+    given_hparams(request, tuple(splits), usable)
     return usable, broken, splits

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from bench.experiment.plan import InvalidRequest, Request, known, parse_hparams, parse_splits
+from bench.experiment.parsing import parse_hparams, parse_splits
+from bench.experiment.request import InvalidRequest, Request, known
 from bench.replications.entries import SUITE, Entry, Run, entries
 
 ALL = "all"

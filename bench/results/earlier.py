@@ -11,7 +11,7 @@ import datasets
 from bench.environment.provenance import Revision, code_revision
 from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
-from bench.experiment.plan import InvalidRequest
+from bench.experiment.request import InvalidRequest
 
 REMEDY = "--fresh starts over and keeps the old results aside; another --out keeps both"
 

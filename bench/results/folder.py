@@ -23,8 +23,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
-from bench.experiment.plan import Missing
 from bench.results.reader import INDEX, KEY, CellFiles
 from bench.results.record import CellResult
 from bench.results.storage import write_atomically

@@ -16,10 +16,11 @@ from bench.execution.pool import NoProcess
 from bench.execution.run import result_of_lost_process
 from bench.execution.supervisor import Stopped
 from bench.execution.workers import Worker
+from bench.experiment.available import outsiders
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.plan import InvalidRequest, outsiders
 from bench.experiment.progress import JobProgress, OnProgress
+from bench.experiment.request import InvalidRequest
 from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored, write_atomically
 

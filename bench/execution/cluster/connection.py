@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.experiment.plan import InvalidRequest
+from bench.experiment.request import InvalidRequest
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -70,7 +70,7 @@ class Delivery(NamedTuple):
 
 def missing_needs(needs: Needs) -> list[str]:
     """Return what this machine lacks and cannot download, each with its remedy."""
-    from bench.experiment.plan import have
+    from bench.experiment.available import have
     from bench.experiment.suites import SUITES
 
     _, missing = have(needs.published, None, fetch=True)

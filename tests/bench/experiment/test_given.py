@@ -3,9 +3,10 @@
 import pytest
 from optuna.distributions import FloatDistribution
 
-from bench.experiment import plan
-from bench.experiment.plan import InvalidRequest, Request
+from bench.experiment import parsing, plan
+from bench.experiment.given import given_hparams
 from bench.experiment.protocol import Protocol
+from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.tasks import method_for, space_of, task_of
 
 
@@ -18,7 +19,7 @@ def request(**changes) -> Request:
 
 
 def given(*texts: str, methods=("map", "mfvi-mean"), names=("yacht",), **asked) -> dict[str, dict[str, float]]:
-    return plan.given_hparams(request(changes=plan.parse_hparams(texts), **asked), names, methods)
+    return given_hparams(request(changes=parsing.parse_hparams(texts), **asked), names, methods)
 
 
 def test_a_hyperparameter_is_fixed_where_a_method_has_it():
@@ -91,7 +92,7 @@ def test_an_impossible_option_is_refused(options, complaint):
 
 
 def schedule(*settings: str) -> None:
-    plan.check_schedule(request(suite="images", changes=plan.parse_settings(settings)))
+    plan.check_schedule(request(suite="images", changes=parsing.parse_settings(settings)))
 
 
 def test_a_step_schedule_has_milestones_and_a_factor():

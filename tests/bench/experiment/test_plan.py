@@ -1,15 +1,13 @@
 """What is asked for becomes cells, or a refusal that says what to do."""
 
 import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import datasets
 import methods
-from bench.experiment import plan
-from bench.experiment.plan import InvalidRequest, Request
+from bench.experiment import parsing, plan
+from bench.experiment.available import outsiders
 from bench.experiment.protocol import Protocol
+from bench.experiment.request import InvalidRequest, Request, known
 from bench.experiment.suites import SUITES
 
 
@@ -19,46 +17,6 @@ def request(**changes) -> Request:
 
 
 # splits
-
-
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("0", [0]),
-        ("0-4,7", [0, 1, 2, 3, 4, 7]),
-        ("7, 0-2", [0, 1, 2, 7]),
-        ("3-3", [3]),
-        ("2-4,3-5,4", [2, 3, 4, 5]),
-        (" 1 ,12 ", [1, 12]),
-        ("007", [7]),
-    ],
-)
-def test_splits_are_numbers_and_ranges(text, numbers):
-    assert plan.parse_splits(text) == numbers
-
-
-@pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "0--4", "1-2-3", "1.5", "0:4", "1 2", "0 - 4"])
-def test_other_text_is_refused_with_an_example(text):
-    with pytest.raises(InvalidRequest, match="0-4,7"):
-        plan.parse_splits(text)
-
-
-def test_the_part_that_cannot_be_read_is_named():
-    with pytest.raises(InvalidRequest, match=r"'0-4,x7'.*'x7'"):
-        plan.parse_splits("0-4,x7")
-
-
-def test_a_backward_range_is_refused():
-    with pytest.raises(InvalidRequest, match=r"'4-0' runs backwards"):
-        plan.parse_splits("1,4-0")
-
-
-@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=6), st.booleans())
-@settings(deadline=None)
-def test_written_splits_are_read_back(ranges, spaced):
-    text = (", " if spaced else ",").join(f"{first}-{first + more}" if more else str(first) for first, more in ranges)
-    expected = {first + step for first, more in ranges for step in range(more + 1)}
-    assert plan.parse_splits(text) == sorted(expected)
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
@@ -88,66 +46,18 @@ def test_without_any_set_there_is_nothing_to_refuse():
     assert plan.chosen_splits(request(splits=[99]), []) == {}
 
 
-# devices
-
-
-@pytest.fixture
-def gpus(monkeypatch):
-    """Makes torch see that many GPUs."""
-    return lambda count: monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
-
-
-def test_cpu_needs_no_gpu(gpus):
-    gpus(0)
-    assert plan.parse_devices("cpu") == ["cpu"]
-
-
-@pytest.mark.parametrize("text", ["cuda", "cuda:0", "cuda:0,1"])
-def test_a_gpu_that_is_not_there_is_refused_with_the_remedy(gpus, text):
-    gpus(0)
-    with pytest.raises(InvalidRequest, match=r"finds no CUDA device.*--devices cpu"):
-        plan.parse_devices(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "devices"),
-    [
-        ("cuda", ["cuda:0", "cuda:1", "cuda:2"]),
-        ("cuda:1", ["cuda:1"]),
-        ("cuda:2,0", ["cuda:2", "cuda:0"]),
-        ("cuda:0, cuda:1", ["cuda:0", "cuda:1"]),
-    ],
-)
-def test_gpus_are_chosen_by_number(gpus, text, devices):
-    gpus(3)
-    assert plan.parse_devices(text) == devices
-
-
-def test_a_gpu_beyond_the_last_is_refused(gpus):
-    gpus(2)
-    with pytest.raises(InvalidRequest, match=r"no GPU 2; this machine has 2"):
-        plan.parse_devices("cuda:0,2")
-
-
-@pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
-def test_nonsense_is_refused_with_what_may_be_written(gpus, text):
-    gpus(2)
-    with pytest.raises(InvalidRequest, match=r"cpu, cuda, or cuda:0,1"):
-        plan.parse_devices(text)
-
-
 # names
 
 
 def test_a_known_name_is_given_back():
-    assert plan.known("fruit", "apple", ["pear", "apple"]) == "apple"
+    assert known("fruit", "apple", ["pear", "apple"]) == "apple"
 
 
 def test_a_near_miss_gets_a_suggestion_and_everything_else_the_list():
     with pytest.raises(InvalidRequest, match=r"fruit 'aple' is unknown; did you mean 'apple'\? Allowed: pear, apple"):
-        plan.known("fruit", "aple", ["pear", "apple"])
+        known("fruit", "aple", ["pear", "apple"])
     with pytest.raises(InvalidRequest) as refusal:
-        plan.known("fruit", "zzz", ["pear", "apple"])
+        known("fruit", "zzz", ["pear", "apple"])
     assert "did you mean" not in str(refusal.value)
     assert "Allowed: pear, apple" in str(refusal.value)
 
@@ -156,7 +66,7 @@ def those_that_run_in(suite: str) -> tuple[str, ...]:
     return tuple(name for name in methods.names() if suite in methods.get(name).suites)
 
 
-def test_all_of_the_suite_and_all_methods_unless_told_otherwise():
+def test_all_of_the_suite_and_all_methods_unless_named_otherwise():
     assert plan.chosen_datasets(request()) == SUITES["uci"].datasets()
     assert plan.chosen_methods(request()) == (those_that_run_in("uci"), {})
     assert {"yacht", "protein", "diabetes"} <= set(plan.chosen_datasets(request()))
@@ -263,32 +173,10 @@ def test_a_network_can_be_chosen_for_images_alone():
         plan.protocol_of(request(suite="images", changes={"network": "vgg"}))
 
 
-def test_any_part_of_the_protocol_can_be_set():
-    given = plan.parse_settings(["samples=30", " precision = bfloat16", "max_train=none", "max_shifted=-1"])
-    assert given == {"samples": 30, "precision": "bfloat16", "max_train": None, "max_shifted": -1}
-    asked = request(suite="images", changes={"max_train": None, "precision": "bfloat16"})
-    name, protocol = plan.protocol_of(asked)
-    assert (name, protocol.max_train, protocol.precision) == ("quick-modified", None, "bfloat16")
-
-
-@pytest.mark.parametrize(
-    ("texts", "complaint"),
-    [
-        (["samples"], "write NAME=VALUE"),
-        (["samples="], "write NAME=VALUE"),
-        (["sampels=3"], "did you mean 'samples'"),
-        (["samples=3", "samples=4"], "'samples' is given twice"),
-    ],
-)
-def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
-    with pytest.raises(InvalidRequest, match=complaint):
-        plan.parse_settings(texts)
-
-
 @pytest.mark.parametrize("setting", ["samples=none", "samples=many", "samples=1.5"])
 def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
     with pytest.raises(InvalidRequest, match=r"samples is .*; it must be an integer"):
-        plan.protocol_of(request(changes=plan.parse_settings([setting])))
+        plan.protocol_of(request(changes=parsing.parse_settings([setting])))
 
 
 def test_what_concerns_images_is_refused_elsewhere():
@@ -298,9 +186,9 @@ def test_what_concerns_images_is_refused_elsewhere():
         plan.protocol_of(request(changes={"precision": "bfloat16"}))
 
 
-def test_the_sets_out_of_distribution_for_others_are_told_once_and_not_those_asked_for():
-    assert plan.outsiders(["yacht"]) == ()
-    assert plan.outsiders(["mnist", "fashion-mnist"]) == ("notmnist", "cifar10", "svhn")
+def test_the_sets_out_of_distribution_for_others_are_named_once_and_not_those_asked_for():
+    assert outsiders(["yacht"]) == ()
+    assert outsiders(["mnist", "fashion-mnist"]) == ("notmnist", "cifar10", "svhn")
 
 
 def test_cells_are_those_of_the_request():
@@ -316,3 +204,9 @@ def test_cells_are_those_of_the_request():
     protocol = SUITES["uci"].presets["quick"].changed(trials=2)
     assert {(c.suite, c.preset, c.protocol, c.seed) for c in found} == {("uci", "quick-modified", protocol, 9)}
     assert isinstance(found[0].protocol, Protocol)
+
+
+def test_a_changed_part_of_the_protocol_renames_the_preset():
+    asked = request(suite="images", changes={"max_train": None, "precision": "bfloat16"})
+    name, protocol = plan.protocol_of(asked)
+    assert (name, protocol.max_train, protocol.precision) == ("quick-modified", None, "bfloat16")

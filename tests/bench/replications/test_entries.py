@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.experiment.plan import InvalidRequest, Request
+from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.resolved import resolve
 from bench.replications import requests
 from bench.replications.entries import InvalidEntry, entries, read

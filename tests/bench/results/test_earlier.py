@@ -10,8 +10,8 @@ import datasets
 from bench.environment.provenance import code_revision
 from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
-from bench.experiment.plan import InvalidRequest
 from bench.experiment.protocol import Protocol
+from bench.experiment.request import InvalidRequest
 from bench.results import earlier
 from bench.results.earlier import notes_on_earlier_rows, space_of_cell
 from bench.results.folder import Results

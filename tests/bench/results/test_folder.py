@@ -9,8 +9,8 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
+from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
-from bench.experiment.plan import Missing
 from bench.experiment.protocol import Protocol
 from bench.results import folder as module
 from bench.results import storage

@@ -6,8 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 import run_all
-from bench.experiment.plan import Request, parse_settings, protocol_of
+from bench.experiment.parsing import parse_settings
+from bench.experiment.plan import protocol_of
 from bench.experiment.protocol import IMAGES, SETTINGS, Protocol
+from bench.experiment.request import Request
 from bench.experiment.suites import SUITES
 from leaderboards.wording.commands import command
 

@@ -7,16 +7,9 @@ from typing import Any
 
 import typer
 
-from bench.experiment.plan import (
-    InvalidRequest,
-    Request,
-    chosen_datasets,
-    chosen_methods,
-    parse_hparams,
-    parse_settings,
-    parse_splits,
-    protocol_of,
-)
+from bench.experiment.parsing import parse_hparams, parse_settings, parse_splits
+from bench.experiment.plan import chosen_datasets, chosen_methods, protocol_of
+from bench.experiment.request import InvalidRequest, Request
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.requests import requests_of
 

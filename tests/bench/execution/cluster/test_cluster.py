@@ -17,8 +17,8 @@ from bench.execution.cluster.connection import Tls, connected
 from bench.execution.scheduler import run_jobs
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
-from bench.experiment.plan import InvalidRequest
 from bench.experiment.protocol import Protocol
+from bench.experiment.request import InvalidRequest
 from bench.schema import CELLS, COSTS, TABLES
 
 ROOT = Path(__file__).resolve().parents[4]

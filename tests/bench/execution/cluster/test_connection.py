@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.execution.cluster.connection import Tls, check, connected
-from bench.experiment.plan import InvalidRequest
+from bench.experiment.request import InvalidRequest
 
 pytestmark = pytest.mark.xdist_group("cluster")
 

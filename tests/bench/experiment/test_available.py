@@ -4,7 +4,8 @@ import pytest
 
 import datasets
 from bench.experiment import plan
-from bench.experiment.plan import InvalidRequest, Missing, Request
+from bench.experiment.available import Missing, have, runnable
+from bench.experiment.request import InvalidRequest, Request
 
 
 def request(**changes) -> Request:
@@ -13,7 +14,7 @@ def request(**changes) -> Request:
 
 
 def test_without_files_only_the_set_that_needs_none_is_had(tmp_path):
-    here, missing = plan.have(["yacht", "diabetes"], tmp_path, fetch=False)
+    here, missing = have(["yacht", "diabetes"], tmp_path, fetch=False)
     assert here == ["diabetes"]
     assert [one.dataset for one in missing] == ["yacht"]
     assert str(tmp_path) in missing[0].reason
@@ -35,13 +36,16 @@ class Server:
 
 def test_what_can_be_fetched_is_had(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("yacht", "boston"))
-    assert plan.have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (["yacht", "diabetes", "boston"], [])
+    assert have(["yacht", "diabetes", "boston"], tmp_path, fetch=True) == (
+        ["yacht", "diabetes", "boston"],
+        [],
+    )
     assert server.asked == ["yacht", "boston"]
 
 
 def test_a_server_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
     server = Server(monkeypatch)
-    here, missing = plan.have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
+    here, missing = have(["yacht", "boston", "diabetes"], tmp_path, fetch=True)
     assert server.asked == ["yacht"]
     assert here == ["diabetes"]
     assert [one.dataset for one in missing] == ["yacht", "boston"]
@@ -50,7 +54,7 @@ def test_a_server_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
 
 def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("boston",), problem=datasets.Unavailable)
-    here, missing = plan.have(["yacht", "boston"], tmp_path, fetch=True)
+    here, missing = have(["yacht", "boston"], tmp_path, fetch=True)
     assert server.asked == ["yacht", "boston"]
     assert here == ["boston"]
     assert [one.dataset for one in missing] == ["yacht"]
@@ -58,7 +62,7 @@ def test_a_set_that_the_server_refuses_does_not_stop_the_next(tmp_path, monkeypa
 
 def test_nothing_is_fetched_unless_wished(tmp_path, monkeypatch):
     server = Server(monkeypatch, stock=("yacht",))
-    here, _ = plan.have(["yacht"], tmp_path, fetch=False)
+    here, _ = have(["yacht"], tmp_path, fetch=False)
     assert (here, server.asked) == ([], [])
 
 
@@ -66,38 +70,38 @@ def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, m
     server = Server(monkeypatch, stock=("odd",))
     answer = datasets.Availability("broken", "it cannot be imported", "repair it")
     monkeypatch.setattr(datasets, "availability", lambda *_, **__: answer)
-    assert plan.have(["odd"], tmp_path, fetch=True) == ([], [Missing("odd", "it cannot be imported", "repair it")])
+    assert have(["odd"], tmp_path, fetch=True) == ([], [Missing("odd", "it cannot be imported", "repair it")])
     assert server.asked == []
 
 
 def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
     monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: False)
     names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
-    here, missing = plan.runnable(request(suite="posterior"), names)
+    here, missing = runnable(request(suite="posterior"), names)
     assert here == names[:3]
     assert [one.dataset for one in missing] == names[3:]
     assert all("lockstep-bench[reference]" in one.remedy for one in missing)
     monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: True)
-    assert plan.runnable(request(suite="posterior"), names) == (names, [])
-    assert plan.runnable(request(), ["yacht"]) == (["yacht"], [])
+    assert runnable(request(suite="posterior"), names) == (names, [])
+    assert runnable(request(), ["yacht"]) == (["yacht"], [])
 
 
 def test_a_set_without_a_model_has_no_truth():
-    here, (missing,) = plan.runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
+    here, (missing,) = runnable(request(suite="posterior"), ["yacht", "yacht-linear"])
     assert here == ["yacht-linear"]
     assert (missing.dataset, missing.remedy) == ("yacht", "give its `datasets.Source` a `model`")
 
 
 def test_a_set_whose_network_starts_from_trained_weights_needs_them(tmp_path, monkeypatch):
     asked = request(suite="retinopathy")
-    here, (missing,) = plan.runnable(asked, ["aptos2019"], tmp_path)
+    here, (missing,) = runnable(asked, ["aptos2019"], tmp_path)
     assert (here, missing.dataset) == ([], "aptos2019")
     assert missing.reason.startswith("its network starts from the weights resnet18-imagenet: none of its 1 files")
     assert "python -m datasets fetch resnet18-imagenet" in missing.remedy
     server = Server(monkeypatch, stock=("resnet18-imagenet",))
-    assert plan.runnable(asked, ["aptos2019"], tmp_path, fetch=True) == (["aptos2019"], [])
+    assert runnable(asked, ["aptos2019"], tmp_path, fetch=True) == (["aptos2019"], [])
     assert server.asked == ["resnet18-imagenet"]
-    assert plan.runnable(asked, [], tmp_path, fetch=True) == ([], [])
+    assert runnable(asked, [], tmp_path, fetch=True) == ([], [])
 
 
 def test_methods_that_cannot_start_from_trained_weights_are_left_out_there():

@@ -1,0 +1,75 @@
+"""Which data sets of a request can be had here, and what to do about the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+from bench.experiment.plan import protocol_of, suite_of
+from bench.experiment.request import Request
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An unavailable data set, the reason, and what to do about it."""
+
+    dataset: str
+    reason: str
+    remedy: str
+
+
+def broken_datasets() -> list[Missing]:
+    """Return the data sets of installed packages whose code fails."""
+    return [Missing(problem.name, problem.reason, problem.remedy) for problem in datasets.problems()]
+
+
+def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
+    """Return which data sets, or trained weights, are available, and which are not; download first if `fetch`."""
+    available, missing, out_of_reach = [], [], set()
+    for name in names:
+        state, reason, remedy = datasets.availability(name, data_dir, deep=True)
+        if state in ("missing", "damaged") and fetch:
+            server = datasets.published(name).base_url
+            try:
+                if server in out_of_reach:
+                    raise datasets.Unreachable(name, "its server was out of reach a moment ago", remedy)
+                datasets.fetch(name, data_dir, progress=True)
+                state = "ready"
+            except datasets.Unavailable as problem:
+                if isinstance(problem, datasets.Unreachable):
+                    out_of_reach.add(server)
+                reason = f"{reason}; {problem.reason}"
+        if state == "ready":
+            available.append(name)
+        else:
+            missing.append(Missing(name, reason, remedy))
+    return available, missing
+
+
+def outsiders(names: Sequence[str]) -> tuple[str, ...]:
+    """Return further data sets that models of these are tested on: out of distribution, or of equal classes."""
+    groups = [group for name in names for group in datasets.entry(name).ood_groups.values()]
+    groups += [(other,) for name in names if (other := datasets.partner(name))]
+    return tuple(dict.fromkeys(name for group in groups for name in group if name not in names))
+
+
+def runnable(
+    request: Request, names: Sequence[str], data_dir: Path | None = None, fetch: bool = False
+) -> tuple[list[str], list[Missing]]:
+    """Return which of the available data sets can be run, and what the others lack.
+
+    Args:
+        request: the request.
+        names: available data sets.
+        data_dir: data folder; None for the default.
+        fetch: True to download trained weights that networks start from.
+    """
+    _, protocol = protocol_of(request)
+    if protocol.weights and names:
+        _, unavailable = have([protocol.weights], data_dir, fetch)
+        for weights in unavailable:
+            reason = f"its network starts from the weights {weights.dataset}: {weights.reason}"
+            return [], [Missing(name, reason, weights.remedy) for name in names]
+    lacks = suite_of(request).kind.lacks
+    missing = [Missing(name, *lack) for name in names if (lack := lacks(name))]
+    return [name for name in names if name not in {unavailable.dataset for unavailable in missing}], missing

@@ -1,0 +1,96 @@
+"""Hyper-parameters that a request fixes, checked against the ranges of its methods."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bench.experiment import fixed
+from bench.experiment.plan import excluded, protocol_of, suite_of
+from bench.experiment.protocol import STREAMS, Protocol
+from bench.experiment.request import InvalidRequest, Request, known
+from methods.catalogue.options import registered
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+
+def given_hparams(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the hyper-parameters that the protocol fixes of each method; only methods that have any.
+
+    Args:
+        request: the request.
+        names: data sets.
+        method_names: methods.
+
+    Raises:
+        InvalidRequest: no method has the hyper-parameter, its value is not possible, or a data set's model settles it.
+    """
+    _, protocol = protocol_of(request)
+    if protocol.hparams is None:
+        return {}
+    kind = suite_of(request).kind
+    if kind.data == STREAMS:
+        raise InvalidRequest(f"--hparam {protocol.hparams}: the suite {request.suite} has no hyper-parameters")
+    spaces = _spaces(request, names, method_names, protocol)
+    for each in map(fixed.parse, protocol.hparams.split()):
+        if each.method:
+            known(
+                "--hparam: method", each.method, tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
+            )
+        concerned = {name: spaces[name] for name in spaces if each.method in (None, name, registered(name))}
+        having = {name: space for name, space in concerned.items() if each.name in space}
+        if not having:
+            allowed = "; ".join(f"{name} has {_ranges_in_words(space)}" for name, space in concerned.items())
+            raise InvalidRequest(f"--hparam {each}: there is no hyper-parameter {each.name!r}; {allowed}")
+        for name, space in having.items():
+            if problem := _impossible(each, space[each.name]):
+                raise InvalidRequest(f"--hparam {each}: {problem}; {name} has {_ranges_in_words(space)}")
+        if each.name in kind.settled:
+            raise InvalidRequest(
+                f"--hparam {each}: the suite {request.suite} compares with a reference posterior, and the models of "
+                f"its data sets settle {each.name}; leave the option out"
+            )
+    given = {name: protocol.fixed_for(name) for name in method_names}
+    every = {name: {hparam: given[name][hparam] for hparam in spaces[name] if hparam in given[name]} for name in given}
+    return {name: values for name, values in every.items() if values}
+
+
+def _spaces(
+    request: Request, names: Sequence[str], method_names: Sequence[str], protocol: Protocol
+) -> "dict[str, dict[str, BaseDistribution]]":
+    """Return the ranges of each method's hyper-parameters, over all data sets that it can be used on."""
+    from bench.experiment.tasks import method_for, ranges_of, task_of
+
+    without = excluded(request, names, method_names)
+    tasks = {name: task_of(request.suite, name, protocol) for name in names}
+    spaces: dict[str, dict[str, BaseDistribution]] = {name: {} for name in method_names}
+    for method in method_names:
+        for name, task in tasks.items():
+            if (method, name) not in without:
+                spaces[method] |= ranges_of(method_for(method, task), task, protocol)
+    return spaces
+
+
+def _impossible(given: fixed.Fixed, distribution: "BaseDistribution") -> str | None:
+    """Return why a hyper-parameter of this distribution cannot be so given, or None; its own range may be left."""
+    from optuna.distributions import FloatDistribution, IntDistribution
+
+    if given.high is not None and not isinstance(distribution, FloatDistribution):
+        return "only a real number can have another range"
+    if isinstance(distribution, IntDistribution) and not given.value.is_integer():
+        return f"{given.value:g} is no integer"
+    if isinstance(distribution, FloatDistribution | IntDistribution) and distribution.log and given.value <= 0:
+        return f"{given.value:g} is not above 0, and its range is logarithmic"
+    return None
+
+
+def _ranges_in_words(space: "Mapping[str, BaseDistribution]") -> str:
+    """Return hyper-parameters with their ranges, as in "lr (0.01 to 0.02)"."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    def words(distribution: "BaseDistribution") -> str:
+        if isinstance(distribution, FloatDistribution | IntDistribution):
+            return f"{distribution.low:g} to {distribution.high:g}"
+        assert isinstance(distribution, CategoricalDistribution)
+        return ", ".join(map(str, distribution.choices))
+
+    return ", ".join(f"{name} ({words(distribution)})" for name, distribution in space.items()) or "none"

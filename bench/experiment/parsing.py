@@ -1,0 +1,68 @@
+"""Texts of the command line, read: splits, settings, hyper-parameters and devices."""
+
+import re
+from collections.abc import Sequence
+
+from bench.experiment import fixed
+from bench.experiment.protocol import SETTINGS
+from bench.experiment.request import InvalidRequest, known
+
+
+def parse_splits(text: str) -> list[int]:
+    """Return the split numbers of a text such as "0-4,7"."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", part.strip())
+        if not match:
+            raise InvalidRequest(f"splits {text!r} cannot be read at {part.strip()!r}; write numbers and ranges: 0-4,7")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise InvalidRequest(f"splits {text!r}: the range {part.strip()!r} runs backwards")
+        numbers.update(range(first, last + 1))
+    return sorted(numbers)
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
+    """Return fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
+    settings: dict[str, int | str | None] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not value:
+            raise InvalidRequest(f"setting {text!r} cannot be read; write NAME=VALUE, as in samples=30")
+        known("setting", name, tuple(SETTINGS))
+        if name in settings:
+            raise InvalidRequest(f"setting {name!r} is given twice")
+        nothing = SETTINGS[name].optional and value.lower() == "none"
+        integer = not SETTINGS[name].check and re.fullmatch("-?[0-9]+", value)
+        settings[name] = None if nothing else int(value) if integer else value
+    return settings
+
+
+def parse_hparams(texts: Sequence[str]) -> dict[str, str]:
+    """Return the field `hparams` of `Protocol` from texts such as "lr=0.01" or "slang:lr=0.08"; none from no texts."""
+    try:
+        return {"hparams": fixed.joined(texts)} if texts else {}
+    except ValueError as error:
+        raise InvalidRequest(f"--hparam {error}") from None
+
+
+def parse_devices(text: str) -> list[str]:
+    """Return torch's device names of "cpu", "cuda" (all GPUs) or "cuda:0,1"."""
+    if text == "cpu":
+        return ["cpu"]
+    if not re.fullmatch(r"cuda(:[0-9]{1,3}(, *(cuda:)?[0-9]{1,3})*)?", text):
+        raise InvalidRequest(f"devices {text!r} cannot be read; write cpu, cuda, or cuda:0,1 for chosen GPUs")
+    import torch
+
+    count = torch.cuda.device_count()
+    if count == 0:
+        raise InvalidRequest(
+            f"devices {text!r}: torch {torch.__version__} finds no CUDA device here; use --devices cpu"
+        )
+    wanted = [int(number) for number in re.findall("[0-9]+", text)] or range(count)
+    beyond = [number for number in wanted if number >= count]
+    if beyond:
+        raise InvalidRequest(
+            f"devices {text!r}: there is no GPU {beyond[0]}; this machine has {count}, numbered from 0"
+        )
+    return [f"cuda:{number}" for number in dict.fromkeys(wanted)]

@@ -1,0 +1,44 @@
+"""Requests of the command line, and the error for one that cannot be met."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+class InvalidRequest(ValueError):
+    """A request that cannot be met. The message says what was got, what is allowed, and what to do."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Request of the command line.
+
+    Attributes:
+        suite, preset: names.
+        methods, datasets: names; None for all of the suite.
+        splits: split numbers; None for those of the preset.
+        changes: values for fields of the preset's `Protocol`.
+        seed: seed of the whole run.
+        options: options of methods, each "METHOD:NAME=VALUE".
+        replication: entry of `bench.replications` that the request belongs to, which its rows name as their preset;
+            "" for none.
+    """
+
+    suite: str
+    preset: str
+    methods: Sequence[str] | None
+    datasets: Sequence[str] | None
+    splits: Sequence[int] | None
+    changes: Mapping[str, int | str | None]
+    seed: int
+    options: Sequence[str] = ()
+    replication: str = ""
+
+
+def known(kind: str, name: str, allowed: Sequence[str]) -> str:
+    """Return `name` if it is allowed; raise `InvalidRequest` with the nearest allowed name otherwise."""
+    if name in allowed:
+        return name
+    near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InvalidRequest(f"{kind} {name!r} is unknown; {hint}Allowed: {', '.join(allowed)}")

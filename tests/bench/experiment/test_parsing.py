@@ -1,0 +1,113 @@
+"""Texts of the command line: read as meant, or refused with what may be written."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.experiment import parsing
+from bench.experiment.request import InvalidRequest
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0", [0]),
+        ("0-4,7", [0, 1, 2, 3, 4, 7]),
+        ("7, 0-2", [0, 1, 2, 7]),
+        ("3-3", [3]),
+        ("2-4,3-5,4", [2, 3, 4, 5]),
+        (" 1 ,12 ", [1, 12]),
+        ("007", [7]),
+    ],
+)
+def test_splits_are_numbers_and_ranges(text, numbers):
+    assert parsing.parse_splits(text) == numbers
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "0--4", "1-2-3", "1.5", "0:4", "1 2", "0 - 4"])
+def test_other_text_is_refused_with_an_example(text):
+    with pytest.raises(InvalidRequest, match="0-4,7"):
+        parsing.parse_splits(text)
+
+
+def test_the_part_that_cannot_be_read_is_named():
+    with pytest.raises(InvalidRequest, match=r"'0-4,x7'.*'x7'"):
+        parsing.parse_splits("0-4,x7")
+
+
+def test_a_backward_range_is_refused():
+    with pytest.raises(InvalidRequest, match=r"'4-0' runs backwards"):
+        parsing.parse_splits("1,4-0")
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 9)), min_size=1, max_size=6), st.booleans())
+@settings(deadline=None)
+def test_written_splits_are_read_back(ranges, spaced):
+    text = (", " if spaced else ",").join(f"{first}-{first + more}" if more else str(first) for first, more in ranges)
+    expected = {first + step for first, more in ranges for step in range(more + 1)}
+    assert parsing.parse_splits(text) == sorted(expected)
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Makes torch see that many GPUs."""
+    return lambda count: monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+
+
+def test_cpu_needs_no_gpu(gpus):
+    gpus(0)
+    assert parsing.parse_devices("cpu") == ["cpu"]
+
+
+@pytest.mark.parametrize("text", ["cuda", "cuda:0", "cuda:0,1"])
+def test_a_gpu_that_is_not_there_is_refused_with_the_remedy(gpus, text):
+    gpus(0)
+    with pytest.raises(InvalidRequest, match=r"finds no CUDA device.*--devices cpu"):
+        parsing.parse_devices(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "devices"),
+    [
+        ("cuda", ["cuda:0", "cuda:1", "cuda:2"]),
+        ("cuda:1", ["cuda:1"]),
+        ("cuda:2,0", ["cuda:2", "cuda:0"]),
+        ("cuda:0, cuda:1", ["cuda:0", "cuda:1"]),
+    ],
+)
+def test_gpus_are_chosen_by_number(gpus, text, devices):
+    gpus(3)
+    assert parsing.parse_devices(text) == devices
+
+
+def test_a_gpu_beyond_the_last_is_refused(gpus):
+    gpus(2)
+    with pytest.raises(InvalidRequest, match=r"no GPU 2; this machine has 2"):
+        parsing.parse_devices("cuda:0,2")
+
+
+@pytest.mark.parametrize("text", ["", "gpu", "CPU", "cpu,cuda", "cpu:0", "cuda:x", "cuda:0,", "cuda:-1", "cuda0"])
+def test_nonsense_is_refused_with_what_may_be_written(gpus, text):
+    gpus(2)
+    with pytest.raises(InvalidRequest, match=r"cpu, cuda, or cuda:0,1"):
+        parsing.parse_devices(text)
+
+
+def test_any_part_of_the_protocol_can_be_set():
+    given = parsing.parse_settings(["samples=30", " precision = bfloat16", "max_train=none", "max_shifted=-1"])
+    assert given == {"samples": 30, "precision": "bfloat16", "max_train": None, "max_shifted": -1}
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        (["samples"], "write NAME=VALUE"),
+        (["samples="], "write NAME=VALUE"),
+        (["sampels=3"], "did you mean 'samples'"),
+        (["samples=3", "samples=4"], "'samples' is given twice"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        parsing.parse_settings(texts)

@@ -12,8 +12,8 @@ list ensembles. A name may end with options of the method's constructor, as `mfv
 
 import ast
 import difflib
-import importlib
 import importlib.util
+import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -95,6 +95,8 @@ HEADLINE = (
     BASELINE,
 )
 
+RESERVED = ("all", "headline")  # words that name several methods on the command line
+
 
 class UnknownMethod(LookupError):
     """No method has this name; the message suggests the closest one."""
@@ -112,10 +114,12 @@ class BrokenMethod(ImportError):
 
 
 @cache
-def _targets() -> dict[str, EntryPoint]:
-    built_in = {name: EntryPoint(name, target, GROUP) for name, target in BUILT_IN.items()}
-    foreign = {entry.name: entry for entry in sorted(entry_points(group=GROUP)) if entry.name not in built_in}
-    return built_in | foreign
+def _targets() -> dict[str, list[EntryPoint]]:
+    """Return the entry points of each name; a name of more than one is refused by `get`."""
+    targets = {name: [EntryPoint(name, target, GROUP)] for name, target in BUILT_IN.items()}
+    for entry in sorted(entry_points(group=GROUP)):
+        targets.setdefault(entry.name, []).append(entry)
+    return targets
 
 
 def names() -> tuple[str, ...]:
@@ -131,7 +135,7 @@ def target(name: str) -> EntryPoint:
     """
     if name not in _targets():
         raise UnknownMethod(name)
-    return _targets()[name]
+    return _targets()[name][0]
 
 
 def headline() -> tuple[str, ...]:
@@ -144,11 +148,13 @@ def get(name: str) -> "Method":
 
     Raises:
         UnknownMethod: if no method has this name.
-        BrokenMethod: if the method cannot be imported, is not a `Method` of this name, or has no ensemble.
+        BrokenMethod: if the method cannot be imported, is not a `Method` of this name, has a name that another method
+            has too, or has no ensemble.
     """
     if name.startswith(ENSEMBLE):
         return _ensemble(name)
     entry = target(registered(name))
+    _require_a_name_of_its_own(entry.name)
     try:
         constructor = entry.load()
         values = options.values_of(name, constructor)
@@ -156,7 +162,7 @@ def get(name: str) -> "Method":
     except InvalidOption as error:
         raise BrokenMethod(str(error)) from error
     except (Exception, SystemExit) as error:  # a script that is not meant to be imported may call sys.exit
-        reason = f"{type(error).__name__}: {error}{_moved(error)}"
+        reason = f"{type(error).__name__}: {error}{_hint(error, entry)}"
         raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
 
     from methods.base import Method
@@ -177,10 +183,33 @@ def get(name: str) -> "Method":
     return method
 
 
-def _moved(error: BaseException) -> str:
-    """Return what to import instead, where an adapter imports a module or a name that this package does not have."""
+def _require_a_name_of_its_own(name: str) -> None:
+    """Raise BrokenMethod if several methods have a name, or if it is a word of the command line."""
+    entries = _targets()[name]
+    packages = [f" of the package {entry.dist.name}" if entry.dist else "" for entry in entries]
+    first, *others = (entry.value + package for entry, package in zip(entries, packages, strict=True))
+    if others:
+        raise BrokenMethod(
+            f"the name {name!r} belongs to {first}, and {', '.join(others)} has it too. Give the latter's entry point "
+            "and class another name, or uninstall its package"
+        )
+    if name in RESERVED:
+        raise BrokenMethod(
+            f"{first} cannot be called {name!r}: on the command line the word names several methods. Give its entry "
+            "point and class another name"
+        )
+
+
+def _hint(error: BaseException, entry: EntryPoint) -> str:
+    """Return what to do where an adapter cannot be imported for a common reason, else an empty text."""
     if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "methods":
         return "; import what a method needs from `methods.api`"
+    module = sys.modules.get(entry.module)
+    if isinstance(error, AttributeError) and module and not getattr(module, "__file__", None):
+        return (
+            f". The folder {entry.module!r} beside you hides the module: start Python in another folder, or move the "
+            "package's modules into a folder `src` and install it again"
+        )
     return ""
 
 

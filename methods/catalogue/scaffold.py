@@ -8,7 +8,8 @@ from pathlib import Path
 
 from methods.catalogue import registry
 
-TEMPLATES = ("pyproject.toml", "my_method.py", "test_my_method.py")
+# The module is in `src`: a folder of the module's own name would hide it from Python where a command starts beside it.
+TEMPLATES = ("pyproject.toml", "src/my_method.py", "tests/test_my_method.py")
 
 
 class CannotCreate(ValueError):
@@ -37,11 +38,11 @@ def write(name: str, folder: Path) -> list[Path]:
         "MyMethod": "".join(part.capitalize() for part in module.split("_")),
         "My method": module.replace("_", " ").capitalize(),
     }
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for template in TEMPLATES:
         path = folder / _replaced(template, words)
-        text = files("methods.catalogue").joinpath("templates", template).read_text(encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = files("methods.catalogue").joinpath("templates", *template.split("/")).read_text(encoding="utf-8")
         path.write_text(_replaced(text, words), encoding="utf-8")
         written.append(path)
     return written
@@ -51,8 +52,10 @@ def _module_of(name: str) -> str:
     """Return the name of a method's module, which must be new."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise CannotCreate(f"a method cannot be called {name!r}; use words of lower-case letters and digits: my-method")
-    if name in (*registry.names(), "headline"):
-        raise CannotCreate(f"there is a method {name!r} already")
+    if name in registry.RESERVED:
+        raise CannotCreate(f"a method cannot be called {name!r}: on the command line the word names several methods")
+    if name in registry.names():
+        raise CannotCreate(f"there is a method {name!r} already; choose another name")
     module = name.replace("-", "_")
     spec = importlib.util.find_spec(module)
     if keyword.iskeyword(module) or (spec and spec.origin):  # a mere folder of that name has no origin

@@ -94,3 +94,25 @@ def test_broken_method_is_reported_with_its_reason(foreign, source, complaint):
     with pytest.raises(methods.BrokenMethod, match=complaint):
         methods.get("bad")
     assert re.search(complaint, methods.problem_with("bad"))
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("map", "'map' belongs to methods.map:MAP, and foreign_map:Theirs has it too. Give .* another name"),
+        ("headline", "cannot be called 'headline': on the command line the word names several methods"),
+    ],
+)
+def test_name_that_is_taken_is_refused(foreign, name, complaint):
+    foreign(**{name: "from methods.map import MAP\nclass Theirs(MAP): pass"})
+    with pytest.raises(methods.BrokenMethod, match=complaint):
+        methods.get(name)
+
+
+def test_folder_that_hides_a_module_is_named(foreign, tmp_path):
+    foreign(bad="")
+    (tmp_path / "foreign_bad.py").unlink()
+    (tmp_path / "foreign_bad").mkdir()
+    sys.modules.pop("foreign_bad", None)
+    with pytest.raises(methods.BrokenMethod, match="folder 'foreign_bad' beside you hides the module"):
+        methods.get("bad")

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -33,11 +34,12 @@ def test_the_page_shows_exactly_what_is_written(tmp_path):
 
 
 def test_a_name_of_several_words_becomes_a_module_and_a_class(tmp_path):
-    files = {path.name: path.read_text() for path in scaffold.write("our-new-way", tmp_path)}
-    assert set(files) == {"pyproject.toml", "our_new_way.py", "test_our_new_way.py"}
+    written = scaffold.write("our-new-way", tmp_path)
+    files = {path.relative_to(tmp_path).as_posix(): path.read_text() for path in written}
+    assert set(files) == {"pyproject.toml", "src/our_new_way.py", "tests/test_our_new_way.py"}
     assert 'our-new-way = "our_new_way:OurNewWay"' in files["pyproject.toml"]
-    assert "class OurNewWay(Method):" in files["our_new_way.py"]
-    assert 'title = "Our new way"' in files["our_new_way.py"]
+    assert "class OurNewWay(Method):" in files["src/our_new_way.py"]
+    assert 'title = "Our new way"' in files["src/our_new_way.py"]
     assert not [text for text in files.values() if re.search("my.?method", text, flags=re.IGNORECASE)]
 
 
@@ -52,7 +54,8 @@ def test_the_written_method_keeps_the_contract(tmp_path):
     ("name", "complaint"),
     [
         ("map", "there is a method 'map' already"),
-        ("headline", "there is a method 'headline' already"),
+        ("headline", "the word names several methods"),
+        ("all", "the word names several methods"),
         ("json", "a module 'json' already"),
         ("class", "a word or a module 'class'"),
         ("Mine", "lower-case letters"),
@@ -74,35 +77,62 @@ def test_nothing_is_written_over(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
 
 
-def run(*arguments: str, cwd: Path, site: Path) -> str:
-    paths = os.pathsep.join([str(site), str(ROOT)])
-    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
-    result = subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
 @pytest.fixture
-def installed(tmp_path):
-    """The page followed up to `pip install`, into a folder of its own: gives a way to run Python with it."""
+def shell(tmp_path):
+    """Runs a command line beside a new virtual environment that sees what this Python sees, without a network."""
     if absent := [name for name in ("pip", "setuptools") if not importlib.util.find_spec(name)]:
         pytest.skip(f"without {', '.join(absent)} nothing can be installed")
-    site = tmp_path / "site"
-    run("-m", "methods", "new", "mine", cwd=tmp_path, site=site)
-    offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--target", str(site))
-    run("-m", "pip", "install", "--quiet", *offline, "./mine", cwd=tmp_path, site=site)
-    return lambda *arguments: run(*arguments, cwd=tmp_path, site=site)
+    venv.create(tmp_path / "venv", symlinks=True)
+    (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    seen = "; ".join(f"site.addsitedir({path!r})" for path in site_packages())
+    (site / "seen.pth").write_text(f"{ROOT}\nimport site; {seen}\n")
+    programs = tmp_path / "venv" / "bin"
+    (programs / "pip").write_text(f'#!/bin/sh\nexec {programs}/python -m pip "$@"\n')
+    (programs / "pip").chmod(0o755)
+    (tmp_path / "work").mkdir()
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}  # 0 means no isolation
+    threads = {"OMP_NUM_THREADS": "1", "COLUMNS": "120", "BENCH_NATIVE_CACHE": str(tmp_path / "native")}
+    environment = os.environ | offline | threads | {"PATH": os.pathsep.join([str(programs), os.environ["PATH"]])}
+    environment.pop("PYTHONPATH", None)
+
+    def run(line: str) -> str:
+        arguments = {"cwd": tmp_path / "work", "env": environment, "capture_output": True, "text": True}
+        result = subprocess.run(line, shell=True, **arguments)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
+
+    return run
 
 
-def test_an_outside_package_runs_like_a_method_of_ours(installed, tmp_path):
-    assert re.search(r"^mine +Mine +Me 2026: A Title", installed("-m", "methods", "list"), flags=re.MULTILINE)
-    asked = "--suite uci --datasets diabetes --methods mine --splits 0 --trials 2 --folds 2 --epochs 1 --workers 1"
-    installed(str(ROOT / "run_all.py"), *asked.split(), "--out", "results")
-    (cell,) = pq.read_table(tmp_path / "results" / "cells").to_pylist()
-    assert (cell["method"], cell["status"]) == ("mine", "ok")
+def site_packages() -> list[str]:
+    return [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+
+
+def lines_of_the_page() -> list[str]:
+    """Return the commands at the start of the page."""
+    return [line.strip() for line in PAGE.read_text().splitlines() if line.startswith("    p")][:4]
+
+
+def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
+    new, install, check, run = lines_of_the_page()
+    assert [line.split()[:3] for line in (new, install, check)] == [
+        ["python", "-m", "methods"],
+        ["pip", "install", "-e"],
+        ["python", "-m", "methods"],
+    ]
+    shell(new)
+    shell(install)
+    assert re.search(r"^mine +Mine +Me 2026: A Title", shell("python -m methods list"), flags=re.MULTILINE)
+    few = "--splits 0 --trials 2 --folds 2 --epochs 1 --workers 1 --out results"
+    shell(f"{run.replace('run_all.py', str(ROOT / 'run_all.py'))} {few}")
+    cells = pq.read_table(tmp_path / "work" / "results" / "cells").to_pylist()
+    assert {(cell["method"], cell["status"]) for cell in cells} == {("mine", "ok"), ("map", "ok")}
 
 
 @pytest.mark.slow
-def test_an_outside_package_passes_every_check(installed):
-    assert "FAIL" not in installed("-m", "methods", "check", "mine")
-    assert "1 passed" in installed("-m", "pytest", "-q", "mine")
+def test_outside_package_passes_every_check(shell):
+    new, install, check, _ = lines_of_the_page()
+    shell(new)
+    shell(install)
+    assert "FAIL" not in shell(check)
+    assert "1 passed" in shell("python -m pytest -q mine")

@@ -15,7 +15,7 @@ from datasets.out_of_distribution import matched_labels, ood_images, partner, pa
 from datasets.records import Dataset, File, Source, Split
 from datasets.registry import entry, names, problems, published
 from datasets.splits import fixed_splits, folds, held_out_splits
-from datasets.standardise import Standardisation
+from datasets.standardise import Standardisation, noise_precisions
 from datasets.storage.download import fetch
 from datasets.storage.places import data_dir
 from datasets.storage.store import Availability, availability
@@ -43,6 +43,7 @@ __all__ = [
     "load_weights",
     "matched_labels",
     "names",
+    "noise_precisions",
     "ood_images",
     "partner",
     "partner_images",

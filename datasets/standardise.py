@@ -7,6 +7,7 @@ import numpy as np
 
 RELATIVE_TOLERANCE = 1e-12
 ROWS_AT_ONCE = 4096  # images whose pixels are counted together
+NOISE_PRECISIONS = (1.0, 100.0)  # of standardised targets: a noise sd of a tenth of the targets' sd, up to all of it
 
 
 class Standardisation(NamedTuple):
@@ -70,3 +71,14 @@ class Standardisation(NamedTuple):
         variance = (share * (np.arange(256) - mean[:, None]) ** 2).sum(axis=1)
         scale = np.where(variance > 0, np.sqrt(variance), 1.0)
         return cls(np.repeat(mean, per_channel), np.repeat(scale, per_channel))
+
+
+def noise_precisions(y: np.ndarray) -> tuple[float, float]:
+    """Return the range of the noise precision to search, in original target units, for targets y (N,).
+
+    The range is `NOISE_PRECISIONS` / sd(y)^2. Those of the built-in sets begin at 0.4 to 2.9 / sd(y)^2 and end at 37 to
+    291 / sd(y)^2. Targets that are all equal have the range of targets with sd 1.
+    """
+    variance = float(Standardisation.of(y, np.arange(len(y))).scale) ** 2
+    low, high = NOISE_PRECISIONS
+    return low / variance, high / variance

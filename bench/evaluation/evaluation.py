@@ -29,10 +29,11 @@ from bench.evaluation.elbo import with_elbos
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.protocol import Protocol
-from bench.experiment.tasks import as_json, method_for, space_of, task_of
+from bench.experiment.tasks import as_json, method_for, space_of, task_from
 from bench.results.record import DataFacts, FitFacts, Outcome, TuningFacts, class_name
 from bench.schema import TRAINING
 from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, n_combinations, tune
+from datasets import Dataset, Source
 from methods.base import Method
 from methods.problem import Task
 
@@ -48,6 +49,7 @@ class Evaluation(ABC):
         job: The cells, and the paths of their data and studies.
         device: The torch device that fits are trained on.
         on_progress: Is called now and then with the progress of the job.
+        loaded: The data set and its description, where it is not registered; by default the one that the cells name.
 
     Attributes:
         protocol: The protocol of all cells.
@@ -56,12 +58,16 @@ class Evaluation(ABC):
         splits: The split of each cell.
     """
 
-    def __init__(self, job: Job, device: torch.device, on_progress: OnProgress):
+    def __init__(
+        self, job: Job, device: torch.device, on_progress: OnProgress, loaded: tuple[Source, Dataset] | None = None
+    ):
         first = job.cells[0]
         self.job, self.cells, self.device, self.data_dir = job, job.cells, device, job.data_dir
         self.protocol = first.protocol
-        self.dataset = datasets.load(first.dataset, job.data_dir)
-        self.source = datasets.entry(first.dataset)
+        self.source, self.dataset = loaded or (
+            datasets.entry(first.dataset),
+            datasets.load(first.dataset, job.data_dir),
+        )
         self.splits = [self.dataset.splits[cell.split] for cell in job.cells]
         self._on_progress = on_progress
 
@@ -154,7 +160,7 @@ class TunedEvaluation(Evaluation):
     @cached_property
     def task(self) -> Task:
         """The task that the suite makes of the data set."""
-        return task_of(self.cells[0].suite, self.cells[0].dataset, self.protocol)
+        return task_from(self.source, self.cells[0].suite, self.protocol)
 
     @cached_property
     def method(self) -> Method:
@@ -187,6 +193,12 @@ class TunedEvaluation(Evaluation):
         return self.protocol.fits_per_trial
 
     @cached_property
+    def progress(self) -> ProgressReporter:
+        """The progress of all stacks of the job."""
+        n_fits = [(end - start) * self.fits_per_trial for start, end in self.search.rounds()] + [1]
+        return ProgressReporter(sum(ceil(len(self.cells) * count / self.limit) for count in n_fits), self._on_progress)
+
+    @cached_property
     def search(self) -> Protocol:
         """The protocol, with no more trials than a grid or a single point has, and none where it fixes all."""
         given = self.protocol.fixed_for(self.method.name)
@@ -211,13 +223,9 @@ class TunedEvaluation(Evaluation):
         known = [replace(outcome, search_space=as_json(self.method_space)) for outcome in known]
         yield known
         self.prepare()
-        n_fits = [(end - start) * self.fits_per_trial for start, end in self.search.rounds()] + [1]
-        self.progress = ProgressReporter(
-            sum(ceil(len(self.cells) * count / self.limit) for count in n_fits), self._on_progress
-        )
         tuned: dict[int, Tuned] = {}
         diverging: dict[int, Outcome] = {}
-        for number, search in enumerate(self._tune()):
+        for number, search in enumerate(self.tune()):
             try:
                 tuned[number] = search.best()
             except Diverged as problem:
@@ -248,9 +256,7 @@ class TunedEvaluation(Evaluation):
         """Yield the outcomes of all cells after the final fits of the cells `numbers`, and after their scores."""
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
-        of_set = self.largest_fits()
-        largest = of_set.final if of_set else len(fits[0].rows)
-        stack = self._train(self.method, fits, largest, n_recorded=RECORDED_UPDATES)
+        stack = self.train(fits)
         facts = self._fit_facts(stack, (self.now() - started - stack.record.seconds) / len(fits))
         fitted = [replace(known[number], fit=fit) for number, fit in zip(numbers, facts, strict=True)]
         yield _updated(known, dict(zip(numbers, fitted, strict=True)))
@@ -293,7 +299,7 @@ class TunedEvaluation(Evaluation):
             for measured in reported
         ]
 
-    def _tune(self) -> Sequence[Search | Centred]:
+    def tune(self) -> Sequence[Search | Centred]:
         """Return the finished study of each cell, or its replacement where nothing is tuned."""
         if self.search.sampler == "centre":
             return [Centred(self.space)] * len(self.cells)
@@ -315,6 +321,12 @@ class TunedEvaluation(Evaluation):
 
         tune(searches, self.search, objective)
         return searches
+
+    def train(self, fits: Sequence[Fit]) -> TrainedFits:
+        """Return final fits, trained together."""
+        of_set = self.largest_fits()
+        largest = of_set.final if of_set else len(fits[0].rows)
+        return self._train(self.method, fits, largest, n_recorded=RECORDED_UPDATES)
 
     def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any]) -> np.ndarray:
         """Return the score of each fit on its element of `scored_on`."""

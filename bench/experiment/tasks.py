@@ -21,7 +21,11 @@ LARGE_IMAGE = 128  # height in pixels from which ResNets use the stem for ImageN
 
 def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
     """Return the task that a suite makes of a data set under a protocol; None for the default protocol."""
-    source, protocol = datasets.entry(dataset), protocol or Protocol()
+    return task_from(datasets.entry(dataset), suite, protocol or Protocol())
+
+
+def task_from(source: datasets.Source, suite: str, protocol: Protocol) -> Task:
+    """Return the task that a suite makes under a protocol of a data set that need not be registered."""
     likelihood = _likelihood(source, protocol.likelihood)
     if source.image:
         network = image_network(protocol.network, source.image, likelihood.n_outputs)
@@ -33,7 +37,7 @@ def task_of(suite: str, dataset: str, protocol: Protocol | None = None) -> Task:
     else:
         network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
     has_reference = "prior_precision" in SUITES[suite].kind.settled
-    return Task(dataset, likelihood, network, protocol.weights is not None, has_reference)
+    return Task(source.name, likelihood, network, protocol.weights is not None, has_reference)
 
 
 def method_for(name: str, task: Task) -> Method:

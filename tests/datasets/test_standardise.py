@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from datasets import Standardisation
+from datasets import Standardisation, noise_precisions
 
 values = st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-6)
 shapes = st.tuples(st.integers(2, 30), st.integers(1, 4))
@@ -75,6 +75,16 @@ def test_every_channel_of_the_chosen_images_gets_mean_zero_and_unit_variance(mon
     z = ((pixels.reshape(9, 60) - mean) / scale)[rows].reshape(5, 3, 20)
     np.testing.assert_allclose(z.mean(axis=(0, 2)), 0, atol=1e-12)
     np.testing.assert_allclose(z.std(axis=(0, 2)), [1, 1, 0], atol=1e-12)
+
+
+def test_noise_range_follows_the_scale_of_targets():
+    y = np.random.default_rng(0).normal(3.0, 0.017, size=400)
+    np.testing.assert_allclose(noise_precisions(y), (1 / y.var(), 100 / y.var()))
+    np.testing.assert_allclose(noise_precisions(1000 * y), np.array(noise_precisions(y)) * 1e-6)
+
+
+def test_equal_targets_have_the_range_of_unit_scale():
+    assert noise_precisions(np.full(9, 5.0)) == (1.0, 100.0)
 
 
 def test_no_rows_are_refused():

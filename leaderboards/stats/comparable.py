@@ -10,7 +10,7 @@ import pandas as pd
 from leaderboards.stats.balanced import balanced
 from leaderboards.stats.dependence import ratios
 from leaderboards.stats.families import representatives
-from leaderboards.stats.paired import paired
+from leaderboards.stats.paired import Paired, paired
 from leaderboards.wording.formats import counted, visible
 from methods import BASELINE
 
@@ -105,18 +105,44 @@ class Comparable(NamedTuple):
     notes: list[str]
 
 
-def comparable(requested: Request, rows: pd.DataFrame) -> Comparable:
-    """Return the comparable part of some of the rows: every method was run on every split of every data set."""
+def comparable(requested: Request) -> Comparable:
+    """Return the comparable part of what is ranked: every method was run on every split of every data set."""
+    return _comparable(requested, *_tables(requested))
+
+
+def comparable_on_each(requested: Request) -> list[Comparable]:
+    """Return the comparable part on each data set by itself, where there is one."""
+    ranked, reference, by_ratio = _tables(requested)
+    parts = []
+    for dataset in ranked.datasets:
+        here = ranked.observed.index.get_level_values("dataset") == dataset
+        tried = ranked.tried.loc[here]
+        tried = tried.loc[:, tried.any()]
+        table = ranked._replace(observed=ranked.observed.loc[here, tried.columns], tried=tried)
+        parts.append(_comparable(requested, table, reference, by_ratio))
+    return [part for part in parts if part.by_dataset]
+
+
+def _tables(requested: Request) -> tuple[Paired, pd.Series, dict[str, float]]:
+    """Return the values of the ranked methods, those of the reference, and the ratio of each data set's splits."""
+    rows = requested.rows
     ranked = paired(rows[rows["ranked"]], *requested.where)
+    values = paired(rows[rows["method"] == requested.reference], *requested.where).observed
+    of_reference = pd.Series(nan, ranked.observed.index)
+    if requested.reference in values:
+        of_reference = values[requested.reference].reindex(ranked.observed.index)
+    return ranked, of_reference, ratios(rows)
+
+
+def _comparable(requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> Comparable:
     part = balanced(ranked, requested.methods)
-    notes, table, reference = [*requested.notes, *part.left_out], part.table, requested.reference
-    values = paired(rows[rows["method"] == reference], *requested.where).observed
-    of_reference = pd.Series(nan, table.observed.index)
-    if reference in values:
-        of_reference = values[reference].reindex(table.observed.index)
+    notes, table, of_reference = (
+        [*requested.notes, *part.left_out],
+        part.table,
+        reference.loc[part.table.observed.index],
+    )
     if of_reference.isna().any():
-        notes.append(f"No differences: {visible(reference)} has no value on some split.")
-    by_ratio = ratios(rows)
+        notes.append(f"No differences: {visible(requested.reference)} has no value on some split.")
     by_dataset = {
         str(dataset): SplitScores(
             values.to_numpy(float), of_reference.loc[values.index].to_numpy(float), by_ratio[str(dataset)]
@@ -126,5 +152,5 @@ def comparable(requested: Request, rows: pd.DataFrame) -> Comparable:
     unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
-    named = "" if of_reference.isna().all() else reference
+    named = "" if of_reference.isna().all() else requested.reference
     return Comparable(by_dataset, table.methods, table.metric, table.goal, named, notes)

@@ -21,7 +21,7 @@ import scipy
 from leaderboards.metrics import badness, loss
 from leaderboards.stats import elimination, moderated_t
 from leaderboards.stats.best_probability import best_probabilities
-from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, request
+from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, comparable_on_each, request
 from leaderboards.stats.corrected_t import Mean, corrected_mean
 from leaderboards.stats.families import family_of
 from leaderboards.stats.placing import OPEN, rank_sets, verdicts
@@ -113,7 +113,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
         ValueError: The metric has no direction.
     """
     requested = request(cells, suite, preset, metric, **options)
-    boards = comparable(requested, requested.rows)
+    boards = comparable(requested)
     if len(boards.by_dataset) == 1:
         (rows,) = _on_datasets([boards])
     else:
@@ -129,8 +129,7 @@ def rank_on_datasets(
     A method that was not run on a data set is missing from its ranking alone. Args and errors are those of `rank`.
     """
     requested = request(cells, suite, preset, metric, **options)
-    all_boards = [comparable(requested, part) for _, part in requested.rows.groupby("dataset")]
-    all_boards = [boards for boards in all_boards if boards.by_dataset]
+    all_boards = comparable_on_each(requested)
     return {
         next(iter(boards.by_dataset)): _ranking(boards, rows)
         for boards, rows in zip(all_boards, _on_datasets(all_boards), strict=True)

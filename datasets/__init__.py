@@ -12,15 +12,16 @@ from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreacha
 from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
 from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
-from datasets.records import Dataset, File, Source, Split
+from datasets.records import ALONG_FEATURES, Dataset, File, Source, Split
 from datasets.registry import entry, names, problems, published
-from datasets.splits import fixed_splits, folds, held_out_splits
+from datasets.splits import block_folds, fixed_splits, folds, held_out_splits
 from datasets.standardise import Standardisation, noise_precisions
 from datasets.storage.download import fetch
 from datasets.storage.places import data_dir
 from datasets.storage.store import Availability, availability
 
 __all__ = [
+    "ALONG_FEATURES",
     "Availability",
     "BrokenDataset",
     "Dataset",
@@ -33,6 +34,7 @@ __all__ = [
     "Unreachable",
     "as_images",
     "availability",
+    "block_folds",
     "data_dir",
     "entry",
     "fetch",

@@ -46,7 +46,7 @@ def list_(
         state = _state(name, datasets.availability(name, data_dir))
         try:
             source = datasets.entry(name)
-            sizes = (source.n_rows, _features(source), source.n_ood or "", source.n_splits)
+            sizes = (source.n_rows, _features(source), source.n_ood or "", source.splits_in_words)
             columns = [source.title, _task(source), *map(str, sizes)]
         except BrokenDataset:
             columns = [""] * 6
@@ -148,7 +148,11 @@ def _show_notes(name: str) -> None:
     except BrokenDataset:
         return
     typer.echo(f"\n{name}: {source.title}\n  origin: {source.origin}\n  licence: {source.licence}")
-    for note in source.notes:
+    by_reason: dict[str, list[str]] = {}
+    for split, reason in source.flagged.items():
+        by_reason.setdefault(reason, []).append(str(split))
+    flagged = (f"Flagged, {reason}: splits {', '.join(splits)}." for reason, splits in by_reason.items())
+    for note in (*source.notes, *flagged):
         typer.echo(f"  - {note}")
 
 

@@ -18,11 +18,12 @@ class File(NamedTuple):
 
     Attributes:
         path: relative path with forward slashes, below the source's folder. Unless the file is `within` another one,
-            its address is the source's base URL followed by this path.
+            its address is the source's base URL followed by `address`, or by this path.
         bytes: size; None where nobody has published it.
         sha256: hex digest; "" where only the MD5 is published.
         md5: hex digest, for publishers that give no better one.
         within: archive that the file is published in: a .tar.gz that holds it under the same path, or its own .gz.
+        address: what continues the base URL, where that is not `path`.
     """
 
     path: str
@@ -30,6 +31,7 @@ class File(NamedTuple):
     sha256: str = ""
     md5: str = ""
     within: "File | None" = None
+    address: str = ""
 
     @property
     def checksum(self) -> tuple[str, str] | None:
@@ -48,11 +50,13 @@ class Split:
         test: int64 (N_test,).
         validation: int64 (N_validation,); (0,) for a set without fixed validation rows, whose tuner cuts folds from the
             train rows.
+        feature: column of x that the rows are sorted by where its values decide which rows test (`ALONG_FEATURES`).
     """
 
     train: np.ndarray
     test: np.ndarray
     validation: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    feature: int | None = None
 
     def __post_init__(self) -> None:
         for part in ("train", "test", "validation"):
@@ -107,10 +111,13 @@ class Dataset:
 
 # What the splits of a set share, by name.
 SPLIT_SCHEMES = {
-    "resampled": "all take their training and test rows from the same rows: random parts, folds, or gaps",
+    "resampled": "all take their training and test rows from the same rows: random parts, or folds",
     "drawn": "nothing: each has rows of its own",
     "one test part": "all have the same test rows",
+    "gaps": "all use the same rows; split k tests on the middle third of the rows sorted by feature k",
+    "tails": "all use the same rows; split k tests on the outer sixths of the rows sorted by feature k",
 }
+ALONG_FEATURES = ("gaps", "tails")  # schemes whose splits are along a feature, `Split.feature`
 
 # By task: the allowed n_classes in words, and whether a number is allowed.
 TASKS: dict[str, tuple[str, Callable[[int | None], bool]]] = {
@@ -180,6 +187,8 @@ class Source:
             (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
         notes: short sentences on facts that a reader of the results must know.
         split_scheme: what the splits share, one of `SPLIT_SCHEMES`; tests over splits depend on it.
+        flagged: why a split does not test what its scheme says, by number, such as "no real gap". Such splits are run
+            only if they are named, and are not ranked.
         task: "regression", "binary" or "multiclass".
         n_classes: number of classes C: 2 for a binary task, 3 or more for a multiclass task, None for a regression.
         n_ood: number of out-of-distribution rows; checked at loading.
@@ -215,6 +224,7 @@ class Source:
     read: Reader = field(repr=False)
     notes: tuple[str, ...] = ()
     split_scheme: str = "resampled"
+    flagged: Mapping[int, str] = field(default_factory=dict, hash=False)
     task: str = "regression"
     n_classes: int | None = None
     n_ood: int = 0
@@ -268,6 +278,11 @@ class Source:
         if twice := {name for name in others if [self.name, *others].count(name) > 1}:
             once = "itself, in two groups, or in a group and in validation_ood"
             raise ValueError(f"dataset {self.name!r}: it should not name a set that is {once}, got {min(twice)!r}")
+
+    @property
+    def splits_in_words(self) -> str:
+        """Number of splits, with that of flagged ones."""
+        return f"{self.n_splits} ({len(self.flagged)} flagged)" if self.flagged else str(self.n_splits)
 
     @property
     def needs_download(self) -> bool:

@@ -14,7 +14,7 @@ from datasets.errors import BrokenDataset, UnknownDataset
 from datasets.images.weights import WEIGHTS, Weights
 from datasets.records import Source
 from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
-from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification
+from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
 
 GROUP = "lockstep_bench.datasets"
 Published = Source | Weights  # descriptions of files that can be downloaded
@@ -26,7 +26,8 @@ def _built_in() -> dict[str, Source]:
     classification = (*uci_classification.sources(), *sklearn_classification.SOURCES)
     streams = (*factor_models.SOURCES, *sgd_streams.SOURCES)
     reference = (*posteriors.sources(), toy.SOURCE)
-    everything = (*regression, *classification, *streams, *reference, *images.sources())
+    along_features = uci_features.sources()
+    everything = (*regression, *classification, *along_features, *streams, *reference, *images.sources())
     return {source.name: source for source in everything}
 
 

@@ -1,4 +1,4 @@
-"""Random splits and folds of sets whose publishers fixed none.
+"""Splits and folds of sets whose publishers fixed none: random ones, and those along a feature.
 
 Every rule starts from one permutation of range(N): the order that sorts N raw 64-bit draws of PCG64. numpy guarantees
 that stream for a given seed; `Generator.permutation` may change between versions.
@@ -74,6 +74,63 @@ def folds(n_rows: int, n_folds: int, seed: int) -> list[np.ndarray]:
         ValueError: a number is out of range.
         TypeError: a number is not an integer.
     """
+    _check_folds(n_rows, n_folds, seed)
+    return np.array_split(permutation(n_rows, seed), n_folds)
+
+
+def block_folds(values: np.ndarray, n_folds: int, seed: int, outer: bool) -> list[np.ndarray]:
+    """Return parts for validation along a feature, each a third of the rows, which may overlap.
+
+    The rows are sorted by their value (`sorted_by`). A window of them moves up in n_folds equal steps. For gaps, the
+    window holds a third of the rows and is held out; at its lowest and highest place a sixth of the rows remains
+    beyond it. For tails, the window holds two thirds of the rows and is trained on, from the lowest place to the
+    highest, and what lies below and above it is held out. For an odd number of folds the one in the middle therefore
+    divides the rows as the splits themselves divide the rows of the set.
+
+    Args:
+        values: (N,), the feature of each row; N is at least 6 and n_folds.
+        n_folds: number of folds, at least 2.
+        seed: non-negative integer; decides the order of equal values.
+        outer: True for tails, False for gaps.
+
+    Returns:
+        n_folds int64 arrays of N // 3 positions in `values`, in ascending order of the value.
+
+    Raises:
+        ValueError: a number is out of range.
+        TypeError: a number is not an integer.
+    """
+    _check_folds(len(values), n_folds, seed)
+    order, held_out = sorted_by(values, seed), len(values) // 3
+    window = len(values) - held_out if outer else held_out
+    margin = 0 if outer else held_out // 2
+    most = len(values) - window - 2 * margin
+    starts = [margin + most * fold // (n_folds - 1) for fold in range(n_folds)]
+    if outer:
+        return [np.concatenate([order[:start], order[start + window :]]) for start in starts]
+    return [order[start : start + window] for start in starts]
+
+
+def tail_split(values: np.ndarray, feature: int, seed: int | Sequence[int]) -> Split:
+    """Return the split that tests on the outer sixths of the rows sorted by a feature (`sorted_by`).
+
+    Args:
+        values: (N,), the feature of each row. The lowest ceil(N / 6) rows and the highest ceil(N / 6) are the test
+            part; all others train.
+        feature: its column.
+        seed: of the order of equal values.
+    """
+    order, sixth = sorted_by(values, seed), -(-len(values) // 6)
+    return Split(order[sixth:-sixth], np.concatenate([order[:sixth], order[-sixth:]]), feature=feature)
+
+
+def sorted_by(values: np.ndarray, seed: int | Sequence[int]) -> np.ndarray:
+    """Return the rows in ascending order of `values`, (N,); equal values are in the order of the seeded permutation."""
+    order = permutation(len(values), seed)
+    return order[np.argsort(values[order], kind="stable")]
+
+
+def _check_folds(n_rows: int, n_folds: int, seed: int) -> None:
     n_rows, n_folds, seed = operator.index(n_rows), operator.index(n_folds), operator.index(seed)
     if n_folds < 2:
         raise ValueError(f"cross-validation needs at least 2 folds, got n_folds={n_folds}")
@@ -81,4 +138,3 @@ def folds(n_rows: int, n_folds: int, seed: int) -> list[np.ndarray]:
         raise ValueError(f"every fold needs a row, got n_rows={n_rows} for n_folds={n_folds}")
     if seed < 0:
         raise ValueError(f"the seed must not be negative, got seed={seed}")
-    return np.array_split(permutation(n_rows, seed), n_folds)

@@ -94,7 +94,7 @@ class Method(ABC):
     gaussian: bool = False
     mean_network: bool = False
     weight_posterior: bool = True
-    suites: tuple[str, ...] = ("uci", "posterior", "toy", "images", "retinopathy")
+    suites: tuple[str, ...] = ("uci", "uci-gap", "uci-tail", "posterior", "toy", "images", "retinopathy")
     limits: str = ""
     options: Mapping[str, Any] = {}
 

@@ -66,7 +66,7 @@ def show_lists(data_dir: Path | None) -> None:
         for name in suite.datasets():
             entry = datasets.entry(name)
             state = STATES.get(datasets.availability(name, data_dir).state, "[red]broken[/]")
-            table.add_row(name, entry.title, str(entry.n_rows), str(entry.n_features), str(entry.n_splits), state)
+            table.add_row(name, entry.title, str(entry.n_rows), str(entry.n_features), entry.splits_in_words, state)
         out.print(table)
     table = Table(title=f"Suite {PAPERS}: tables and figures of the papers", title_justify="left", box=None)
     for heading in ("preset", "of", "what it shows", "runs"):

@@ -15,7 +15,7 @@ from bench.evaluation.evaluation import LargestFits, TunedEvaluation, diverged
 from bench.experiment.cells import Cell
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome
-from datasets import Standardisation, folds
+from datasets import Split, Standardisation, block_folds, folds
 from methods.maths.predictive import Predictive
 
 
@@ -33,8 +33,9 @@ class PredictionEvaluation(TunedEvaluation):
 
     @cached_property
     def _folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+        tails = self.source.split_scheme == "tails"
         pairs = zip(self.cells, self.splits, strict=True)
-        return [_training_and_validation(cell, split.train) for cell, split in pairs]
+        return [_training_and_validation(cell, split, self.dataset.x, tails) for cell, split in pairs]
 
     def data_facts(self, number: int) -> DataFacts:
         return replace(super().data_facts(number), n_train=len(self._final_rows(number)))
@@ -45,9 +46,13 @@ class PredictionEvaluation(TunedEvaluation):
         if max(sizes) - min(sizes) > 1:
             return None
         n_train, n_folds = max(sizes), self.protocol.folds
-        if self._holdout:  # the first fold is the largest
-            return LargestFits(n_train - -(-n_train // n_folds), n_train - -(-n_train // n_folds))
-        return LargestFits(n_train - n_train // n_folds, n_train)
+        if self.protocol.fold_kind == "block":
+            n_trial = n_train - n_train // 3
+        elif self._holdout:  # the first fold is the largest
+            n_trial = n_train - -(-n_train // n_folds)
+        else:
+            n_trial = n_train - n_train // n_folds
+        return LargestFits(n_trial, n_trial if self._holdout else n_train)
 
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
         seed = self.cells[number].fit_seed
@@ -110,8 +115,21 @@ class PredictionEvaluation(TunedEvaluation):
             yield type(predictive)(*(part.cpu() for part in predictive))
 
 
-def _training_and_validation(cell: Cell, train: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the training and validation rows of each fold that is held out, which are equal for all methods."""
-    parts = folds(len(train), cell.protocol.folds, cell.fold_seed)[: cell.protocol.fits_per_trial]
-    held_out = [train[part] for part in parts]
+def _training_and_validation(
+    cell: Cell, split: Split, x: np.ndarray, tails: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the training and validation rows of each fold that is held out, which are equal for all methods.
+
+    Args:
+        cell: the cell, whose protocol says how folds are made.
+        split: its split.
+        x: (N, P), features of all rows.
+        tails: whether block folds hold out the tails of the split's feature instead of a gap.
+    """
+    train, n_folds = split.train, cell.protocol.folds
+    if cell.protocol.fold_kind == "block":
+        parts = block_folds(x[train, split.feature], n_folds, cell.fold_seed, outer=tails)
+    else:
+        parts = folds(len(train), n_folds, cell.fold_seed)
+    held_out = [train[part] for part in parts[: cell.protocol.fits_per_trial]]
     return [(np.setdiff1d(train, part), part) for part in held_out]

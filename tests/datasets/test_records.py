@@ -37,7 +37,7 @@ def test_every_task_has_its_number_of_classes(task, n_classes):
         ({"n_ood": -1}, "n_ood should be 0 or more, got -1"),
         (
             {"split_scheme": "random"},
-            "split_scheme should be one of 'resampled', 'drawn', 'one test part', got 'random'",
+            "split_scheme should be one of 'resampled', 'drawn', 'one test part', 'gaps', 'tails', got 'random'",
         ),
         ({"n_ood": None}, "n_ood should be 0 or more, got None"),
     ],

@@ -15,11 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
 BINARY = ("australian", "breast-cancer", "a1a", "usps3v5", "wdbc")
 MULTICLASS = ("wine-recognition", "digits", "digits-ood")
+ALONG_FEATURES = tuple(f"{name}-{kind}" for kind in ("gap", "tail") for name in REGRESSION[:-1])
 OURS = (*REGRESSION, *BINARY, *MULTICLASS)
 STREAMS = tuple(source.name for source in (*factor_models.SOURCES, *sgd_streams.SOURCES))
 POSTERIORS = tuple(source.name for source in posteriors.sources())
 IMAGES = tuple(source.name for source in images.sources())
-EVERY = (*OURS, *STREAMS, *POSTERIORS, "toy", *IMAGES)
+EVERY = (*OURS, *ALONG_FEATURES, *STREAMS, *POSTERIORS, "toy", *IMAGES)
 BUILT_IN = {"diabetes", "wdbc", *MULTICLASS}
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import datasets
 from datasets.records import digest
-from datasets.splits import fixed_splits, held_out_splits, permutation
+from datasets.splits import fixed_splits, held_out_splits, permutation, sorted_by, tail_split
 
 sizes = st.integers(2, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(2, n)))
 seeds = st.integers(0, 2**63 - 1)
@@ -58,6 +58,40 @@ def test_folds_that_cannot_be_are_refused(n_rows, n_folds, seed, complaint):
 def test_folds_want_integers():
     with pytest.raises(TypeError):
         datasets.folds(10, 2.5, 0)
+
+
+@given(st.integers(7, 300), st.integers(2, 7), seeds)
+@settings(deadline=None)
+def test_block_folds_hold_out_contiguous_ranges(n_rows, n_folds, seed):
+    values = np.random.default_rng(seed).permutation(n_rows).astype(float)
+    for part in datasets.block_folds(values, n_folds, seed, outer=False):
+        held_out = np.sort(values[part])
+        assert len(held_out) == n_rows // 3
+        assert held_out[-1] - held_out[0] == len(held_out) - 1  # no rank is left out
+        assert held_out[0] > 0
+        assert held_out[-1] < n_rows - 1
+    for part in datasets.block_folds(values, n_folds, seed, outer=True):
+        training = np.sort(np.delete(values, part))
+        assert len(training) == n_rows - n_rows // 3
+        assert training[-1] - training[0] == len(training) - 1
+
+
+def test_middle_block_divides_rows_as_the_splits_do():
+    values = np.arange(12.0)[::-1]
+    gaps = datasets.block_folds(values, 3, 0, outer=False)
+    assert [sorted(values[part]) for part in gaps] == [[2, 3, 4, 5], [4, 5, 6, 7], [6, 7, 8, 9]]
+    tails = datasets.block_folds(values, 3, 0, outer=True)
+    assert [sorted(values[part]) for part in tails] == [[8, 9, 10, 11], [0, 1, 10, 11], [0, 1, 2, 3]]
+    assert sorted(values[tail_split(values, 0, 0).test]) == [0, 1, 10, 11]
+
+
+def test_equal_values_are_ordered_by_the_seed():
+    values = np.repeat([1.0, 0.0], 50)
+    assert sorted_by(values, 3).tolist() == [row for row in permutation(100, 3) if row >= 50] + [
+        row for row in permutation(100, 3) if row < 50
+    ]
+    first, second = (datasets.block_folds(values, 2, seed, outer=False)[0] for seed in (0, 1))
+    assert not np.array_equal(np.sort(first), np.sort(second))
 
 
 def test_the_rule_is_pinned():

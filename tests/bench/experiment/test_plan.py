@@ -42,6 +42,21 @@ def test_a_split_that_no_chosen_set_has_is_refused_with_the_range():
         plan.chosen_splits(request(splits=[0, 20]), ["protein", "yacht"])
 
 
+def test_flagged_splits_are_run_only_by_number():
+    of_suite = {"suite": "uci-gap", "preset": "tuned"}
+    assert plan.chosen_splits(request(**of_suite), ["yacht-gap"]) == {"yacht-gap": (0, 1, 2, 3, 5)}
+    assert plan.chosen_splits(request(suite="uci-gap"), ["boston-gap"]) == {"boston-gap": (0, 4)}
+    assert plan.chosen_splits(request(**of_suite, splits=[3, 4]), ["yacht-gap"]) == {"yacht-gap": (3, 4)}
+
+
+def test_block_folds_need_splits_along_a_feature():
+    blocks = {"changes": {"fold_kind": "block"}}
+    with pytest.raises(InvalidRequest, match=r"yacht has no splits along a feature .*set fold_kind=random"):
+        plan.check_folds(request(**blocks), ["yacht"])
+    plan.check_folds(request(suite="uci-gap", **blocks), ["yacht-gap"])
+    plan.check_folds(request(), ["yacht"])
+
+
 def test_without_any_set_there_is_nothing_to_refuse():
     assert plan.chosen_splits(request(splits=[99]), []) == {}
 

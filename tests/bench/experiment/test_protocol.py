@@ -39,6 +39,7 @@ DIFFERENT = {
     "window": 44,
     "factor": 9,
     "validation": "holdout",
+    "fold_kind": "block",
 }
 
 # Computed before fields carried their metadata and presets a common base; the names of results folders hold them.
@@ -46,6 +47,11 @@ HASHES = {
     ("uci", "paper"): "e9f65655",
     ("uci", "tuned"): "daa64e7e",
     ("uci", "quick"): "a9fa0974",
+    **{
+        (suite, preset): digest
+        for suite in ("uci-gap", "uci-tail")
+        for preset, digest in {"tuned": "daa64e7e", "tuned-blocks": "b3558558", "quick": "a9fa0974"}.items()
+    },
     ("posterior", "paper"): "13e72293",
     ("posterior", "quick"): "4e75e515",
     ("images", "large"): "84a826e6",
@@ -68,6 +74,7 @@ protocols = st.builds(
     folds=st.integers(2, 20),
     sampler=st.sampled_from(["random", "tpe", "gp", "centre", "grid"]),
     validation=st.sampled_from(["folds", "holdout"]),
+    fold_kind=st.sampled_from(["random", "block"]),
     samples=counts,
     validation_samples=counts,
     max_minibatches=st.none() | counts,

@@ -51,6 +51,14 @@ class Plan(NamedTuple):
     updates_per_epoch: float
 
 
+# Kinds of Gaussians by what their covariance can be.
+COVARIANCES = {
+    "full": "any covariance",
+    "diagonal": "independent weights",
+    "spherical": "independent weights of equal variance",
+}
+
+
 class Method(ABC):
     """Base of every method. Hyper-parameters arrive as attributes of `problem.hparams`, each a tensor ().
 
@@ -69,8 +77,11 @@ class Method(ABC):
         constant_rate: whether the learning rate must not be scheduled. True if the method relies on SGD at a constant
             rate, or if the rate has another role besides that of a step length.
         stackable: False if fits must run one by one, as for a wrapper of another library.
-        gaussian: whether the posteriors include every factorised Gaussian. `check` compares the mean with the exact
-            posterior of a linear model in any case, and the spread only if this is true.
+        covariance: which Gaussians can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
+            spread with that of the best of them.
+        mean_caveat: why the posterior mean of a linear model differs by design from the exact one; empty if it does
+            not. `check` compares neither mean nor spread if there is a reason.
+        spread_caveat: the same of the spread: "a point estimate". `check` still compares the mean.
         mean_network: whether to predict with the posterior mean alone, for methods that can.
         weight_posterior: whether the method approximates the posterior of the network's weights under the prior
             N(0, I / prior_precision), so that it can be compared with the exact one.
@@ -91,7 +102,9 @@ class Method(ABC):
     one_pass: bool = False
     constant_rate: bool = False
     stackable: bool = True
-    gaussian: bool = False
+    covariance: str = "full"
+    mean_caveat: str = ""
+    spread_caveat: str = ""
     mean_network: bool = False
     weight_posterior: bool = True
     suites: tuple[str, ...] = ("uci", "uci-gap", "uci-tail", "posterior", "toy", "images", "retinopathy")

@@ -18,3 +18,4 @@ class DeepEnsemble(MAP):
         "Lakshminarayanan et al. 2017", "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles"
     )
     members = 5
+    spread_caveat = "all members find the one mode of a linear model"

@@ -53,7 +53,6 @@ class FullCovarianceVI(Method):
     name = "fcg-vi"
     title = "Full-covariance VI"
     paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
-    gaussian = True
     suites = ("toy",)
     limits = f"layers of up to {MAX_WEIGHTS:,} weights"
 

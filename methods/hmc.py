@@ -87,7 +87,6 @@ class HMC(Method):
     paper = Paper("Hoffman and Gelman 2014", "The No-U-Turn Sampler")
     sweeps = True
     stackable = False
-    gaussian = True
     suites = ("toy",)
     limits = f"multilayer perceptrons of up to {MAX_WEIGHTS:,} weights"
 

@@ -71,7 +71,6 @@ class Laplace(Method):
     """
 
     sweeps = True
-    gaussian = True
     max_uncertain_of_images = MAX_UNCERTAIN
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:

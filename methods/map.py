@@ -46,6 +46,8 @@ class MAP(Method):
     title = "MAP"
     paper = Paper("MacKay 1992", "A Practical Bayesian Framework for Backpropagation Networks")
 
+    spread_caveat = "a point estimate"
+
     def __init__(self, max_norm: float = 0.0):
         self.max_norm = max_norm
 

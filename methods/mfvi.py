@@ -79,7 +79,7 @@ class MeanFieldVI(Method):
     title = "Mean-field VI"
     paper = Paper("Blundell et al. 2015", "Weight Uncertainty in Neural Networks")
 
-    gaussian = True
+    covariance = "diagonal"
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class MeanFieldVI(Method):
         self.annealed = annealed
         self.tempering = tempering
         if tempering != 1:  # a tempered posterior is not the exact one
-            self.gaussian = self.weight_posterior = False
+            self.weight_posterior = False
         self.mean_network = mean_network
         self.mc_samples = mc_samples
 
@@ -211,7 +211,6 @@ class CollapsedMeanFieldVI(MeanFieldVI):
     likelihood's. Wei and Khardon's learning rate is 0.001, or 0.0005 on two of four data sets (appendix D).
     """
 
-    gaussian = False
     weight_posterior = False
     wide_ranges = search_ranges.COLLAPSED_WIDE
     prior: Prior

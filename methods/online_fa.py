@@ -97,6 +97,7 @@ class OnlineFactorAnalysis(Method):
     paper = Paper("after Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
 
     constant_rate = True
+    spread_caveat = "it is the spread of SGD's iterates, which differs from the posterior's"
 
     def __init__(self, latent_dim: int = 10):
         self.latent_dim = latent_dim

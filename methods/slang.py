@@ -55,7 +55,7 @@ class SLANG(Method):
     The authors fix `lr` per UCI data set, between 0.005 and 0.08, and use a prior precision of 1e-6 for biases. By
     default `lr` is tuned in that range, and all weights have one prior precision, as the other methods have.
 
-    `gaussian` is False because the empirical Fisher matrix differs from the Hessian. On linear models as in `check`,
+    The empirical Fisher matrix differs from the Hessian, so the spread is not exact. On linear models as in `check`,
     its standard deviations are 0.76 to 1.34 times the exact ones (six data sets of 60 rows, in closed form).
 
     Args:
@@ -73,6 +73,7 @@ class SLANG(Method):
 
     wide_ranges = search_ranges.SLANG_WIDE
     image_ranges = search_ranges.SLANG_IMAGES
+    spread_caveat = "the empirical Fisher matrix stands for the Hessian"
     constant_rate = True  # the rate is also the weight of the newest gradients in the precision
     limits = f"networks of up to {MAX_WEIGHTS:,} weights, without batch normalisation"
 
@@ -157,6 +158,7 @@ class ReleasedSLANG(SLANG):
 
     name = "slang-released"
     title = "SLANG, released code"
+    mean_caveat = "the released code adds the mean twice, which halves the prior precision"
 
     def _sampled(self, posterior: LowRankPrecision) -> LowRankPrecision:
         return posterior._replace(mean=2 * posterior.mean)

@@ -113,6 +113,7 @@ class IterateStatistics(Method):
     """
 
     constant_rate = True
+    spread_caveat = "it is the spread of SGD's iterates, which differs from the posterior's"
     rank = 0
 
     def __init__(self, burn_in: float = 0.5, late_rate: float = 1.0):
@@ -161,6 +162,7 @@ class SGD(IterateStatistics):
     title = "SGD"
     paper = Paper("Polyak 1964", "Some methods of speeding up the convergence of iteration methods")
     constant_rate = False
+    spread_caveat = "a point estimate"
     suites = ()
 
     def finish(self, problem: Problem, state: State) -> Tensor:
@@ -176,6 +178,7 @@ class SWA(IterateStatistics):
     name = "swa"
     title = "SWA"
     paper = Paper("Izmailov et al. 2018", "Averaging Weights Leads to Wider Optima and Better Generalization")
+    spread_caveat = "a point estimate"
 
     def finish(self, problem: Problem, state: State) -> Tensor:
         return state.collected.mean

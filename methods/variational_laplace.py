@@ -108,7 +108,7 @@ class VariationalLaplace(Method):
     title = "Variational Laplace"
     paper = Paper("Unlu and Aitchison 2021", "Gradient Regularization as Approximate Variational Inference")
 
-    gaussian = True
+    covariance = "diagonal"
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class VariationalLaplace(Method):
     ):
         self.tempering = tempering
         if tempering != 1:  # a tempered posterior is not the exact one
-            self.gaussian = self.weight_posterior = False
+            self.weight_posterior = False
         self.sd_lr_ratio = sd_lr_ratio
         self.mean_network = mean_network
         self.difference = difference
@@ -281,7 +281,6 @@ class TemperedVariationalLaplace(VariationalLaplace):
     name = "variational-laplace-tempered"
     title = "Variational Laplace, tempered"
 
-    gaussian = False
     weight_posterior = False
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:

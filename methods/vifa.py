@@ -81,7 +81,6 @@ class VIFA(Method):
     title = "VIFA"
     paper = Paper("Anonymous", "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning")
 
-    gaussian = True
     rates: BaseDistribution = LogUniform(0.01, 0.02)
 
     def __init__(

@@ -9,7 +9,7 @@ Each check is a function of an `Examined` method. It returns a sentence for peop
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.conformance import contract, correctness, execution, reproducibility
+from bench.conformance import conjugate_posterior, contract, correctness, execution, reproducibility
 from bench.conformance.examined import TASKS, Examined, Violation
 from methods.base import Method
 from methods.problem import Task
@@ -23,7 +23,7 @@ RULES: dict[str, Callable[[Examined], str]] = {
     "finite over its search spaces": correctness.survives_its_search_spaces,
     "predictive is a density": correctness.predictive_is_a_density,
     "posterior can be saved": contract.posterior_can_be_saved,
-    "conjugate posterior": correctness.finds_the_conjugate_posterior,
+    "conjugate posterior": conjugate_posterior.finds_the_conjugate_posterior,
     "trains natively": execution.trains_natively,
     "cost": correctness.measures_cost,
 }

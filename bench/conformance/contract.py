@@ -20,7 +20,7 @@ from bench.conformance.examined import (
     same_bits,
 )
 from bench.conformance.placement import first_misplaced
-from methods.base import Paper
+from methods.base import COVARIANCES, Paper
 from methods.catalogue.registry import BUILT_IN
 from methods.problem import Task
 
@@ -32,6 +32,10 @@ def declares_itself(examined: Examined) -> str:
         value = getattr(method, attribute, None)
         require(isinstance(value, str) and value != "", f"`{attribute}` is {value!r}; it must be a non-empty string")
     require(isinstance(getattr(method, "paper", None), Paper), "`paper` is missing; it must be a methods.base.Paper")
+    require(
+        method.covariance in COVARIANCES,
+        f"`covariance` is {method.covariance!r}; it must be one of {', '.join(map(repr, COVARIANCES))}",
+    )
     for attribute in ("batches_per_update", "members"):
         value = getattr(method, attribute)
         require(

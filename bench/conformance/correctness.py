@@ -1,9 +1,8 @@
-"""Checks of a method's numbers: finite predictions, normalised densities, a known exact posterior; and the cost."""
+"""Checks of a method's numbers: finite predictions, normalised densities; and the cost."""
 
 from collections.abc import Iterator
 from itertools import product
 
-import numpy as np
 import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 
@@ -15,7 +14,6 @@ from bench.conformance.examined import (
     TRAIN_ROWS,
     Examined,
     data_of,
-    middle,
     new_study,
     on_every_task,
     require,
@@ -23,17 +21,12 @@ from bench.conformance.examined import (
 from bench.engine.replica import Fit
 from bench.engine.stacked_training import train_stacked
 from bench.engine.timing import microseconds
-from bench.reference import conjugate
 from methods.maths.predictive import Classes, Normals
 from methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
 COST_STEPS = 6000
 MAX_LOG_CORNERS = 6
-CONJUGATE_DIMS = 3, 8  # the first that the method supports is used; methods with many factors need many weights
-CONJUGATE_SEEDS, CONJUGATE_UPDATES, CONJUGATE_SAMPLES = 8, 6000, 2000
-MEAN_TOLERANCE = 0.25  # exact posterior standard deviations, mean over the seeds
-SPREAD_TOLERANCE = 0.15  # relative, mean over the seeds
 
 
 @on_every_task
@@ -68,49 +61,6 @@ def predictive_is_a_density(examined: Examined, task: Task) -> str:
     if isinstance(predictive, Classes):
         return _check_probabilities(predictive, max(2, task.likelihood.n_outputs))
     return _check_densities(predictive)
-
-
-def finds_the_conjugate_posterior(examined: Examined) -> str:
-    """Compare the posterior mean of a linear model, and the spread if `method.gaussian`, with the exact ones.
-
-    The inputs are orthogonal, so the exact posterior is a factorised Gaussian.
-    """
-    method = examined.method
-    if not method.weight_posterior:
-        return "not applicable: the method has no posterior of the weights under the prior N(0, I / prior_precision)"
-    if REGRESSION not in examined.tasks:
-        return f"not applicable: {method.excludes(REGRESSION)}"
-    problems = [conjugate.orthogonal(0, dim=dim) for dim in CONJUGATE_DIMS]
-    problem = next((problem for problem in problems if not method.excludes(problem.task)), None)
-    if problem is None:
-        return f"not applicable: {method.excludes(problems[-1].task)}"
-    exact = problem.posterior()
-    exact_sd = np.sqrt(np.diag(exact.covariance))
-    lr = method.search_space(REGRESSION).get("lr")
-    fits = problem.fit(
-        method,
-        lr=middle(lr) if lr else 0.01,
-        updates=CONJUGATE_UPDATES,
-        batch_size=len(problem.x) // 2,
-        seeds=range(CONJUGATE_SEEDS),
-    )
-    samples = problem.weight_samples(fits, CONJUGATE_SAMPLES)
-    bias = float(np.abs((samples.mean(axis=1) - exact.mean).mean(axis=0) / exact_sd).max())
-    require(
-        bias < MEAN_TOLERANCE,
-        f"the posterior mean of a linear model differs from the exact one by {bias:.2f} exact standard deviations; "
-        f"allowed are {MEAN_TOLERANCE}. Check the weights of the likelihood and of the prior in the objective",
-    )
-    if not method.gaussian:
-        return f"mean within {bias:.2f} exact standard deviations"
-    ratio = (samples.std(axis=1) / exact_sd).mean(axis=0)
-    worst = float(ratio[np.argmax(np.abs(ratio - 1))])
-    require(
-        abs(worst - 1) < SPREAD_TOLERANCE,
-        f"a posterior standard deviation of a linear model is {worst:.2f} x the exact one; it must be within "
-        f"{SPREAD_TOLERANCE:.0%}. Check how `sample` scales its noise",
-    )
-    return f"mean within {bias:.2f} exact standard deviations, spread {worst:.2f} x the exact one"
 
 
 def measures_cost(examined: Examined) -> str:

@@ -42,37 +42,57 @@ class LinearProblem(NamedTuple):
         covariance = np.linalg.inv(self.alpha * np.eye(self.x.shape[1]) + self.beta * self.x.T @ self.x)
         return Normal(self.beta * covariance @ self.x.T @ self.y, covariance)
 
+    def best_normal(self, covariance: str) -> Normal:
+        """Return the Gaussian q that minimises KL(q || posterior) among those of a kind of covariance.
+
+        With the exact precision P: "full" is the posterior itself; "diagonal", independent weights, has the variances
+        1 / P_ii; "spherical", equal variances, has D / tr P. All have the exact mean (Bishop 2006, section 10.1.2).
+
+        Args:
+            covariance: a key of `methods.base.COVARIANCES`.
+        """
+        exact = self.posterior()
+        precision = np.linalg.inv(exact.covariance)
+        if covariance == "diagonal":
+            return Normal(exact.mean, np.diag(1 / np.diag(precision)))
+        if covariance == "spherical":
+            return Normal(exact.mean, np.eye(len(precision)) * len(precision) / np.trace(precision))
+        return exact
+
+    @property
+    def probes(self) -> np.ndarray:
+        """Inputs (2 D, D) at which the model's output is a weight, or the projection on an axis of the posterior."""
+        return np.concatenate([np.eye(self.x.shape[1]), np.linalg.eigh(self.posterior().covariance).eigenvectors.T])
+
     def fit(
         self,
         method: Method,
-        lr: float,
         updates: int,
         batch_size: int,
         seeds: Sequence[int] = (0,),
         execution: Execution = "native",
         dtype: torch.dtype = torch.float32,
-        **others: float,
+        **hparams: float,
     ) -> StackedFits:
-        """Return fits of a linear model without bias, one per seed, without standardisation and in float64.
+        """Return fits of a linear model without bias, one per seed, without standardisation.
 
-        After the N rows, the fits' data hold the D unit vectors. The model's output at a unit vector is a weight.
+        After the N rows, the fits' data hold `probes`.
 
         Args:
             method: of all fits.
-            lr: learning rate.
             updates: of each fit.
             batch_size: M, rows per minibatch.
             seeds: one per fit.
             execution: see `bench.engine.stacked_training.train_stacked`.
             dtype: of weights and arithmetic; single precision, as in a run, is trained natively.
-            others: hyper-parameters of the method besides `lr` and the two precisions.
+            hparams: of the method, such as `lr`, besides the two precisions.
         """
-        hparams = {"lr": lr, "prior_precision": self.alpha, "noise_precision": self.beta} | others
+        hparams = hparams | {"prior_precision": self.alpha, "noise_precision": self.beta}
         minibatches = updates * method.batches_per_update
         schedule = Schedule(len(self.x), batch_size, minibatches, method.batches_per_update, minibatches)
         fits = [Fit(np.arange(len(self.x)), hparams, seed) for seed in seeds]
-        dim = self.x.shape[1]
-        data = Data.of(np.concatenate([self.x, np.eye(dim)]), np.concatenate([self.y, np.zeros(dim)]))
+        probes = self.probes
+        data = Data.of(np.concatenate([self.x, probes]), np.concatenate([self.y, np.zeros(len(probes))]))
         return train_stacked(
             method,
             self.task,
@@ -87,9 +107,26 @@ class LinearProblem(NamedTuple):
 
     def weight_samples(self, stack: StackedFits, n_samples: int) -> np.ndarray:
         """Return posterior samples (B, S, D) of each fit's weights, from predictions at the unit vectors."""
-        probes = np.arange(len(self.x), len(self.x) + self.x.shape[1])
-        predictives = cast("Iterator[Normals]", stack.predict([probes] * len(stack.fits), n_samples))  # regression
-        return np.stack([predictive.mean.numpy() for predictive in predictives])
+        unit_vectors = np.arange(len(self.x), len(self.x) + self.x.shape[1])
+        return np.stack([predictive.mean.numpy() for predictive in _predictives(stack, unit_vectors, n_samples)])
+
+    def moments_at_probes(self, stack: StackedFits, n_samples: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return mean and variance (B, 2 D) of each fit's outputs at `probes`, and the number S of samples.
+
+        The variance is that of the predictive less the noise's, so a method that gives one component with the variance
+        of the outputs in it, instead of samples, has the same. It is below 0 where a predictive has too little noise.
+        """
+        rows = np.arange(len(self.x), len(self.x) + len(self.probes))
+        predictives = list(_predictives(stack, rows, n_samples))
+        n_drawn = len(predictives[0].mean)
+        between = [each.mean.double().var(0, correction=min(1, n_drawn - 1)).numpy() for each in predictives]
+        within = [each.variance.double().mean(0).numpy() - 1 / self.beta for each in predictives]
+        means = [each.mean.double().mean(0).numpy() for each in predictives]
+        return np.stack(means), np.stack(between) + np.stack(within), n_drawn
+
+
+def _predictives(stack: StackedFits, rows: np.ndarray, n_samples: int) -> "Iterator[Normals]":
+    return cast("Iterator[Normals]", stack.predict([rows] * len(stack.fits), n_samples))  # it is a regression
 
 
 def correlated(seed: int, n_rows: int = 1000, alpha: float = 0.01, beta: float = 0.1) -> LinearProblem:
@@ -105,4 +142,20 @@ def orthogonal(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 1.0, be
     generator = np.random.default_rng(seed)
     x = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q * np.sqrt(n_rows)
     theta = generator.normal(0, alpha**-0.5, size=dim)
+    return LinearProblem(x, x @ theta + generator.normal(0, beta**-0.5, size=n_rows), alpha, beta)
+
+
+def strong_prior(seed: int, n_rows: int = 60, dim: int = 3, alpha: float = 2.0, beta: float = 0.1) -> LinearProblem:
+    """Return a task with correlated inputs whose prior is about as strong as its data.
+
+    x^T x = N C (I - 0.9/D 1 1^T) C, with C diagonal from 0.7 to 1.3. The posterior covariance is then a matrix of rank
+    one and a diagonal, which factor analysis can represent. The weights that made the data are three prior standard
+    deviations from zero, so the posterior mean is far from that under another prior.
+    """
+    generator = np.random.default_rng(seed)
+    orthonormal = np.linalg.qr(generator.standard_normal((n_rows, dim))).Q
+    scales = np.linspace(0.7, 1.3, dim)
+    covariance = scales[:, None] * (np.eye(dim) - 0.9 / dim) * scales
+    x = np.sqrt(n_rows) * orthonormal @ np.linalg.cholesky(covariance).T
+    theta = 3 * alpha**-0.5 * (-1.0) ** np.arange(dim)
     return LinearProblem(x, x @ theta + generator.normal(0, beta**-0.5, size=n_rows), alpha, beta)

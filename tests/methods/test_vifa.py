@@ -213,7 +213,9 @@ def test_table_5_1_of_the_thesis(k, published, stderr):
     distances = []
     for seed in range(10):
         problem = correlated(seed)
-        stack = problem.fit(VIFA(k, 10, SGD, factor_lr_ratio=0.01), 0.01, updates=5000, batch_size=100, seeds=(seed,))
+        stack = problem.fit(
+            VIFA(k, 10, SGD, factor_lr_ratio=0.01), lr=0.01, updates=5000, batch_size=100, seeds=(seed,)
+        )
         distances.append(relative_distance(covariances(stack)[0], problem.posterior().covariance))
     ours, our_stderr = np.mean(distances), np.std(distances, ddof=1) / np.sqrt(10)
     assert abs(ours - published) < 2 * np.hypot(our_stderr, stderr)

@@ -255,4 +255,4 @@ def test_leak_between_fits_fails_no_other_check(leak):
 def test_wrong_noise_scale_fails_only_conjugate_posterior():
     complaints = failures(TwiceTheNoise(), rules=[*QUICK, "conjugate posterior"], tasks=TASKS[:1])
     assert list(complaints) == ["conjugate posterior"]
-    assert "x the exact one" in complaints["conjugate posterior"]
+    assert "x that of the best Gaussian with independent weights" in complaints["conjugate posterior"]

@@ -26,7 +26,7 @@ def log_evidence(problem: LinearProblem) -> float:
 def fits_with(problem: LinearProblem, name: str, mean: np.ndarray, sd: np.ndarray, n_fits: int) -> StackedFits:
     """Return fits whose posterior is N(mean, diag(sd^2)), for mean and sd (D,)."""
     method = methods.get(name)
-    fits = problem.fit(method, 0.01, 1, len(problem.x), range(n_fits), "eager", torch.float64)
+    fits = problem.fit(method, 1, len(problem.x), range(n_fits), "eager", torch.float64, lr=0.01)
     moments = torch.tensor(np.stack([mean, sd])).expand(n_fits, -1, -1)
     params = torch.stack([moments[:, 0], moments[:, 1].log()], dim=1)
     posteriors = {
@@ -74,5 +74,5 @@ def test_tempered_elbo_weighs_the_divergence():
 
 def test_methods_without_a_divergence_have_no_elbo():
     problem = orthogonal(0)
-    fits = problem.fit(methods.get("map"), 0.01, 1, 10)
+    fits = problem.fit(methods.get("map"), 1, 10, lr=0.01)
     assert with_elbos(fits.diagnostics(), fits, fits.stack.data, N_SAMPLES) == [{}]

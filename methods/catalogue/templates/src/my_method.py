@@ -35,6 +35,7 @@ class MyMethod(Method):
     name = "my-method"
     title = "My method"
     paper = Paper("Me 2026", "A Title")
+    covariance = "spherical"
 
     def search_space(self, task):
         return {"lr": LogUniform(1e-3, 3e-2), "prior_precision": LogUniform(0.01, 10), **task.likelihood.search_space()}

@@ -14,6 +14,7 @@ from bench.console import display
 from bench.execution import spare
 from bench.execution.cluster.connection import Tls, check, connected
 from bench.execution.workers import workers_on
+from bench.experiment import own_data
 from bench.experiment.parsing import parse_devices, parse_hparams, parse_settings, parse_splits
 from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.resolved import resolve
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # Exit codes.
 NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
 WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
+OWN = "Your own data"
 
 app = typer.Typer(
     add_completion=False,
@@ -61,6 +63,31 @@ def main(
     ] = None,
     splits: Annotated[
         str | None, typer.Option(help="For example 0-4,7; by default the preset's.", rich_help_panel=WHAT)
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Run on a table: a .csv, .tsv or .parquet file.", rich_help_panel=OWN),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Its column to predict.", rich_help_panel=OWN)
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(help="regression or classification; by default as the target suggests.", rich_help_panel=OWN),
+    ] = None,
+    impute: Annotated[
+        str | None,
+        typer.Option(
+            help="median: fill missing numbers with the medians of each fit's training rows.", rich_help_panel=OWN
+        ),
+    ] = None,
+    splits_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table with a column of train and test for each split; by default 20 random splits.",
+            rich_help_panel=OWN,
+        ),
     ] = None,
     preset: Annotated[
         str,
@@ -211,7 +238,12 @@ def main(
             option = "hparam" if min(twice) == "hparams" else min(twice)
             raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
         numbers = None if splits is None else parse_splits(splits)
-        named = _names("--methods", methods), _names("--datasets", datasets)
+        names = _names("--datasets", datasets)
+        given = own_data.Given(csv, target, task, impute, splits_file)
+        if own := own_data.register(given, suite, names, on_cluster=elsewhere is not None):
+            suite, names = own_data.SUITE, [own[0].name]
+            display.show_table(*own)
+        named = _names("--methods", methods), names
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
         requests = requests_of(preset, request) if suite == PAPERS else [request]
         places = parse_devices(devices or "cpu")
@@ -269,6 +301,8 @@ def main(
             if fresh and (aside := results.put_aside()):  # not before a cluster can be had
                 display.say(f"Old results moved to {aside}")
             results.note_missing(missing)
+            if own:
+                results.note_table(own[0])
 
             if todo and places == ["cpu"] and not backend and (obstacle := compiler.obstacle()):
                 display.show_no_compiler(obstacle)

@@ -8,12 +8,13 @@
 A package adds a set by an entry point of the group `lockstep_bench.datasets` that names a `datasets.Source`.
 """
 
-from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
+from datasets.errors import BrokenDataset, InvalidTable, Unavailable, UnknownDataset, Unreachable
 from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
 from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
+from datasets.own.table import Table, describe
 from datasets.records import ALONG_FEATURES, Dataset, File, Source, Split
-from datasets.registry import entry, names, problems, published
+from datasets.registry import add, added, entry, names, problems, provider, published
 from datasets.splits import block_folds, fixed_splits, folds, held_out_splits
 from datasets.standardise import Standardisation, noise_precisions
 from datasets.storage.download import fetch
@@ -26,16 +27,21 @@ __all__ = [
     "BrokenDataset",
     "Dataset",
     "File",
+    "InvalidTable",
     "Source",
     "Split",
     "Standardisation",
+    "Table",
     "Unavailable",
     "UnknownDataset",
     "Unreachable",
+    "add",
+    "added",
     "as_images",
     "availability",
     "block_folds",
     "data_dir",
+    "describe",
     "entry",
     "fetch",
     "fixed_splits",
@@ -50,5 +56,6 @@ __all__ = [
     "partner",
     "partner_images",
     "problems",
+    "provider",
     "published",
 ]

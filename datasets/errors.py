@@ -39,6 +39,10 @@ class BrokenDataset(Unavailable):
     """The code that provides a set cannot be imported or run, or contradicts the description of the set."""
 
 
+class InvalidTable(ValueError):
+    """A user's own table cannot be used; the message says what was found and what to do."""
+
+
 class Fault(Exception):
     """A file of a set is missing, or differs from the published one."""
 

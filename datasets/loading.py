@@ -73,7 +73,8 @@ def _check(dataset: Dataset, source: Source) -> None:
         raise ValueError(f"x should be {(source.n_rows, source.n_features)}, got {dataset.x.shape}")
     if dataset.y.shape != (source.n_rows,):
         raise ValueError(f"y should be {(source.n_rows,)}, got {dataset.y.shape}")
-    if not (_finite(dataset.x) and _finite(dataset.y)):
+    complete = np.nan_to_num(dataset.x, nan=0.0, posinf=np.inf, neginf=-np.inf) if source.impute else dataset.x
+    if not (_finite(complete) and _finite(dataset.y)):
         raise ValueError("x and y should be finite")
     if dataset.ood.shape != (source.n_ood, source.n_features):
         raise ValueError(f"ood should be {(source.n_ood, source.n_features)}, got {dataset.ood.shape}")

@@ -196,6 +196,8 @@ class Source:
         noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
             searches it log-uniformly. The default is for targets with a standard deviation of about 10; a run warns
             where the range does not suit the targets.
+        impute: "median" if x may hold NaN: each fit fills them with the medians of its own training rows. "" otherwise.
+        command: options of `run_all.py` that give the set, where no package registers it.
         model: model of the reference posterior, for suites that compare with one.
         files: the pinned files; () for a set that comes with an installed package.
         folder: folder of the files below the data folder.
@@ -230,6 +232,8 @@ class Source:
     n_ood: int = 0
     suites: tuple[str, ...] = ()
     noise_precisions: tuple[float, float] = (0.01, 1.0)
+    impute: str = ""
+    command: tuple[str, ...] = ()
     model: Model | None = None
     files: tuple[File, ...] = field(default=(), repr=False)
     folder: str = ""

@@ -1,22 +1,30 @@
-"""Registry of data sets: built-in sets, and sets of installed packages, which are imported when first used.
+"""Registry of data sets: built-in sets, own tables, and sets of installed packages, which are imported when first used.
 
 A package adds a set by an entry point of the group `lockstep_bench.datasets` whose target is a `datasets.Source`:
 
     [project.entry-points."lockstep_bench.datasets"]
     my-set = "my_package.my_set:SOURCE"
+
+An own table is registered by `add`, for this process and those that it starts.
 """
 
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from datasets import images
 from datasets.errors import BrokenDataset, UnknownDataset
 from datasets.images.weights import WEIGHTS, Weights
+from datasets.own.table import Table
 from datasets.records import Source
 from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
 from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
 
 GROUP = "lockstep_bench.datasets"
+VARIABLE = "BENCH_OWN_TABLES"  # a JSON list of `Table.to_json`; processes inherit it
 Published = Source | Weights  # descriptions of files that can be downloaded
 
 
@@ -42,9 +50,48 @@ def _foreign() -> dict[str, tuple[EntryPoint, ...]]:
     return points
 
 
+@cache
+def _parsed(text: str) -> dict[str, Source]:
+    tables = [Table.from_json(each) for each in json.loads(text)]
+    return {table.name: table.source(table.options) for table in tables}
+
+
+def _own() -> dict[str, Source]:
+    """Return the own tables of this process by name."""
+    return _parsed(os.environ.get(VARIABLE, "[]"))
+
+
+def add(table: Table) -> None:
+    """Register an own table, in this process and in those that it starts."""
+    given = json.loads(os.environ.get(VARIABLE, "[]"))
+    os.environ[VARIABLE] = json.dumps([*given, table.to_json()])
+
+
+@contextmanager
+def added(tables: Iterable[Table]) -> Iterator[None]:
+    """Register own tables whose names are free, until the end of the `with` block."""
+    before = os.environ.get(VARIABLE)
+    try:
+        for table in tables:
+            if table.name not in names():
+                add(table)
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def provider(name: str) -> str:
+    """Return where a registered set comes from: "built in", "own table", or the module of an installed package."""
+    if name in _built_in():
+        return "built in"
+    return "own table" if name in _own() else " and ".join(point.module for point in _foreign()[name])
+
+
 def names() -> tuple[str, ...]:
-    """Return all registered names: built-in sets first, then those of entry points, alphabetically."""
-    return tuple(_built_in() | _foreign())
+    """Return all registered names: built-in sets, then own tables, then those of entry points, alphabetically."""
+    return tuple(_built_in() | _own() | _foreign())
 
 
 def entry(name: str) -> Source:
@@ -57,8 +104,8 @@ def entry(name: str) -> Source:
         UnknownDataset: no set is registered under this name.
         BrokenDataset: the entry point of the set cannot be used.
     """
-    if name in _built_in():
-        return _built_in()[name]
+    if known := _built_in().get(name) or _own().get(name):
+        return known
     if name not in _foreign():
         raise UnknownDataset(name, names())
     return _resolved(name, _foreign()[name])

@@ -107,7 +107,7 @@ class Method(ABC):
     spread_caveat: str = ""
     mean_network: bool = False
     weight_posterior: bool = True
-    suites: tuple[str, ...] = ("uci", "uci-gap", "uci-tail", "posterior", "toy", "images", "retinopathy")
+    suites: tuple[str, ...] = ("uci", "own", "uci-gap", "uci-tail", "posterior", "toy", "images", "retinopathy")
     limits: str = ""
     options: Mapping[str, Any] = {}
 

@@ -229,7 +229,7 @@ class LinearVIFA(VIFA):
     """VIFA on a linear model, with the paper's learning rates for it."""
 
     name, title = "vifa-lr", "VIFA, linear model"
-    suites = ("uci", "uci-gap", "uci-tail")
+    suites = ("uci", "own", "uci-gap", "uci-tail")
     rates = LINEAR_RATES
 
     def network(self, task: Task) -> Network:

@@ -50,10 +50,11 @@ INTEGRATION = (
     "test_docs.py",
     "test_docs_numbers.py",
     "test_faults.py",
+    "test_own_data.py",
     "test_run_all.py",
 )
 # Tests in a browser or across processes can fail by the load of the machine, so they are retried once.
-RETRIED = ("bench/execution", "leaderboards/browser", "test_faults.py", "test_run_all.py")
+RETRIED = ("bench/execution", "leaderboards/browser", "test_faults.py", "test_own_data.py", "test_run_all.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:

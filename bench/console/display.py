@@ -84,6 +84,14 @@ def show_lists(data_dir: Path | None) -> None:
     out.print(table)
 
 
+def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
+    """Print how an own table is taken, and warnings about it."""
+    say(f"{table.name}: {table.task} of {table.target}, {table.n_rows} rows, {table.n_features} features")
+    for note in table.notes:
+        say(f"  {note}")
+    show_notes(warnings)
+
+
 def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
     """Print the unavailable data sets, each with its reason and remedy."""
     for unavailable in missing:

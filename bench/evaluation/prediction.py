@@ -12,6 +12,7 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import LargestFits, TunedEvaluation, diverged
+from bench.evaluation.imputation import Imputed
 from bench.experiment.cells import Cell
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome
@@ -26,9 +27,11 @@ class PredictionEvaluation(TunedEvaluation):
 
     @cached_property
     def data(self) -> Data:
-        """The rows of the data set, then its OOD points, whose targets are unused zeros."""
+        """The rows of the data set, then its OOD points, whose targets are unused zeros, then rows that are filled."""
         x = np.concatenate([self.dataset.x, self.dataset.ood])
         y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])
+        if self._imputed:
+            x, y = self._imputed.appended(x, y)
         return Data.of(x, y, self.device)
 
     @cached_property
@@ -36,6 +39,28 @@ class PredictionEvaluation(TunedEvaluation):
         tails = self.source.split_scheme == "tails"
         pairs = zip(self.cells, self.splits, strict=True)
         return [_training_and_validation(cell, split, self.dataset.x, tails) for cell, split in pairs]
+
+    @cached_property
+    def _imputed(self) -> Imputed | None:
+        """The filled rows of all training parts, for a data set with missing values."""
+        if not self.source.impute:
+            return None
+        finals = [self._final_rows(number) for number in range(len(self.cells))]
+        return Imputed(
+            self.dataset.x, len(self.dataset.ood), [*finals, *(fold for folds in self._folds for fold, _ in folds)]
+        )
+
+    @cached_property
+    def _filled_folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+        """The folds as rows of `data`; all trials share these arrays."""
+        return [
+            [(self._filled(training, training), self._filled(held_out, training)) for training, held_out in folds]
+            for folds in self._folds
+        ]
+
+    def _filled(self, rows: np.ndarray, training: np.ndarray) -> np.ndarray:
+        """Return rows of the data set as rows of `data`, filled by the medians of a training part."""
+        return self._imputed.rows(rows, training) if self._imputed else rows
 
     def data_facts(self, number: int) -> DataFacts:
         return replace(super().data_facts(number), n_train=len(self._final_rows(number)))
@@ -58,7 +83,7 @@ class PredictionEvaluation(TunedEvaluation):
         seed = self.cells[number].fit_seed
         return [
             (Fit(training, hparams, seed_of(seed, "trial", trial, fold)), held_out)
-            for fold, (training, held_out) in enumerate(self._folds[number])
+            for fold, (training, held_out) in enumerate(self._filled_folds[number])
         ]
 
     def trial_scores(self, stack: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[float]:
@@ -67,10 +92,11 @@ class PredictionEvaluation(TunedEvaluation):
         return [metrics.nmll(predictive, self.data.y[rows]) for predictive, rows in pairs]
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        return Fit(self._final_rows(number), hparams, self.final_seed(number))
+        rows = self._final_rows(number)
+        return Fit(self._filled(rows, rows), hparams, self.final_seed(number))
 
     def final_outcomes(self, stack: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
-        tests = [self.splits[number].test for number in numbers]
+        tests = [self._filled(self.splits[number].test, self._final_rows(number)) for number in numbers]
         started = self.now()
         predictives = list(self._predictives(stack, tests))
         seconds = (self.now() - started) / sum(map(len, tests)) * 1000

@@ -90,6 +90,15 @@ SUITES = {
             splits={"paper": None, "tuned": None, "quick": 2},
             presets={"paper": Protocol(), "tuned": TUNED_UCI, "quick": QUICK_UCI},
         ),
+        Suite(
+            name="own",
+            title="Own data",
+            kind=Kind("bench.evaluation.prediction:PredictionEvaluation"),
+            headline={"nmll": "NMLL"},
+            hidden=(50,),
+            splits={"paper": None, "tuned": None, "quick": 2},
+            presets={"paper": Protocol(), "tuned": TUNED_UCI, "quick": QUICK_UCI},
+        ),
         _along_features("uci-gap", "UCI regression in the gap of a feature"),
         _along_features("uci-tail", "UCI regression in the tails of a feature"),
         Suite(

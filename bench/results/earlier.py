@@ -42,13 +42,19 @@ def _refuse_other_data(rows: pd.DataFrame, data_dir: Path | None) -> None:
     differing = []
     for key, on_dataset in rows.dropna(subset="data_sha256").groupby("dataset"):
         name = str(key)
-        present = datasets.load(name, data_dir).data_sha256
-        other = on_dataset[on_dataset["data_sha256"] != present]
+        present, task = datasets.load(name, data_dir), datasets.entry(name).task
+        other = on_dataset[on_dataset["data_sha256"] != present.data_sha256]
         if len(other):
             stored = ", ".join(sha[:12] for sha in sorted(other["data_sha256"].unique()))
-            differing.append(f"{len(other)} cells of {name} (SHA-256 {stored}; here {present[:12]})")
+            differing.append(f"{len(other)} cells of {name} (SHA-256 {stored}; here {present.data_sha256[:12]})")
+            continue
+        if other_task := sorted({*on_dataset["task"].dropna()} - {task}):
+            differing.append(f"cells of {name} as a {other_task[0]} task (here {task})")
+        here = on_dataset["split"].map(dict(enumerate(present.split_sha256)))
+        if moved := int((on_dataset["split_sha256"].notna() & (on_dataset["split_sha256"] != here)).sum()):
+            differing.append(f"{moved} cells of {name} on other training and test rows")
     if differing:
-        raise InvalidRequest(f"the results folder holds {'; '.join(differing)}, of other data than are here. {REMEDY}")
+        raise InvalidRequest(f"the results folder holds other data than are here: {'; '.join(differing)}. {REMEDY}")
 
 
 def _other_code(rows: pd.DataFrame, present: Revision) -> str:

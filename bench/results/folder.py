@@ -6,6 +6,7 @@
     OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
     OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
     OUT/superseded/N/: earlier results that `--fresh` moved away
+    OUT/own/NAME.json: description of an own table (`datasets.Table`), for the pages
     OUT/index.jsonl: an index of OUT/cells, see `bench.results.reader`
 
 A cell's file is written last, under a temporary name, and renamed. It is therefore complete or absent. Results are
@@ -29,8 +30,9 @@ from bench.results.reader import INDEX, KEY, CellFiles
 from bench.results.record import CellResult
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, LONGER, TABLES, TIMINGS, timing_key
+from datasets import Table
 
-PARTS = ("cells", *TABLES, "studies", "timings", "longer", "unavailable.json", INDEX)
+PARTS = ("cells", *TABLES, "studies", "timings", "longer", "own", "unavailable.json", INDEX)
 
 
 class Results:
@@ -89,6 +91,10 @@ class Results:
         """Store for the page which data sets were unavailable in the latest run."""
         content = json.dumps([asdict(absent) for absent in missing], indent=1)
         write_atomically(content.encode(), self.out / "unavailable.json")
+
+    def note_table(self, table: Table) -> None:
+        """Store for the page what an own table is."""
+        write_atomically(table.to_json().encode(), self.out / "own" / f"{table.name}.json")
 
     def statuses(self, cells: Sequence[Cell]) -> dict[Cell, str]:
         """Return the status of each of the cells that is finished."""

@@ -37,12 +37,23 @@ def command(
     """
     plain = preset.partition("@")[0]
     numbers = ranges(sorted(set(splits)), "-", ",")
-    words = ["python", "run_all.py", "--suite", suite, "--datasets", dataset, "--methods", method]
+    words = ["python", "run_all.py", *_data(suite, dataset), "--methods", method]
     words += ["--splits", numbers, "--preset", plain.removesuffix(MODIFIED)]
     if plain.endswith(MODIFIED):
         for name, value in changes(protocol, original or "").items():
             words += ["--set", f"{name}={value}"]
     return shlex.join([*words, "--seed", str(seed)])
+
+
+def _data(suite: str, dataset: str) -> tuple[str, ...]:
+    """Return the options that give a data set: its name, or the file of an own table."""
+    named = ("--suite", suite, "--datasets", dataset)
+    try:
+        import datasets
+
+        return datasets.entry(dataset).command or named
+    except Exception:  # a plug-in may raise anything, and a machine that only publishes lacks what `datasets` imports
+        return named
 
 
 def changes(protocol: str, original: str) -> dict[str, str]:

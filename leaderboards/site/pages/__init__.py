@@ -12,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from leaderboards.data.own import own_tables
 from leaderboards.data.results import Results
 from leaderboards.site import places
 from leaderboards.site.content import Site
@@ -38,7 +39,8 @@ def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> P
     Returns:
         The path of index.html.
     """
-    pages = render(Site(results), downloads)
+    with own_tables(results.folders):
+        pages = render(Site(results), downloads)
     html.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         temporary = html / f".{name}.{os.getpid()}.tmp"

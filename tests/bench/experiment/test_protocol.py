@@ -52,6 +52,9 @@ HASHES = {
         for suite in ("uci-gap", "uci-tail")
         for preset, digest in {"tuned": "daa64e7e", "tuned-blocks": "b3558558", "quick": "a9fa0974"}.items()
     },
+    ("own", "paper"): "e9f65655",
+    ("own", "tuned"): "daa64e7e",
+    ("own", "quick"): "a9fa0974",
     ("posterior", "paper"): "13e72293",
     ("posterior", "quick"): "4e75e515",
     ("images", "large"): "84a826e6",

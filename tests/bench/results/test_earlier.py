@@ -39,6 +39,8 @@ def stored(tmp_path, result_of):
     def make(*rows: tuple[Cell, dict]) -> pd.DataFrame:
         results = Results(tmp_path)
         for number, (cell, columns) in enumerate(rows):
+            if "data_sha256" in columns:
+                columns = {"split_sha256": datasets.load(cell.dataset).split_sha256[number]} | columns
             results.write(result_of(replace(cell, split=number), **columns))
         return results.rows()
 
@@ -63,6 +65,13 @@ def test_other_data_are_refused(stored):
         InvalidRequest, match=r"1 cells of diabetes \(SHA-256 ffffffffffff; here [0-9a-f]{12}\).*--fresh.*--out"
     ):
         notes_on_earlier_rows(rows, [CELL], None)
+
+
+def test_other_splits_and_tasks_are_refused(stored):
+    with pytest.raises(InvalidRequest, match="1 cells of diabetes on other training and test rows"):
+        notes_on_earlier_rows(stored(row(), row(split_sha256="f" * 64)), [CELL], None)
+    with pytest.raises(InvalidRequest, match="cells of diabetes as a binary task"):
+        notes_on_earlier_rows(stored(row(task="binary")), [CELL], None)
 
 
 def test_other_code_revisions_are_noted(stored):

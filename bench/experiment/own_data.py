@@ -1,0 +1,86 @@
+"""A table that a request brings with it, checked and registered before any work."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import datasets
+from bench.experiment.request import InvalidRequest
+from datasets.own.files import looks_like_a_table
+
+SUITE = "own"
+PAGE = "docs/your-own-data.md"
+
+
+class Given(NamedTuple):
+    """Options of the command line about a user's own table; None for those that are left out.
+
+    Attributes:
+        csv: file of the table.
+        target: column that is predicted.
+        task: "regression" or "classification".
+        impute: "median".
+        splits_file: file of the splits.
+    """
+
+    csv: Path | None
+    target: str | None
+    task: str | None
+    impute: str | None
+    splits_file: Path | None
+
+
+def register(
+    given: Given, suite: str, names: Sequence[str] | None, on_cluster: bool
+) -> tuple[datasets.Table, tuple[str, ...]] | None:
+    """Register the table of `--csv` for this process and its workers; return it with warnings, or None without one.
+
+    Args:
+        given: the options about it.
+        suite: suite that the request names.
+        names: data sets that the request names.
+        on_cluster: whether other machines do the work.
+
+    Raises:
+        InvalidRequest: the table cannot be used, or options contradict each other.
+    """
+    if given.csv is None:
+        _refuse_without_csv(given, names)
+        return None
+    if given.target is None:
+        raise InvalidRequest(f"--csv {given.csv} needs --target COLUMN, the column that is predicted; see {PAGE}")
+    if names is not None:
+        raise InvalidRequest(f"--csv {given.csv} is the run's data set; leave --datasets {','.join(names)} out")
+    if suite not in ("uci", SUITE):  # "uci" is the default
+        raise InvalidRequest(f"--csv {given.csv} runs in the suite {SUITE}; leave --suite {suite} out")
+    if on_cluster:
+        raise InvalidRequest(
+            f"the machines of a cluster do not have {given.csv}; make a package of it with `python -m datasets new "
+            f"NAME --csv {given.csv} --target {given.target}`, install it on all of them, and run --suite {SUITE}"
+        )
+    try:
+        table, warnings = datasets.describe(
+            given.csv,
+            given.target,
+            task=given.task,
+            impute=given.impute,
+            splits_file=given.splits_file,
+            taken=datasets.names(),
+        )
+    except datasets.InvalidTable as problem:
+        raise InvalidRequest(str(problem)) from None
+    datasets.add(table)
+    return table, warnings
+
+
+def _refuse_without_csv(given: Given, names: Sequence[str] | None) -> None:
+    """Raise InvalidRequest for options about a table without the table, and for a file among names of data sets."""
+    for field, value in given._asdict().items():
+        if value is not None:
+            raise InvalidRequest(f"--{field.replace('_', '-')} {value} is about an own table; give it with --csv FILE")
+    known = datasets.names()
+    for name in names or ():
+        if name not in known and looks_like_a_table(name):
+            raise InvalidRequest(
+                f"--datasets takes names, and {name!r} is a file; run it with --csv {name} --target COLUMN, see {PAGE}"
+            )

@@ -1,0 +1,235 @@
+"""Columns of a table as numbers: features x, target y, and what is remarkable about them.
+
+Numbers stay as they are. A column of texts becomes one column of zeros and ones for each of its values, or one in all
+if it has two.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from datasets.errors import InvalidTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TASKS = ("regression", "classification")
+MISSING = "(missing)"  # category of rows whose text is missing
+MOST_NUMBERS = 0.9  # share of values that are numbers from which a column of texts was probably meant as numbers
+MANY_CATEGORIES = 50
+FEW_VALUES = 20  # different whole numbers in a target that may be classes; different texts that any column may have
+FEW_IN_CLASS = 10  # rows
+SHOWN = 10  # values or columns that a sentence names
+
+
+class Features(NamedTuple):
+    """Features of a table.
+
+    Attributes:
+        x: float64 (N, P); NaN where a number is missing.
+        notes: sentences for readers of results.
+        warnings: sentences for the person who runs them.
+    """
+
+    x: np.ndarray
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+class Target(NamedTuple):
+    """Target of a table.
+
+    Attributes:
+        y: float64 (N,), numbers or class numbers.
+        classes: the value of each class; () for a regression.
+        notes: sentences for readers of results.
+        warnings: sentences for the person who runs them.
+    """
+
+    y: np.ndarray
+    classes: tuple[str, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def features_of(frame: pd.DataFrame, impute: str) -> Features:
+    """Return the features of a table.
+
+    Args:
+        frame: the table without its target, N rows.
+        impute: "median" to allow missing values, "" to refuse them.
+
+    Raises:
+        InvalidTable: a column cannot be an input.
+    """
+    import pandas as pd
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    if not len(frame.columns):
+        raise InvalidTable("the table has no column besides the target; a model needs at least one input")
+    missing = {str(name): int(count) for name, count in frame.isna().sum().items() if count}
+    _check_missing(missing, len(frame), impute)
+    numbers = [name for name in frame if is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name])]
+    texts = [name for name in frame if name not in numbers]
+    convert = {**dict.fromkeys(numbers, _numbers), **dict.fromkeys(texts, _categories)}
+    frame = pd.DataFrame({name: convert[name](frame[name]) for name in frame})
+    encoder = OneHotEncoder(drop="if_binary", sparse_output=False)
+    x = ColumnTransformer([("numbers", "passthrough", numbers), ("texts", encoder, texts)]).fit_transform(frame)
+    notes, warnings = [], [*_row_numbers(frame[numbers]), *_constant(frame)]
+    if texts:
+        counts = {str(name): frame[name].nunique() for name in texts}
+        notes.append(f"Texts became columns of zeros and ones; values of each: {_listed(counts)}.")
+        warnings += [
+            f"column {name!r} has {count} different texts, each a column of its own; join rare ones, or drop it"
+            for name, count in counts.items()
+            if count > MANY_CATEGORIES
+        ]
+    if missing:
+        notes.append(
+            f"Missing values: {_listed(missing)}. Each fit fills missing numbers with the medians of its own training "
+            "rows; missing texts are a category."
+        )
+    return Features(np.asarray(x, dtype=np.float64), tuple(notes), tuple(warnings))
+
+
+def target_of(column: pd.Series, task: str | None) -> Target:
+    """Return the target of a table.
+
+    Args:
+        column: the target, N values.
+        task: one of `TASKS`; None for a classification where there are texts, or two values, and else a regression.
+
+    Raises:
+        InvalidTable: the column cannot be the target of the task.
+    """
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    name = str(column.name)
+    if count := int(column.isna().sum()):
+        raise InvalidTable(f"the target {name!r} is missing in {count} of {len(column)} rows; remove these rows")
+    numeric = is_numeric_dtype(column) and not is_bool_dtype(column)
+    if len(column.unique()) == 1:
+        raise InvalidTable(f"the target {name!r} is {_examples(column)} in every row; there is nothing to learn")
+    if task is None:
+        task = "regression" if numeric and column.nunique() > 2 else "classification"
+    if task == "classification":
+        return _classes(column)
+    if not numeric:
+        raise InvalidTable(
+            f"the target {name!r} of a regression must be numbers; it holds {_examples(column)}. Correct these values, "
+            "or give --task classification"
+        )
+    y = _numbers(column).to_numpy()
+    few = column.nunique() <= FEW_VALUES and bool((y == y.round()).all())
+    doubt = (
+        f"the target {name!r} has {column.nunique()} different whole numbers and is taken as numbers, not classes; "
+        "--task classification takes them as classes"
+    )
+    note = (
+        f"The mean of {name} is {y.mean():.3g}, its standard deviation {y.std():.3g}; RMSE and NMLL are in its units."
+    )
+    return Target(y, (), (note,), (doubt,) if few else ())
+
+
+def chosen(frame: pd.DataFrame, target: str) -> pd.Series:
+    """Return the column of a table that is its target; raise InvalidTable, with the nearest name, if there is none."""
+    if target in frame.columns:
+        column: pd.Series = frame[target]
+        return column
+    near = difflib.get_close_matches(target, list(frame.columns), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InvalidTable(f"there is no column {target!r}; {hint}The columns are {_named(list(frame.columns))}")
+
+
+def _classes(column: pd.Series) -> Target:
+    """Return the target of a classification; classes are numbered in the order of their values."""
+    name = str(column.name)
+    values, y, counts = np.unique(column.to_numpy(), return_inverse=True, return_counts=True)
+    if len(values) > max(2, len(column) // 2):
+        raise InvalidTable(
+            f"the target {name!r} has {len(values)} classes in {len(column)} rows; most would have one row. "
+            "Choose another column, or give --task regression if it holds numbers"
+        )
+    classes = tuple(map(str, values))
+    sizes = dict(zip(classes, map(int, counts), strict=True))
+    numbered = {f"{number} is {value}": size for number, (value, size) in enumerate(sizes.items())}
+    rare = {value: size for value, size in sizes.items() if size < FEW_IN_CLASS}
+    warnings = (f"few rows of some classes of {name!r}: {_listed(rare)}; a split may lack them",) if rare else ()
+    return Target(y.astype(np.float64), classes, (f"Classes, with their rows: {_listed(numbered)}.",), warnings)
+
+
+def _check_missing(missing: dict[str, int], n_rows: int, impute: str) -> None:
+    if missing and not impute:
+        raise InvalidTable(
+            f"values are missing in some of the {n_rows} rows, in the columns {_listed(missing)}; fill or remove them, "
+            "or give --impute median"
+        )
+    if empty := [name for name, count in missing.items() if count == n_rows]:
+        raise InvalidTable(f"the column {empty[0]!r} is empty; remove it")
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    if column.dtype.kind == "c":
+        raise InvalidTable(f"the column {str(column.name)!r} holds complex numbers; give real ones")
+    numbers: pd.Series = column.astype("float64")
+    if count := int(np.isinf(numbers).sum()):
+        raise InvalidTable(f"the column {str(column.name)!r} is infinite in {count} rows; correct or remove them")
+    return numbers
+
+
+def _categories(column: pd.Series) -> pd.Series:
+    """Return a column of texts; raise InvalidTable for dates, for numbers with some texts, and for an ID."""
+    import pandas as pd
+
+    name, n_rows = str(column.name), len(column)
+    if column.dtype.kind in "mM":
+        raise InvalidTable(f"the column {name!r} holds dates or times; turn them into numbers, or remove it")
+    present = column.dropna().astype(str)
+    numbers = pd.to_numeric(present, errors="coerce")
+    if MOST_NUMBERS <= numbers.notna().mean() < 1:
+        raise InvalidTable(
+            f"the column {name!r} holds numbers but for {_examples(present[numbers.isna()])}; correct these values, or "
+            "leave them empty if they are missing"
+        )
+    if present.nunique() > max(FEW_VALUES, n_rows // 2):
+        raise InvalidTable(
+            f"the column {name!r} has {present.nunique()} different texts in {n_rows} rows ({_examples(present)}), "
+            "like a name or an ID; remove it, or turn it into numbers or fewer categories"
+        )
+    texts: pd.Series = column.astype(object).where(column.notna(), MISSING).astype(str)
+    return texts
+
+
+def _row_numbers(numbers: pd.DataFrame) -> list[str]:
+    """Return a warning for each column that counts the rows."""
+    return [
+        f"column {str(name)!r} counts the rows; remove it unless it is an input"
+        for name in numbers
+        if len(numbers) > 1 and bool((numbers[name].diff().iloc[1:] == 1).all())
+    ]
+
+
+def _constant(frame: pd.DataFrame) -> list[str]:
+    names = [str(name) for name in frame if len(frame[name].unique()) == 1]
+    return [f"constant, so that they say nothing: {_named(names)}"] if names else []
+
+
+def _examples(values: pd.Series) -> str:
+    shown = values.astype(str).unique()[:3]
+    return ", ".join(map(repr, shown)) + (", ..." if values.nunique() > len(shown) else "")
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _listed(counts: dict[str, int]) -> str:
+    """Return names with their counts: "a (3), b (12)"."""
+    shown = [f"{name} ({count})" for name, count in list(counts.items())[:SHOWN]]
+    return ", ".join(shown) + (f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else "")

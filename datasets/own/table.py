@@ -1,0 +1,220 @@
+"""The description of an own table, which every process of a run makes the same data set of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datasets.errors import InvalidTable
+from datasets.own.columns import TASKS, chosen, features_of, target_of
+from datasets.own.files import read_frame, sha256_of
+from datasets.own.splits_file import read_splits, scheme_of
+from datasets.records import Source, Split
+from datasets.splits import fixed_splits
+from datasets.standardise import noise_precisions
+
+SUITE = "own"
+N_SPLITS, SEED = 20, 0  # of `fixed_splits`, where no file gives the splits
+LEAST_ROWS, FEW_ROWS = 20, 100
+IMPUTE = ("median",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A user's own table in a file, and what was found in it.
+
+    Attributes:
+        name: of the data set.
+        title: for people.
+        path: file of the table.
+        sha256: of the file's bytes.
+        target: column that is predicted.
+        task, n_classes, n_rows, n_features, n_splits, split_scheme, noise_precisions, notes: as of `datasets.Source`.
+        impute: "median" if missing values are filled, "" if there are none.
+        splits_file: file of the splits; "" for `N_SPLITS` random ones of 90 % training rows.
+        splits_sha256: of that file's bytes; "" if there is none.
+    """
+
+    name: str
+    title: str
+    path: str
+    sha256: str
+    target: str
+    task: str
+    n_classes: int | None
+    n_rows: int
+    n_features: int
+    n_splits: int
+    split_scheme: str
+    noise_precisions: tuple[float, float]
+    impute: str = ""
+    splits_file: str = ""
+    splits_sha256: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the description as a JSON object."""
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Table:
+        """Return the description that `to_json` wrote.
+
+        Raises:
+            ValueError: the text is none.
+        """
+        values = json.loads(text)
+        if not isinstance(values, dict) or (other := values.keys() ^ {each.name for each in fields(cls)}):
+            raise ValueError(f"not the description of a table: {', '.join(sorted(other))}")
+        pair, notes = values["noise_precisions"], values["notes"]
+        return cls(**values | {"noise_precisions": tuple(pair), "notes": tuple(notes)})
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of `run_all.py` that give this table."""
+        task = "regression" if self.task == "regression" else "classification"
+        words = ["--csv", self.path, "--target", self.target, "--task", task]
+        words += ["--impute", self.impute] if self.impute else []
+        return (*words, *(("--splits-file", self.splits_file) if self.splits_file else ()))
+
+    def source(self, command: tuple[str, ...] = ()) -> Source:
+        """Return the data set's entry in the registry.
+
+        Args:
+            command: as of `Source`; () for a set that an installed package registers.
+        """
+        return Source(
+            name=self.name,
+            title=self.title,
+            n_rows=self.n_rows,
+            n_features=self.n_features,
+            n_splits=self.n_splits,
+            origin=f"{Path(self.path).name}, whose column {self.target} is predicted",
+            licence="",
+            read=partial(read, self),
+            notes=self.notes,
+            split_scheme=self.split_scheme,
+            task=self.task,
+            n_classes=self.n_classes,
+            suites=(SUITE,),
+            noise_precisions=self.noise_precisions,
+            impute=self.impute,
+            command=command,
+        )
+
+
+def read(table: Table, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:
+    """Return x (N, P), y (N,) and the splits of a table; `contents` is empty, as the data folder has no file of it.
+
+    Raises:
+        InvalidTable: a file has changed since it was described.
+    """
+    for path, expected in ((table.path, table.sha256), (table.splits_file, table.splits_sha256)):
+        if path and (got := sha256_of(Path(path))) != expected:
+            raise InvalidTable(f"{path} has changed since it was described: SHA-256 {got[:12]}, not {expected[:12]}")
+    frame = read_frame(Path(table.path))
+    task = "regression" if table.task == "regression" else "classification"
+    target = target_of(chosen(frame, table.target), task)
+    x = features_of(frame.drop(columns=table.target), table.impute).x
+    return x, target.y, _splits(table.splits_file, len(frame))
+
+
+def describe(
+    path: Path,
+    target: str,
+    *,
+    name: str | None = None,
+    task: str | None = None,
+    impute: str | None = None,
+    splits_file: Path | None = None,
+    taken: Container[str] = (),
+) -> tuple[Table, tuple[str, ...]]:
+    """Return the description of a table, and warnings about it.
+
+    Args:
+        path: file of the table.
+        target: column that is predicted.
+        name: of the data set; None for one made from the file's name.
+        task: "regression" or "classification"; None to infer it from the target.
+        impute: "median" to fill missing values; None to refuse them.
+        splits_file: file of the splits (`datasets.own.splits_file`); None for random ones.
+        taken: names that other data sets have.
+
+    Raises:
+        InvalidTable: the table cannot be used.
+    """
+    _check_choice("--task", task, TASKS)
+    _check_choice("--impute", impute, IMPUTE)
+    frame = read_frame(path)
+    if len(frame) < LEAST_ROWS:
+        raise InvalidTable(f"{path} has {len(frame)} rows; at least {LEAST_ROWS} are needed to tune, train and test")
+    of_target = target_of(chosen(frame, target), task)
+    inputs = frame.drop(columns=target)
+    features = features_of(inputs, impute or "")
+    splits = _splits(str(splits_file or ""), len(frame))
+    n_classes = len(of_target.classes) or None
+    warnings = (*_doubts(len(frame), features.x), *of_target.warnings, *features.warnings)
+    table = Table(
+        name=name or _name_of(path, taken),
+        title=f"{path.stem}: {target}",
+        path=str(path),
+        sha256=sha256_of(path),
+        target=target,
+        task={None: "regression", 2: "binary"}.get(n_classes, "multiclass"),
+        n_classes=n_classes,
+        n_rows=len(frame),
+        n_features=features.x.shape[1],
+        n_splits=len(splits),
+        split_scheme=scheme_of(splits) if splits_file else "resampled",
+        noise_precisions=(1.0, 1.0) if n_classes else noise_range(of_target.y),
+        impute=impute if impute and inputs.isna().to_numpy().any() else "",
+        splits_file=str(splits_file or ""),
+        splits_sha256=sha256_of(splits_file) if splits_file else "",
+        notes=(*of_target.notes, *features.notes, *_repeated(frame), _on_splits(splits_file)),
+    )
+    return table, warnings
+
+
+def noise_range(y: np.ndarray) -> tuple[float, float]:
+    """Return the range of the noise precision for targets y (N,), by `noise_precisions`, with three digits."""
+    low, high = (float(f"{end:.3g}") for end in noise_precisions(y))
+    return low, high
+
+
+def _splits(splits_file: str, n_rows: int) -> tuple[Split, ...]:
+    return read_splits(Path(splits_file), n_rows) if splits_file else fixed_splits(n_rows, N_SPLITS, SEED)
+
+
+def _name_of(path: Path, taken: Container[str]) -> str:
+    """Return a name for the data set of a file: words of lower-case letters and digits, joined by hyphens."""
+    letters = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in path.stem.lower())
+    name = "-".join(letters.split()) or "table"
+    return f"{name}-own" if name in taken else name
+
+
+def _check_choice(option: str, value: str | None, allowed: tuple[str, ...]) -> None:
+    if value is not None and value not in allowed:
+        raise InvalidTable(f"{option} {value!r} is unknown; allowed: {', '.join(allowed)}")
+
+
+def _doubts(n_rows: int, x: np.ndarray) -> list[str]:
+    few = f"{n_rows} rows are few: expect wide intervals, and few differences between methods that hold"
+    wide = f"{x.shape[1]} features for {n_rows} rows, columns of categories included"
+    return [few] * (n_rows < FEW_ROWS) + [wide] * (x.shape[1] > n_rows)
+
+
+def _repeated(frame: Any) -> list[str]:
+    count = int(frame.duplicated().sum())
+    return [f"{count} rows repeat another row, so that test rows may have a twin in train."] if count else []
+
+
+def _on_splits(splits_file: Path | None) -> str:
+    if splits_file:
+        return f"Splits: those of {splits_file.name}."
+    return f"Splits: {N_SPLITS} random ones of 90 % training and 10 % test rows."

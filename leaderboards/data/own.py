@@ -1,0 +1,26 @@
+"""Own tables that runs have described in their results folders."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def own_tables(folders: Iterable[Path]) -> Iterator[None]:
+    """Register the own tables of results folders until the end of the `with` block.
+
+    Descriptions that cannot be read are passed over: pages then show the bare name of the data set.
+    """
+    try:
+        import datasets
+    except Exception:  # a machine that only publishes lacks what `datasets` imports
+        yield
+        return
+    tables = []
+    for path in sorted(path for folder in folders for path in (folder / "own").glob("*.json")):
+        try:
+            tables.append(datasets.Table.from_json(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, KeyError):
+            continue
+    with datasets.added(tables):
+        yield

@@ -1,0 +1,104 @@
+"""Missing values are filled by the medians of a fit's own training rows, and by nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import datasets
+from bench.evaluation.imputation import Imputed
+from bench.evaluation.prediction import PredictionEvaluation
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.protocol import Protocol
+
+PROTOCOL = Protocol(trials=2, folds=3, epochs=2)
+NAN = np.nan
+
+
+def test_each_part_fills_by_its_own_medians():
+    x = np.array([[1.0, NAN], [3.0, 10.0], [NAN, 20.0], [8.0, 40.0]])
+    parts = [np.array([0, 1]), np.array([1, 3])]
+    imputed = Imputed(x, 1, parts)
+    filled, y = imputed.appended(np.concatenate([x, [[-1.0, -1.0]]]), np.arange(5.0))
+    for part, medians in zip(parts, ([2.0, 10.0], [5.5, 25.0]), strict=True):
+        rows = imputed.rows(np.arange(4), part)
+        np.testing.assert_array_equal(filled[rows], np.where(np.isnan(x), medians, x))
+        np.testing.assert_array_equal(y[rows], [0, 1, 2, 3])
+
+
+def test_a_column_missing_in_a_whole_part_becomes_zero():
+    x = np.array([[NAN, 1.0], [NAN, 2.0], [5.0, 3.0]])
+    part = np.array([0, 1])
+    imputed = Imputed(x, 0, [part])
+    filled, _ = imputed.appended(x, np.zeros(3))
+    assert filled[imputed.rows(np.arange(3), part)].tolist() == [[0, 1], [0, 2], [5, 3]]
+
+
+@pytest.fixture
+def evaluation(tmp_path):
+    """`evaluation(frame)`: the evaluation of two splits of a table with missing numbers."""
+
+    def make(frame: pd.DataFrame) -> PredictionEvaluation:
+        path = tmp_path / "houses.csv"
+        frame.to_csv(path, index=False)
+        table, _ = datasets.describe(path, "price", impute="median")
+        cells = [Cell("own", "houses", "map", split, "quick", PROTOCOL, 0) for split in (0, 1)]
+        job = Job(tuple(cells), (tmp_path / "a", tmp_path / "b"), None)
+        source = table.source()
+        x, y, splits = source.read({})
+        return PredictionEvaluation(
+            job, torch.device("cpu"), lambda progress: None, (source, datasets.Dataset("houses", x, y, splits))
+        )
+
+    return make
+
+
+@pytest.fixture
+def frame():
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(generator.normal(size=(60, 3)), columns=["a", "b", "price"])
+    return frame.mask(generator.uniform(size=frame.shape) < [0.3, 0.1, 0.0])
+
+
+def test_fits_see_no_missing_value_and_their_own_medians(evaluation, frame):
+    made = evaluation(frame)
+    x = frame[["a", "b"]].to_numpy()
+    for number, split in enumerate(made.splits):
+        fits = [(made.final_fit(number, {}), split.train)]
+        folds = [training for training, _ in made._folds[number]]
+        fits += zip([fit for fit, _ in made.trial_fits(number, 0, {})], folds, strict=True)
+        for fit, training in fits:
+            expected = np.where(np.isnan(x[training]), np.nanmedian(x[training], axis=0), x[training])
+            np.testing.assert_array_equal(made.data.x.numpy()[fit.rows], expected)
+
+
+def test_test_rows_do_not_reach_the_fit(evaluation, frame):
+    made = evaluation(frame)
+    test = made.splits[0].test
+    changed = frame.copy()
+    changed.loc[test, ["a", "b"]] *= 100
+    other = evaluation(changed)
+    for one in (made, other):
+        assert one.final_fit(0, {}).rows.shape == (54,)
+    trained = [one.data.x[one.final_fit(0, {}).rows] for one in (made, other)]
+    assert torch.equal(*trained)
+
+
+def test_all_trials_share_the_rows_of_a_fold(evaluation, frame):
+    made = evaluation(frame)
+    first, second = (made.trial_fits(0, trial, {}) for trial in (0, 1))
+    assert all(one.rows is other.rows for (one, _), (other, _) in zip(first, second, strict=True))
+
+
+def test_scores_are_of_the_tables_rows(evaluation, frame):
+    *_, outcomes = evaluation(frame).run()
+    made = evaluation(frame)
+    for outcome, split in zip(outcomes, made.splits, strict=True):
+        assert outcome.status == "ok", outcome.error
+        predictions = outcome.tables["predictions"].to_pandas()
+        assert predictions["row"].tolist() == split.test.tolist()
+        np.testing.assert_allclose(predictions["y"], frame["price"][split.test])
+    assert replace(outcomes[0].data, split_sha256="").n_train == 54

@@ -1,0 +1,58 @@
+"""The table of a request is registered before any work, and contradictions are refused."""
+
+from pathlib import Path
+
+import pytest
+
+import datasets
+from bench.experiment.own_data import Given, register
+from bench.experiment.request import InvalidRequest
+
+NOTHING = Given(None, None, None, None, None)
+
+
+@pytest.fixture
+def houses(tmp_path):
+    """A table in a file; tables that a test registers are forgotten after it."""
+    path = tmp_path / "houses.csv"
+    path.write_text("area,price\n" + "".join(f"{row},{row * row % 7}\n" for row in range(40)))
+    with datasets.added([]):
+        yield path
+
+
+def test_a_table_becomes_a_data_set(houses):
+    table, warnings = register(NOTHING._replace(csv=houses, target="price"), "uci", None, on_cluster=False)
+    assert table.name == "houses"
+    assert datasets.entry("houses").suites == ("own",)
+    assert any("whole numbers" in warning for warning in warnings)
+
+
+def test_without_a_table_nothing_happens():
+    assert register(NOTHING, "uci", ["yacht"], on_cluster=False) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "suite", "names", "on_cluster", "complaint"),
+    [
+        ({}, "uci", None, False, "needs --target COLUMN"),
+        ({"target": "price"}, "uci", ["yacht"], False, "leave --datasets yacht out"),
+        ({"target": "price"}, "toy", None, False, "leave --suite toy out"),
+        ({"target": "price"}, "uci", None, True, "python -m datasets new"),
+        ({"target": "prise"}, "uci", None, False, "did you mean 'price'"),
+    ],
+)
+def test_contradictions_are_refused(houses, changes, suite, names, on_cluster, complaint):
+    with pytest.raises(InvalidRequest, match=complaint):
+        register(NOTHING._replace(csv=houses, **changes), suite, names, on_cluster)
+    assert "houses" not in datasets.names()
+
+
+@pytest.mark.parametrize("name", ["my.csv", "other.tsv", "data.parquet"])
+def test_a_file_among_names_leads_to_the_option(name):
+    with pytest.raises(InvalidRequest, match=rf"--csv {name} --target COLUMN, see docs/your-own-data\.md"):
+        register(NOTHING, "uci", [name], on_cluster=False)
+
+
+def test_options_without_their_table_are_refused():
+    with pytest.raises(InvalidRequest, match="--splits-file splits is about an own table"):
+        register(NOTHING._replace(splits_file=Path("splits")), "uci", None, on_cluster=False)

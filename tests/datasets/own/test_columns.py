@@ -1,0 +1,116 @@
+"""Columns become numbers by their types, and those that cannot are refused by name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from datasets.errors import InvalidTable
+from datasets.own.columns import chosen, features_of, target_of
+
+
+def series(*values, name="y") -> pd.Series:
+    return pd.Series(values, name=name)
+
+
+def test_numbers_stay_and_texts_become_indicators(frame):
+    x, notes, warnings = features_of(frame[["city", "area", "heated"]], "")
+    indicators = [frame["city"] == "Bern", frame["city"] == "Oslo", frame["city"] == "Rome", frame["heated"] == "yes"]
+    np.testing.assert_array_equal(x, np.column_stack([frame["area"], *indicators]).astype(float))
+    assert "city (3), heated (2)" in notes[0]
+    assert warnings == ()
+
+
+def test_truth_values_are_zeros_and_ones():
+    x = features_of(pd.DataFrame({"a": [True, False], "b": [1, 2]}), "").x
+    assert x.tolist() == [[1, 1], [0, 2]]
+
+
+def test_missing_values_are_refused_by_column(frame):
+    frame.loc[[0, 1], "area"], frame.loc[3, "city"] = np.nan, None
+    with pytest.raises(InvalidTable, match=r"40 rows.*area \(2\), city \(1\).*--impute median"):
+        features_of(frame[["area", "city", "heated"]], "")
+
+
+def test_allowed_missing_numbers_stay_missing_texts_are_a_category(frame):
+    frame.loc[[0, 1], "area"], frame.loc[3, "city"] = np.nan, None
+    x, notes, _ = features_of(frame[["area", "city"]], "median")
+    assert np.isnan(x).sum(axis=0).tolist() == [2, 0, 0, 0, 0]
+    assert x[3].tolist() == [frame["area"][3], 1, 0, 0, 0]  # "(missing)" comes first
+    assert "area (2), city (1)" in notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("column", "complaint"),
+    [
+        ([f"row {number}" for number in range(40)], "40 different texts in 40 rows.*like a name or an ID"),
+        ([*map(str, range(39)), "?"], r"holds numbers but for '\?'"),
+        (pd.date_range("2020-01-01", periods=40), "dates or times"),
+        ([np.inf, *range(39)], "infinite in 1 rows"),
+    ],
+)
+def test_columns_that_are_no_inputs_are_refused(frame, column, complaint):
+    with pytest.raises(InvalidTable, match=f"'bad'.*{complaint}"):
+        features_of(frame[["area"]].assign(bad=column), "")
+
+
+def test_an_empty_column_is_refused_even_when_imputing(frame):
+    with pytest.raises(InvalidTable, match="'bad' is empty"):
+        features_of(frame[["area"]].assign(bad=np.nan), "median")
+
+
+def test_a_table_without_inputs_is_refused(frame):
+    with pytest.raises(InvalidTable, match="no column besides the target"):
+        features_of(frame[[]], "")
+
+
+def test_doubtful_inputs_are_warned_of(frame):
+    doubtful = frame[["area"]].assign(index=range(5, 45), constant="same")
+    assert [warning.split(",")[0] for warning in features_of(doubtful, "").warnings] == [
+        "column 'index' counts the rows; remove it unless it is an input",
+        "constant",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "classes", "y"),
+    [
+        (series("no", "yes", "no"), ("no", "yes"), [0, 1, 0]),
+        (series(7, 3, 3), ("3", "7"), [1, 0, 0]),
+        (series(True, False), ("False", "True"), [1, 0]),
+        (series(0.5, 1.5, 2.5), (), [0.5, 1.5, 2.5]),
+    ],
+)
+def test_the_task_follows_from_the_target(column, classes, y):
+    target = target_of(column, None)
+    assert (target.classes, target.y.tolist()) == (classes, y)
+
+
+def test_a_given_task_goes_before():
+    assert target_of(series(1, 2, 3, 1, 2, 3), "classification").classes == ("1", "2", "3")
+    assert target_of(series(0, 1, 1), "regression").classes == ()
+
+
+def test_whole_numbers_may_be_classes_and_are_warned_of():
+    assert "--task classification" in target_of(series(1, 2, 3), None).warnings[0]
+    assert target_of(series(1.5, 2, 3), None).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("column", "task", "complaint"),
+    [
+        (series(1.0, None, 2.0), None, "missing in 1 of 3 rows"),
+        (series(4, 4, 4), None, "is '4' in every row"),
+        (series("a", "a"), "classification", "is 'a' in every row"),
+        (series("1", "2", "x"), "regression", "must be numbers; it holds '1', '2', 'x'"),
+        (series(*"abcdef"), None, "6 classes in 6 rows"),
+        (series(1.0, np.inf, 2.0), None, "infinite in 1 rows"),
+    ],
+)
+def test_targets_that_cannot_be_predicted_are_refused(column, task, complaint):
+    with pytest.raises(InvalidTable, match=f"'y'.*{complaint}"):
+        target_of(column, task)
+
+
+def test_an_unknown_target_suggests_the_nearest_column(frame):
+    with pytest.raises(InvalidTable, match="no column 'Price'; did you mean 'price'"):
+        chosen(frame, "Price")

@@ -1,0 +1,113 @@
+"""The description of a table makes the same data set in every process, and notices a file that has changed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import datasets
+from datasets import InvalidTable, Table, describe, fixed_splits, registry
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """`register(table)`: register a table until the end of the test."""
+    monkeypatch.delenv(registry.VARIABLE, raising=False)
+    with datasets.added([]):
+        yield datasets.add
+
+
+def test_a_registered_table_loads_like_any_set(frame, write, register):
+    table, warnings = describe(write(frame.drop(columns="sold"), "My houses.csv"), "price")
+    register(table)
+    loaded, source = datasets.load("my-houses"), datasets.entry("my-houses")
+    np.testing.assert_array_equal(loaded.y, frame["price"])
+    assert loaded.x.shape == (40, 5)
+    assert (source.task, source.suites, source.n_classes) == ("regression", ("own",), None)
+    assert datasets.provider("my-houses") == "own table"
+    assert [split.sha256 for split in loaded.splits] == [split.sha256 for split in fixed_splits(40, 20, 0)]
+    assert any("40 rows are few" in warning for warning in warnings)
+
+
+def test_the_noise_range_follows_the_targets_scale(frame, write):
+    (plain, _), (small, _) = (
+        describe(write(frame.assign(price=scale * frame["price"])), "price") for scale in (1.0, 1e-3)
+    )
+    variance = frame["price"].var(ddof=0)
+    assert plain.noise_precisions == pytest.approx((1 / variance, 100 / variance), rel=0.01)
+    assert small.noise_precisions == pytest.approx([1e6 * end for end in plain.noise_precisions])
+
+
+def test_texts_are_classes(frame, write):
+    table, _ = describe(write(frame), "sold")
+    assert (table.task, table.n_classes) == ("binary", 2)
+    assert any("0 is no (27), 1 is yes (13)" in note for note in table.notes)
+
+
+def test_a_description_survives_json(frame, write):
+    table, _ = describe(write(frame), "sold")
+    assert Table.from_json(table.to_json()) == table
+    with pytest.raises(ValueError, match="not the description of a table"):
+        Table.from_json('{"name": "houses"}')
+
+
+def test_options_give_the_table_again(frame, write):
+    frame.loc[0, "area"] = np.nan
+    splits = write(pd.DataFrame({"a": ["train"] * 30 + ["test"] * 10}), "splits.csv")
+    path = write(frame)
+    table, _ = describe(path, "sold", impute="median", splits_file=splits)
+    assert table.options == (
+        *("--csv", str(path), "--target", "sold", "--task", "classification"),
+        *("--impute", "median", "--splits-file", str(splits)),
+    )
+    assert (table.n_splits, table.split_scheme) == (1, "resampled")
+
+
+def test_a_changed_file_is_refused(frame, write, register):
+    path = write(frame)
+    table, _ = describe(path, "price")
+    register(table)
+    assert len(datasets.load("houses").y) == 40
+    write(frame.iloc[:-1])
+    with pytest.raises(datasets.BrokenDataset, match="has changed since it was described"):
+        datasets.load("houses")
+
+
+def test_only_text_may_be_missing_and_is_read_again(frame, write, register):
+    frame.loc[3, "city"] = None
+    table, _ = describe(write(frame), "price", impute="median")
+    register(table)
+    assert np.isfinite(datasets.load("houses").x).all()
+
+
+def test_a_name_that_is_taken_gets_an_ending(frame, write):
+    assert describe(write(frame, "yacht.csv"), "price", taken=datasets.names())[0].name == "yacht-own"
+    assert describe(write(frame, "été & Co.csv"), "price")[0].name == "t-co"
+    assert describe(write(frame, "数.csv"), "price")[0].name == "table"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [({"task": "ranking"}, "--task 'ranking' is unknown"), ({"impute": "mean"}, "--impute 'mean' is unknown")],
+)
+def test_unknown_choices_are_refused(frame, write, options, complaint):
+    with pytest.raises(InvalidTable, match=complaint):
+        describe(write(frame), "price", **options)
+
+
+def test_too_few_rows_are_refused(frame, write):
+    with pytest.raises(InvalidTable, match="19 rows; at least 20"):
+        describe(write(frame.iloc[:19]), "price")
+
+
+def test_repeated_rows_and_wide_tables_are_remarked(frame, write):
+    table, _ = describe(write(pd.concat([frame, frame.iloc[:3]])), "price")
+    assert any(note.startswith("3 rows repeat another row") for note in table.notes)
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 40))).rename(columns=str)
+    assert any("39 features for 30 rows" in warning for warning in describe(write(wide), "0")[1])
+
+
+def test_tables_are_forgotten_after_the_block(frame, write, register):
+    table, _ = describe(write(frame), "price")
+    with datasets.added([table]):
+        assert "houses" in datasets.names()
+    assert "houses" not in datasets.names()

@@ -1,0 +1,47 @@
+"""Pages know the own tables that runs have described in their results folders."""
+
+from dataclasses import replace
+
+import datasets
+from datasets import Table
+from leaderboards.data.own import own_tables
+from leaderboards.wording.commands import command
+
+TABLE = Table(
+    name="houses",
+    title="houses: price",
+    path="my houses.csv",
+    sha256="0" * 64,
+    target="price",
+    task="regression",
+    n_classes=None,
+    n_rows=300,
+    n_features=7,
+    n_splits=20,
+    split_scheme="resampled",
+    noise_precisions=(0.01, 1.0),
+)
+
+
+def described(folder, *tables):
+    (folder / "own").mkdir(parents=True)
+    for table in tables:
+        (folder / "own" / f"{table.name}.json").write_text(table.to_json())
+    return folder
+
+
+def test_tables_are_known_inside_the_block(tmp_path):
+    folders = [described(tmp_path / "a", TABLE), described(tmp_path / "b", replace(TABLE, name="flats"))]
+    with own_tables([*folders, tmp_path / "absent"]):
+        assert datasets.entry("houses").title == "houses: price"
+        assert datasets.entry("flats").n_rows == 300
+        words = command("own", "houses", "map", [0, 1], "quick", "{}", 0)
+    assert words.startswith("python run_all.py --csv 'my houses.csv' --target price --task regression --methods map")
+    assert "houses" not in datasets.names()
+
+
+def test_unreadable_descriptions_and_taken_names_are_passed_over(tmp_path):
+    folder = described(tmp_path, replace(TABLE, name="yacht"))
+    (folder / "own" / "broken.json").write_text("{")
+    with own_tables([folder]):
+        assert datasets.entry("yacht").title != TABLE.title

@@ -1,0 +1,71 @@
+"""A user's own table, from one command to a page, in real processes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leaderboards
+
+ROOT = Path(__file__).resolve().parent.parent
+TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--workers", "2", "--out", "r")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """`run(*arguments)`: run the command in an empty folder, without the project's data."""
+    environment = os.environ | {"BENCH_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "300"}
+    environment.pop("BENCH_OWN_TABLES", None)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, str(ROOT / "run_all.py"), *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.fixture
+def houses(tmp_path) -> pd.DataFrame:
+    """A table of 60 rows with missing values, in `houses.csv`."""
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"area": generator.uniform(30, 200, 60), "city": np.resize(["Oslo", "Bern", "Rome"], 60)})
+    frame["price"] = 0.001 * frame["area"] + generator.normal(scale=0.01, size=60)
+    frame.loc[[2, 5], "area"] = np.nan
+    frame.to_csv(tmp_path / "houses.csv", index=False)
+    return frame
+
+
+def test_a_table_is_run_resumed_and_guarded(run, houses, tmp_path):
+    asked = ("--csv", "houses.csv", "--target", "price", "--methods", "map,constant", *TINY)
+    refused = run(*asked)
+    assert (refused.returncode, (tmp_path / "r").exists()) == (2, False)
+    assert "area (2)" in refused.stderr
+
+    planned = run(*asked, "--impute", "median", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert not (tmp_path / "r").exists()
+
+    first = run(*asked, "--impute", "median")
+    assert first.returncode == 0, first.stderr
+    rows = pd.read_parquet(tmp_path / "r" / "cells")
+    assert rows["status"].tolist() == ["ok"] * 4
+    assert set(rows["dataset"]) == {"houses"}
+    space = json.loads(rows["search_space"][rows["method"] == "map"].iloc[0])["noise_precision"]["attributes"]
+    assert space["low"] == pytest.approx(1 / houses["price"].var(ddof=0), rel=0.01)
+    page = (tmp_path / "r/html/dataset-houses.html").read_text()
+    assert "houses: price" in page
+    assert "--csv houses.csv --target price --task regression --impute median --methods map" in page
+    assert "4 cells, 4 of them finished before" in run(*asked, "--impute", "median").stdout
+
+    leaderboards.build(tmp_path / "r", tmp_path / "site")
+    assert (tmp_path / "site/dataset-houses.html").read_text() == page
+
+    houses.iloc[:-1].to_csv(tmp_path / "houses.csv", index=False)
+    changed = run(*asked, "--impute", "median")
+    assert changed.returncode == 2
+    assert "the results folder holds other data than are here: 4 cells of houses" in changed.stderr

@@ -149,11 +149,12 @@ class TunedEvaluation(Evaluation):
             known: Outcome of each of these cells so far.
         """
 
-    def largest_fits(self) -> LargestFits | None:
-        """Return the sizes of the largest fits over all splits of the data set, which set the number of updates.
+    def largest_fits(self, number: int) -> LargestFits | None:
+        """Return the sizes of the largest fits that train in a stack with those of cell `number`.
 
-        They are of the set and not of the job, so that results do not depend on which cells share a job. None, as by
-        default, if the splits of a job must have equally many training rows.
+        They set the number of updates. They are over all splits of the data set and not of the job, so that results do
+        not depend on which cells share a job. None, as by default, if the splits of a job must have equally many
+        training rows.
         """
         return None
 
@@ -196,7 +197,9 @@ class TunedEvaluation(Evaluation):
     def progress(self) -> ProgressReporter:
         """The progress of all stacks of the job."""
         n_fits = [(end - start) * self.fits_per_trial for start, end in self.search.rounds()] + [1]
-        return ProgressReporter(sum(ceil(len(self.cells) * count / self.limit) for count in n_fits), self._on_progress)
+        sizes = [len(places) for _, places in self._alike(range(len(self.cells)))]
+        n_stacks = sum(ceil(size * count / self.limit) for size in sizes for count in n_fits)
+        return ProgressReporter(n_stacks, self._on_progress)
 
     @cached_property
     def search(self) -> Protocol:
@@ -214,11 +217,11 @@ class TunedEvaluation(Evaluation):
         known = [Outcome(data=self.data_facts(number)) for number in range(len(self.cells))]
         yield known
         sizes = sorted({len(split.train) for split in self.splits})
-        if len(sizes) > 1 and self.largest_fits() is None:
+        if len(sizes) > 1 and self.largest_fits(0) is None:
             in_words = ", ".join(map(str, sizes))
             raise ValueError(
                 f"splits of {self.source.name} have {in_words} training rows and cannot be trained in lockstep; only "
-                "those of tabular sets may differ, by one row; give each a job of its own"
+                "those of tables may differ; give each a job of its own"
             )
         known = [replace(outcome, search_space=as_json(self.method_space)) for outcome in known]
         yield known
@@ -233,11 +236,12 @@ class TunedEvaluation(Evaluation):
         known = _updated(known, diverging)
         known = _updated(known, {number: self._with_tuning(known[number], best) for number, best in tuned.items()})
         yield known
-        for first in range(0, len(tuned), self.limit):
-            numbers = list(tuned)[first : first + self.limit]
-            for outcomes in self._fit_and_score(numbers, tuned, known):
-                yield outcomes
-            known = outcomes
+        for _, places in self._alike(list(tuned)):
+            for first in range(0, len(places), self.limit):
+                numbers = [list(tuned)[place] for place in places[first : first + self.limit]]
+                for outcomes in self._fit_and_score(numbers, tuned, known):
+                    yield outcomes
+                known = outcomes
 
     def prepare(self) -> None:
         self.data  # noqa: B018
@@ -256,7 +260,7 @@ class TunedEvaluation(Evaluation):
         """Yield the outcomes of all cells after the final fits of the cells `numbers`, and after their scores."""
         fits = [self.final_fit(number, tuned[number].hparams) for number in numbers]
         started = self.now()
-        stack = self.train(fits)
+        stack = self.train(fits, number=numbers[0])
         facts = self._fit_facts(stack, (self.now() - started - stack.record.seconds) / len(fits))
         fitted = [replace(known[number], fit=fit) for number, fit in zip(numbers, facts, strict=True)]
         yield _updated(known, dict(zip(numbers, fitted, strict=True)))
@@ -310,10 +314,11 @@ class TunedEvaluation(Evaluation):
 
         def objective(due: list[tuple[Search, Trials]]) -> list[list[float]]:
             wanted = [
-                pair
+                (*pair, number)
                 for search, trials in due
+                for number in [searches.index(search)]
                 for trial, hparams in trials
-                for pair in self.trial_fits(searches.index(search), trial, hparams)
+                for pair in self.trial_fits(number, trial, hparams)
             ]
             scores = mean_over_folds(self._scores(*zip(*wanted, strict=True)), self.fits_per_trial)
             ends = np.cumsum([len(trials) for _, trials in due])
@@ -322,22 +327,30 @@ class TunedEvaluation(Evaluation):
         tune(searches, self.search, objective)
         return searches
 
-    def train(self, fits: Sequence[Fit]) -> TrainedFits:
-        """Return final fits, trained together."""
-        of_set = self.largest_fits()
+    def train(self, fits: Sequence[Fit], number: int = 0) -> TrainedFits:
+        """Return final fits, trained together; cell `number` is one of theirs."""
+        of_set = self.largest_fits(number)
         largest = of_set.final if of_set else len(fits[0].rows)
         return self._train(self.method, fits, largest, n_recorded=RECORDED_UPDATES)
 
-    def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any]) -> np.ndarray:
-        """Return the score of each fit on its element of `scored_on`."""
-        scores: list[float] = []
-        of_set = self.largest_fits()
-        largest = of_set.trial if of_set else max(len(fit.rows) for fit in fits)
+    def _alike(self, numbers: Sequence[int]) -> list[tuple[LargestFits | None, list[int]]]:
+        """Return which places of a list of cells train in one stack, each with the sizes of the largest fits."""
+        groups: dict[LargestFits | None, list[int]] = {}
+        for place, number in enumerate(numbers):
+            groups.setdefault(self.largest_fits(number), []).append(place)
+        return list(groups.items())
+
+    def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any], numbers: Sequence[int]) -> np.ndarray:
+        """Return the score of each fit on its element of `scored_on`; `numbers` are the cells of the fits."""
+        scores = np.empty(len(fits))
         proxy = self.method.proxy()
-        for first in range(0, len(fits), self.limit):
-            part = slice(first, first + self.limit)
-            scores += self.trial_scores(self._train(proxy, fits[part], largest), scored_on[part])
-        return np.array(scores)
+        for of_set, places in self._alike(numbers):
+            largest = of_set.trial if of_set else max(len(fit.rows) for fit in fits)
+            for first in range(0, len(places), self.limit):
+                part = places[first : first + self.limit]
+                stack = self._train(proxy, [fits[place] for place in part], largest)
+                scores[part] = self.trial_scores(stack, [scored_on[place] for place in part])
+        return scores
 
     def _limit(self, method: Method) -> int | None:
         """Return the most minibatches that a fit may take."""

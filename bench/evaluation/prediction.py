@@ -1,6 +1,6 @@
 """Evaluation by predictions: tune by cross-validation, fit to the train part, score on the test part."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,6 +18,8 @@ from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome
 from datasets import Split, Standardisation, block_folds, folds
 from methods.maths.predictive import Predictive
+
+ALIKE = 0.05  # of the training rows, by which splits that train in one stack may differ
 
 
 class PredictionEvaluation(TunedEvaluation):
@@ -65,12 +67,9 @@ class PredictionEvaluation(TunedEvaluation):
     def data_facts(self, number: int) -> DataFacts:
         return replace(super().data_facts(number), n_train=len(self._final_rows(number)))
 
-    def largest_fits(self) -> LargestFits | None:
-        """Return the sizes of the set's largest fits; None if its splits differ by more than one training row."""
-        sizes = [len(split.train) for split in self.dataset.splits]
-        if max(sizes) - min(sizes) > 1:
-            return None
-        n_train, n_folds = max(sizes), self.protocol.folds
+    def largest_fits(self, number: int) -> LargestFits | None:
+        """Return the sizes of the largest fits of the set's splits that have about as many training rows."""
+        n_train, n_folds = self._largest_alike[len(self.splits[number].train)], self.protocol.folds
         if self.protocol.fold_kind == "block":
             n_trial = n_train - n_train // 3
         elif self._holdout:  # the first fold is the largest
@@ -78,6 +77,10 @@ class PredictionEvaluation(TunedEvaluation):
         else:
             n_trial = n_train - n_train // n_folds
         return LargestFits(n_trial, n_trial if self._holdout else n_train)
+
+    @cached_property
+    def _largest_alike(self) -> dict[int, int]:
+        return largest_alike([len(split.train) for split in self.dataset.splits])
 
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
         seed = self.cells[number].fit_seed
@@ -139,6 +142,20 @@ class PredictionEvaluation(TunedEvaluation):
         """Yield each fit's predictive at its element of `rows`, on the CPU."""
         for predictive in stack.predict(rows, self.protocol.samples):
             yield type(predictive)(*(part.cpu() for part in predictive))
+
+
+def largest_alike(sizes: Iterable[int]) -> dict[int, int]:
+    """Return by number of training rows the largest number that trains in one stack with it.
+
+    From the largest down, sizes share a stack if they differ from its largest by at most `ALIKE` of it, or by one row.
+    All fits of a stack have as many updates as the largest needs, so that the others see their rows a little more
+    often.
+    """
+    largest: dict[int, int] = {}
+    for size in sorted(set(sizes), reverse=True):
+        last = next(reversed(largest.values()), size)
+        largest[size] = last if last - size <= max(1, ALIKE * last) else size
+    return largest
 
 
 def _training_and_validation(

@@ -23,6 +23,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
 from bench.engine.training_record import Trace, TrainingRecord
 from bench.evaluation.evaluation import RECORDED_UPDATES
+from bench.evaluation.prediction import largest_alike
 from bench.execution import run as run_module
 from bench.execution.run import run
 from bench.experiment.cells import Cell
@@ -193,7 +194,7 @@ def test_rows_say_whether_the_objective_had_settled(job):
 def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
     seen = {}
 
-    def scores(self, fits, validation):
+    def scores(self, fits, validation, numbers):
         seen[self.method.name] = [tuple(part) for part in validation]
         return np.ones(len(fits))
 
@@ -206,7 +207,7 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
 def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):
     seen = []
 
-    def scores(self, fits, validation):
+    def scores(self, fits, validation, numbers):
         seen.extend(zip(fits, validation, strict=True))
         return np.arange(1.0, len(fits) + 1)
 
@@ -226,7 +227,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
 def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
     seen = []
 
-    def scores(self, fits, validation):
+    def scores(self, fits, validation, numbers):
         seen.extend(zip(fits, validation, strict=True))
         return np.arange(1.0, len(fits) + 1)
 
@@ -289,11 +290,49 @@ def test_a_k_fold_partition_trains_side_by_side(job, monkeypatch):
         one.journals[0].with_name("elsewhere.jsonl").unlink()
 
 
-def test_splits_of_very_different_sizes_need_jobs(job, monkeypatch):
+def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
+    # 302, 300, 297 and 249 training rows: the first three in one stack, the last by itself.
+    uneven = partition([140, 142, 145, 15])
+    uneven = dataclasses.replace(
+        uneven, splits=[*uneven.splits[:3], datasets.Split(np.arange(249), np.arange(249, 442))]
+    )
+    monkeypatch.setattr(datasets, "load", lambda name, data_dir: uneven)
+    sizes = []
+
+    def watched(method, task, data, fits, *arguments, **others):
+        sizes.append(sorted(len(fit.rows) for fit in fits if others["n_recorded"]))
+        return train_stacked(method, task, data, fits, *arguments, **others)
+
+    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
+    jobs = [job("mfvi", split, batch_size=49) for split in range(4)]
+    together = run(side_by_side(*jobs))
+    assert [stack for stack in sizes if stack] == [[297, 300, 302], [249]]
+    for one, outcome in zip(jobs, together, strict=True):
+        alone = outcome_of(elsewhere(one)).row
+        assert (outcome.row["status"], outcome.row["hparams"]) == ("ok", alone["hparams"])
+        assert outcome.row["validation_nmll"] == pytest.approx(alone["validation_nmll"], rel=1e-6)
+        assert outcome.row["nmll"] == pytest.approx(alone["nmll"], rel=1e-6)
+        one.journals[0].with_name("elsewhere.jsonl").unlink()
+
+
+def test_other_evaluations_need_equal_sizes(job, monkeypatch):
     uneven = partition([148, 146, 148])
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: uneven)
+    monkeypatch.setattr("bench.evaluation.prediction.PredictionEvaluation.largest_fits", lambda *_: None)
     for outcome in run(side_by_side(job("map", 0), job("map", 1))):
         assert "splits of diabetes have 294, 296 training rows" in outcome.row["error"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "largest"),
+    [
+        ([90, 90], {90: 90}),
+        ([8, 7, 6], {8: 8, 7: 8, 6: 6}),
+        ([200, 195, 190, 189, 180], {200: 200, 195: 200, 190: 200, 189: 189, 180: 189}),
+    ],
+)
+def test_sizes_within_five_percent_train_together(sizes, largest):
+    assert largest_alike(sizes) == largest
 
 
 def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):

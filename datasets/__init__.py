@@ -13,7 +13,7 @@ from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
 from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
 from datasets.own.table import Table, describe
-from datasets.records import ALONG_FEATURES, Dataset, File, Source, Split
+from datasets.records import Dataset, File, Source, Split
 from datasets.registry import add, added, entry, names, problems, provider, published
 from datasets.splits import block_folds, fixed_splits, folds, held_out_splits
 from datasets.standardise import Standardisation, noise_precisions
@@ -22,7 +22,6 @@ from datasets.storage.places import data_dir
 from datasets.storage.store import Availability, availability
 
 __all__ = [
-    "ALONG_FEATURES",
     "Availability",
     "BrokenDataset",
     "Dataset",

@@ -50,7 +50,7 @@ class Split:
         test: int64 (N_test,).
         validation: int64 (N_validation,); (0,) for a set without fixed validation rows, whose tuner cuts folds from the
             train rows.
-        feature: column of x that the rows are sorted by where its values decide which rows test (`ALONG_FEATURES`).
+        feature: column of x whose values decide which rows test (`Source.along_features`); None for other splits.
     """
 
     train: np.ndarray
@@ -117,7 +117,6 @@ SPLIT_SCHEMES = {
     "gaps": "all use the same rows; split k tests on the middle third of the rows sorted by feature k",
     "tails": "all use the same rows; split k tests on the outer sixths of the rows sorted by feature k",
 }
-ALONG_FEATURES = ("gaps", "tails")  # schemes whose splits are along a feature, `Split.feature`
 
 # By task: the allowed n_classes in words, and whether a number is allowed.
 TASKS: dict[str, tuple[str, Callable[[int | None], bool]]] = {
@@ -282,6 +281,11 @@ class Source:
         if twice := {name for name in others if [self.name, *others].count(name) > 1}:
             once = "itself, in two groups, or in a group and in validation_ood"
             raise ValueError(f"dataset {self.name!r}: it should not name a set that is {once}, got {min(twice)!r}")
+
+    @property
+    def along_features(self) -> bool:
+        """True if each split is along another feature, `Split.feature`."""
+        return self.split_scheme in ("gaps", "tails")
 
     @property
     def splits_in_words(self) -> str:

@@ -107,11 +107,11 @@ def check_folds(request: Request, names: Sequence[str]) -> None:
     """Raise InvalidRequest for block folds on a data set whose splits are not along a feature."""
     _, protocol = protocol_of(request)
     for name in names:
-        scheme = datasets.entry(name).split_scheme
-        if protocol.fold_kind == "block" and scheme not in datasets.ALONG_FEATURES:
+        source = datasets.entry(name)
+        if protocol.fold_kind == "block" and not source.along_features:
             raise InvalidRequest(
-                f"fold_kind is 'block', and {name} has no splits along a feature (its splits are {scheme!r}); "
-                "set fold_kind=random, or choose the suite uci-gap or uci-tail"
+                f"fold_kind is 'block', and {name} has no splits along a feature (its splits are "
+                f"{source.split_scheme!r}); set fold_kind=random, or choose the suite uci-gap or uci-tail"
             )
 
 

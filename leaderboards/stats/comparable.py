@@ -11,6 +11,7 @@ from leaderboards.stats.balanced import balanced
 from leaderboards.stats.dependence import ratios
 from leaderboards.stats.families import representatives
 from leaderboards.stats.paired import Paired, paired
+from leaderboards.stats.schemes import flagged_in_words, splits_of
 from leaderboards.wording.formats import counted, visible
 from methods import BASELINE
 
@@ -42,7 +43,7 @@ class Request(NamedTuple):
         where: suite, preset and metric.
         methods: those that were named; empty if none were.
         reference: method that differences refer to.
-        notes: a sentence if one method represents each family.
+        notes: sentences on flagged splits, and if one method represents each family.
     """
 
     rows: pd.DataFrame
@@ -67,13 +68,13 @@ def request(
     rows = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
     if datasets:
         rows = rows[rows["dataset"].isin(list(datasets))]
+    notes = [note] if (note := flagged_in_words(rows)) else []
     shown = list(methods) or [name for name in paired(rows, suite, preset, metric).methods if name != BASELINE]
-    notes: list[str] = []
     if families and not methods:
         chosen = representatives(rows[rows["method"].isin(shown)], reference)
         if len(chosen) < len(shown):
             n_variants = counted(len(shown), "variant")
-            notes = [f"One method of each family, by validation score; {n_variants} were run."]
+            notes += [f"One method of each family, by validation score; {n_variants} were run."]
         shown = list(chosen.values())
     rows = rows[rows["method"].isin([*shown, reference])]
     rows = rows.assign(ranked=rows["method"].isin(shown))
@@ -87,11 +88,13 @@ class SplitScores(NamedTuple):
         scores: values of the metric (S, M), NaN where a method failed.
         reference: values of the reference (S,); NaN where it has none.
         ratio: of the split scheme.
+        by_median: whether the median over splits represents a method, and not the mean.
     """
 
     scores: np.ndarray
     reference: np.ndarray
     ratio: float
+    by_median: bool
 
 
 class Comparable(NamedTuple):
@@ -145,7 +148,10 @@ def _comparable(requested: Request, ranked: Paired, reference: pd.Series, by_rat
         notes.append(f"No differences: {visible(requested.reference)} has no value on some split.")
     by_dataset = {
         str(dataset): SplitScores(
-            values.to_numpy(float), of_reference.loc[values.index].to_numpy(float), by_ratio[str(dataset)]
+            values.to_numpy(float),
+            of_reference.loc[values.index].to_numpy(float),
+            by_ratio[str(dataset)],
+            splits_of(str(dataset)).along_features,
         )
         for dataset, values in table.observed.groupby(level="dataset")
     }

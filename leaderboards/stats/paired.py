@@ -8,6 +8,7 @@ import pandas as pd
 
 from bench.schema import SINCE
 from leaderboards.metrics import metric as metric_named
+from leaderboards.stats.schemes import without_flagged
 
 
 class Paired(NamedTuple):
@@ -63,7 +64,7 @@ def paired(
     """Return the values of one metric in one suite and preset, as splits x methods.
 
     A data set on which cells finished but none has the metric is left out: the metric does not apply to it. So are rows
-    that are older than the metric (`bench.schema.SINCE`), as if they had not been run.
+    that are older than the metric (`bench.schema.SINCE`), and flagged splits, as if they had not been run.
 
     Args:
         cells: columns of `bench.schema.CELLS`.
@@ -85,7 +86,7 @@ def paired(
     chosen = (cells["suite"] == suite) & (cells["preset"] == preset)
     if metric in SINCE:
         chosen &= cells["schema_version"] >= SINCE[metric]
-    rows = cells.loc[chosen, columns]
+    rows = without_flagged(cells.loc[chosen, columns])
     if datasets is not None:
         rows = rows[rows["dataset"].isin(datasets)]
     if methods is not None:

@@ -7,6 +7,9 @@ verdicts mean and how often they are wrong.
   differences.
 - On one data set the unit is the split: `moderated_t` for verdicts and sets of ranks, the corrected resampled t for
   differences.
+
+Where splits are along features (`schemes`), the median over splits represents a method on a data set, and the median of
+its differences its difference to the reference. On such a data set by itself, tests and intervals are those of means.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +37,8 @@ class Ranked(NamedTuple):
     Attributes:
         method: name.
         family: key of its family.
-        mean_rank: mean over data sets of its rank by the mean over splits; failures share the last ranks.
+        mean_rank: mean over data sets of its rank by the mean over splits, or by the median where splits are along
+            features; failures share the last ranks.
         rank_low: the best rank that the results leave open, at 95 % for all methods together.
         rank_high: the worst such rank.
         difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`. NaN for the
@@ -173,7 +177,7 @@ def _over_datasets(boards: Comparable) -> list[Ranked]:
 
     differences = []
     for m in range(len(boards.methods)):
-        means = [_difference(board, m, boards).mean for board in parts]
+        means = [_typical_difference(board, m, boards) for board in parts]
         differences.append(corrected_mean(np.array(means)))
     detectable = np.full(len(boards.methods), compared.detectable())
     places = _Places(losses, compared.worse, best_probabilities(losses), detectable, needed)
@@ -240,9 +244,9 @@ def _rows(boards: Comparable, parts: list[SplitScores], places: _Places, differe
 
 
 def _means(board: SplitScores, boards: Comparable) -> np.ndarray:
-    """Return the losses (M,) of the means over splits; NaN for a method that failed on a split."""
+    """Return the losses (M,) of the means or medians over splits; NaN for a method that failed on a split."""
     with np.errstate(invalid="ignore"):
-        return badness(board.scores.mean(axis=0), boards.goal)
+        return badness((np.median if board.by_median else np.mean)(board.scores, axis=0), boards.goal)
 
 
 def _ranks(losses: np.ndarray) -> np.ndarray:
@@ -269,6 +273,17 @@ def _difference(board: SplitScores, m: int, boards: Comparable) -> Mean:
         mean, mean_of_reference = values.mean(), reference.mean()
         log_ratio = np.log(mean) - np.log(mean_of_reference)
         return corrected_mean(log_ratio + values / mean - reference / mean_of_reference, board.ratio)  # delta method
+
+
+def _typical_difference(board: SplitScores, m: int, boards: Comparable) -> float:
+    """Return the difference of losses to the reference on a data set: the mean over splits, or the median."""
+    mean = _difference(board, m, boards).mean
+    if not board.by_median or np.isnan(mean):
+        return mean
+    values, reference = board.scores[:, m], board.reference
+    if compared_by_ratio(boards.metric):
+        return float(np.median(np.log(values) - np.log(reference)))
+    return float(np.median(loss(values, boards.goal) - loss(reference, boards.goal)))
 
 
 def _in_metric(difference: Mean, boards: Comparable) -> tuple[float, float, float]:

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from bench.schema import SINCE
-from leaderboards.metrics import MEASURED
+from leaderboards.metrics import MEASURED, badness, metric
 from leaderboards.stats.dependence import ratios
 from leaderboards.stats.remarks import remarks
+from leaderboards.stats.schemes import splits_of, without_flagged
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
@@ -34,7 +35,15 @@ class Moments(NamedTuple):
     n_failed: int
     farthest: float
     ruined: bool
+    worst: float
+    worst_split: int
+    by_median: bool
     remark: str
+
+    @property
+    def typical(self) -> float:
+        """The number that ranks the method: the mean over splits, or the median where splits are along features."""
+        return self.median if self.by_median else self.mean
 
 
 def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
@@ -51,9 +60,10 @@ def with_labelled_presets(cells: pd.DataFrame) -> pd.DataFrame:
 def per_split(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per group, metric and split, whose `value` is the mean over the seeds that finished.
 
-    Runs of one split with several seeds share their test points, so they count as one observation.
+    Flagged splits have no row. Runs of one split with several seeds share their test points, so they count as one
+    observation.
     """
-    finished = cells[cells["status"] == "ok"]
+    finished = without_flagged(cells[cells["status"] == "ok"])
     long = finished.melt([*GROUP, "split"], list(MEASURED), "metric").dropna(subset="value")
     return long.groupby([*GROUP, "metric", "split"])["value"].mean().reset_index()
 
@@ -69,24 +79,28 @@ def summarise(cells: pd.DataFrame) -> pd.DataFrame:
     remark has the remarks of `stats.remarks` on the mean, "" for none.
 
     farthest is the value that is farthest from the median, and ruined whether such values leave nothing of the mean:
-    it is grossly different from the median (`FAR`).
+    it is grossly different from the median (`FAR`). worst is the least good value, and worst_split its split; NaN and
+    -1 for a metric without a direction. by_median is true where the splits of the data set are along features.
 
     n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
     set, with n = 0 where it has no value itself, so that a failure stays visible; but not for a metric that is newer
     than all its cells (`bench.schema.SINCE`).
     """
+    cells = without_flagged(cells)
     splits = per_split(cells)
     values = splits.groupby([*GROUP, "metric"])["value"]
     with np.errstate(invalid="ignore"):  # sd of infinite values is NaN, as documented
         moments = pd.DataFrame(
             {"mean": values.mean(), "sem": values.sem(ddof=1), "median": values.median(), "n": values.count()}
         )
-        moments = moments.join(_outliers(splits, moments))
+        moments = moments.join(_outliers(splits, moments)).join(_worst(splits))
     table = _expected(cells, splits).merge(moments.reset_index(), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
     table["ruined"] = table["ruined"].eq(True)
+    table["worst_split"] = table["worst_split"].fillna(-1).astype("int64")
+    table["by_median"] = [splits_of(name).along_features for name in table["dataset"]]
     ratio = table["dataset"].map(ratios(cells)).fillna(0.0).astype(float)
     table["stderr"] = table["sem"] * np.sqrt(1 + table["n"] * ratio)
     said = remarks(cells, splits)
@@ -104,6 +118,17 @@ def _outliers(splits: pd.DataFrame, moments: pd.DataFrame) -> pd.DataFrame:
     shift = (moments["mean"] - moments["median"]).abs()
     ruined = (shift > FAR * by_distance["deviation"].median()) & (shift > FAR_SHARE * moments["median"].abs())
     return pd.DataFrame({"farthest": by_distance["value"].last(), "ruined": ruined & (moments["n"] >= FEWEST_SPLITS)})
+
+
+def _worst(splits: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns worst and worst_split of `summarise`, by group and metric."""
+    losses = splits["value"].copy()
+    for name, values in splits.groupby("metric")["value"]:
+        goal = metric(str(name)).goal
+        losses[values.index] = np.nan if goal is None else badness(values.to_numpy(), goal)
+    by_loss = splits.assign(loss=losses).dropna(subset="loss").sort_values("loss", kind="stable")
+    last = by_loss.groupby([*GROUP, "metric"])[["value", "split"]].last()
+    return last.rename(columns={"value": "worst", "split": "worst_split"})
 
 
 def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:

@@ -2,9 +2,11 @@
 
 from math import isnan
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from leaderboards.stats.corrected_t import corrected_mean
 from leaderboards.stats.dependence import ratios
 
 
@@ -25,3 +27,25 @@ def test_ratio_follows_the_scheme(dataset, n_train, n_test, expected):
 def test_a_common_test_part_has_no_known_ratio():
     cells = pd.DataFrame({"dataset": ["mnist"], "n_train": [54_000], "n_test": [10_000]})
     assert isnan(ratios(cells)["mnist"])
+
+
+def test_splits_along_features_have_the_ratio_of_their_sizes():
+    cells = pd.DataFrame({"dataset": ["yacht-gap"], "n_train": [206], "n_test": [102]})
+    assert ratios(cells) == {"yacht-gap": pytest.approx(102 / 206)}
+
+
+def test_corrected_t_keeps_its_level_on_gaps():
+    """Two equally good regressions, each on a feature of its own, fitted beside the gap of eight other features."""
+    rng = np.random.default_rng(0)
+    differing = {0.0: 0, 1 / 2: 0}
+    for _ in range(400):
+        gaps, own, y = rng.normal(size=(90, 8)), rng.normal(size=(90, 2)), rng.standard_t(3, size=90)
+        differences = []
+        for order in np.argsort(gaps, axis=0).T:
+            test, train = order[30:60], np.concatenate([order[:30], order[60:]])
+            slopes = own[train].T @ y[train] / np.square(own[train]).sum(axis=0)
+            differences.append(-np.diff(np.square(y[test, None] - own[test] * slopes).mean(axis=0))[0])
+        for ratio in differing:
+            differing[ratio] += corrected_mean(np.array(differences), ratio).p_value < 0.05
+    chance = 400 * 0.05 + 3 * np.sqrt(400 * 0.05 * 0.95)
+    assert differing[1 / 2] <= chance < differing[0.0]

@@ -18,7 +18,7 @@ OTHERS = {
     "max_minibatches": 13, "space": "wide", "likelihood": "heteroscedastic", "stream_length": 77, "max_updates": 14,
     "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17, "shifts": "all",
     "start": "imagenet", "precision": "bfloat16",
-    "milestones": "5", "validation": "holdout",
+    "milestones": "5", "validation": "holdout", "fold_kind": "block",
     "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1", "activation": "softplus",
 }  # fmt: skip
 

@@ -1,0 +1,53 @@
+"""What the registry of data sets says of splits: how they were made, and which of them are flagged."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+SPLIT = ["dataset", "split"]
+
+
+class Splits(NamedTuple):
+    """Splits of a data set.
+
+    Attributes:
+        scheme: how they were made (`datasets.records.SPLIT_SCHEMES`).
+        along_features: whether each is along another feature. Such splits ask different questions, and predictions fail
+            badly on some of them, so that their values are summarised by the median and the worst one.
+        flagged: splits that are not ranked, and why.
+    """
+
+    scheme: str
+    along_features: bool
+    flagged: Mapping[int, str]
+
+
+def splits_of(dataset: str) -> Splits:
+    """Return what is known of the splits of a data set.
+
+    A data set that is not registered on this machine is taken to be resampled. That is cautious where splits have rows
+    of their own.
+    """
+    try:
+        import datasets
+
+        source = datasets.entry(dataset)
+        return Splits(source.split_scheme, source.along_features, source.flagged)
+    except Exception:  # a plug-in may raise anything, and a machine that only publishes lacks what `datasets` imports
+        return Splits("resampled", False, {})
+
+
+def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose split is not flagged (`datasets.Source.flagged`)."""
+    flagged = {name: splits_of(name).flagged for name in cells["dataset"].unique()}
+    if not any(flagged.values()):
+        return cells
+    return cells[[split not in flagged[name] for name, split in cells[SPLIT].itertuples(index=False)]]
+
+
+def flagged_in_words(cells: pd.DataFrame) -> str:
+    """Return a sentence on the rows that `without_flagged` leaves out; "" for none."""
+    left = cells.loc[cells.index.difference(without_flagged(cells).index), SPLIT].drop_duplicates()
+    by_dataset = [f"{name} ({', '.join(map(str, sorted(part)))})" for name, part in left.groupby("dataset")["split"]]
+    return f"Splits not ranked, because they have no real gap or tail: {', '.join(by_dataset)}." if by_dataset else ""

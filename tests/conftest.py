@@ -19,6 +19,7 @@ FAULTY = TESTS / "faulty.py"
 # Folders and files, by the start of their path, whose tests train, sample, start processes or build a site.
 # All other tests are unit tests; `make unit` runs them in less than a minute.
 INTEGRATION = (
+    "bench/arrays",
     "bench/conformance",
     "bench/console",
     "bench/costs",

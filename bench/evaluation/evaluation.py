@@ -327,11 +327,17 @@ class TunedEvaluation(Evaluation):
         tune(searches, self.search, objective)
         return searches
 
-    def train(self, fits: Sequence[Fit], number: int = 0) -> TrainedFits:
-        """Return final fits, trained together; cell `number` is one of theirs."""
+    def train(self, fits: Sequence[Fit], number: int = 0, n_recorded: int = RECORDED_UPDATES) -> TrainedFits:
+        """Return final fits, trained together.
+
+        Args:
+            fits: The fits.
+            number: One of their cells.
+            n_recorded: Number of updates at which diagnostics are recorded, besides those for the convergence.
+        """
         of_set = self.largest_fits(number)
         largest = of_set.final if of_set else len(fits[0].rows)
-        return self._train(self.method, fits, largest, n_recorded=RECORDED_UPDATES)
+        return self._train(self.method, fits, largest, n_recorded)
 
     def _alike(self, numbers: Sequence[int]) -> list[tuple[LargestFits | None, list[int]]]:
         """Return which places of a list of cells train in one stack, each with the sizes of the largest fits."""

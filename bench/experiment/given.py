@@ -37,13 +37,8 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
                 "--hparam: method", each.method, tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
             )
         concerned = {name: spaces[name] for name in spaces if each.method in (None, name, registered(name))}
-        having = {name: space for name, space in concerned.items() if each.name in space}
-        if not having:
-            allowed = "; ".join(f"{name} has {_ranges_in_words(space)}" for name, space in concerned.items())
-            raise InvalidRequest(f"--hparam {each}: there is no hyper-parameter {each.name!r}; {allowed}")
-        for name, space in having.items():
-            if problem := _impossible(each, space[each.name]):
-                raise InvalidRequest(f"--hparam {each}: {problem}; {name} has {_ranges_in_words(space)}")
+        if problem := complaint(each, concerned):
+            raise InvalidRequest(f"--hparam {each}: {problem}")
         if each.name in kind.settled:
             raise InvalidRequest(
                 f"--hparam {each}: the suite {request.suite} compares with a reference posterior, and the models of "
@@ -52,6 +47,23 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
     given = {name: protocol.fixed_for(name) for name in method_names}
     every = {name: {hparam: given[name][hparam] for hparam in spaces[name] if hparam in given[name]} for name in given}
     return {name: values for name, values in every.items() if values}
+
+
+def complaint(given: fixed.Fixed, spaces: "Mapping[str, Mapping[str, BaseDistribution]]") -> str | None:
+    """Return why a hyper-parameter cannot be so given, or None if it can.
+
+    Args:
+        given: the hyper-parameter.
+        spaces: ranges of the hyper-parameters of each method that it is given for; one of them must have it.
+    """
+    having = {name: space for name, space in spaces.items() if given.name in space}
+    if not having:
+        allowed = "; ".join(f"{name} has {_ranges_in_words(space)}" for name, space in spaces.items())
+        return f"there is no hyper-parameter {given.name!r}; {allowed}"
+    for name, space in having.items():
+        if problem := _impossible(given, space[given.name]):
+            return f"{problem}; {name} has {_ranges_in_words(space)}"
+    return None
 
 
 def _spaces(

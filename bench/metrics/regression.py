@@ -27,14 +27,14 @@ def log_density(predictive: Normals, y: Tensor) -> Tensor:
 
 def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]:
     """Return the metrics of `bench.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
-    moments = _moments(predictive)
+    mixture = moments(predictive)
     headline = -log_density(predictive, y).mean().item()
-    moment = -log_density(Normals(*(part[None] for part in moments)), y).mean().item()
-    squares = (moments.mean - y).square()
+    moment = -log_density(Normals(*(part[None] for part in mixture)), y).mean().item()
+    squares = (mixture.mean - y).square()
     rmse = squares.mean().sqrt().item()
     pit = cdf(predictive, y)
     scores = interval_scores(predictive, y.double().numpy(), INTERVALS)
-    ranked = moments.variance.numpy(), squares.numpy()
+    ranked = mixture.variance.numpy(), squares.numpy()
     return {
         "nmll_moment": moment,
         "nmll_standardised": headline - math.log(y_scale),
@@ -90,8 +90,8 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
     return mean * (2 * torch.special.ndtr(z) - 1) + 2 * sd * density
 
 
-def _moments(predictive: Normals) -> Normals:
-    """Return mean and variance of the mixture per point, (n,) each."""
+def moments(predictive: Normals) -> Normals:
+    """Return mean and variance of the mixture per point, (n,) each, float64."""
     mean, variance = _float64(predictive)
     return Normals(mean.mean(0), variance.mean(0) + mean.var(0, correction=0))
 

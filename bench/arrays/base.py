@@ -1,0 +1,155 @@
+"""What the two scikit-learn estimators share: parameters, tuning, fitting, saving."""
+
+import time
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bench.arrays import storage
+from bench.arrays.data import Arrays
+from bench.arrays.training import fit, protocol_of, tune
+from bench.experiment.progress import JobProgress
+from bench.experiment.protocol import Protocol
+from bench.tuning.tuner import Diverged
+from methods.maths.predictive import Predictive
+
+DEFAULT_METHOD = "deep-ensemble"
+BLOCK = 64  # rows
+LARGEST_SEED = 2**31 - 1
+ARRAYS = ("classes_", "feature_names_in_")  # attributes that are arrays of numbers or texts
+
+
+class PosteriorEstimator(BaseEstimator):
+    """Base of `PosteriorRegressor` and `PosteriorClassifier`, which document the parameters."""
+
+    def __init__(
+        self,
+        method: str = DEFAULT_METHOD,
+        *,
+        preset: str = "tuned",
+        hparams: Mapping[str, float | Sequence[float]] | None = None,
+        settings: Mapping[str, int | str | None] | None = None,
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ):
+        self.method = method
+        self.preset = preset
+        self.hparams = hparams
+        self.settings = settings
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted estimator to a file in NumPy's format .npz: arrays and a JSON text, no pickle.
+
+        A `random_state` that is a generator is saved as None.
+
+        Raises:
+            TypeError: The posterior of a foreign library, or a label, is neither a tensor nor a number nor a text.
+        """
+        check_is_fitted(self)
+        params = self.get_params()
+        if not isinstance(params["random_state"], Integral):
+            params["random_state"] = None
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") and name != "posterior_"}
+        arrays = {name: fitted.pop(name) for name in ARRAYS if name in fitted}
+        as_lists = {name: [str(array.dtype), array.tolist()] for name, array in arrays.items()}
+        extra = {"estimator": type(self).__name__, "params": params, "fitted": fitted, "arrays": as_lists}
+        storage.save(self.posterior_, path, extra)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], device: str | None = None) -> Self:
+        """Return the estimator in a file that `save` wrote. No code in the file is executed.
+
+        The method is found by its name, among those of this package and of installed ones.
+
+        Args:
+            path: The file.
+            device: Torch's name of the device to predict on; by default the one of `save`. The same seed gives other
+                weight samples on a GPU than on a CPU.
+
+        Raises:
+            ValueError: The file holds no such estimator, or its method is not installed.
+        """
+        posterior, extra = storage.load(path, device)
+        kind = extra.get("estimator", "posterior")
+        if kind != cls.__name__:
+            raise ValueError(f"{path} holds a {kind}; load it as one, not as a {cls.__name__}")
+        estimator = cls(**extra["params"])
+        if device is not None:
+            estimator.device = device
+        estimator.posterior_ = posterior
+        for name, value in extra["fitted"].items():
+            setattr(estimator, name, value)
+        for name, (dtype, values) in extra["arrays"].items():
+            setattr(estimator, name, np.array(values, dtype=dtype))
+        return estimator
+
+    def _protocol(self, changes: Mapping[str, str]) -> Protocol:
+        return protocol_of(self.preset, {**(self.settings or {}), **changes}, self.hparams)
+
+    def _checked(self, x: Any, y: Any, protocol: Protocol, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return features (N, P) and targets (N,) after scikit-learn's checks; a row for each fold at least."""
+        x, y = validate_data(self, x, y, dtype=np.float64, ensure_min_samples=max(2, protocol.folds), **options)
+        return x, y
+
+    def _fit(self, data: Arrays, protocol: Protocol) -> Self:
+        given = self.random_state
+        seed = int(given if isinstance(given, Integral) else check_random_state(given).randint(LARGEST_SEED))
+        report = _printed if self.verbose else _silent
+        started = time.perf_counter()
+        tuned = tune(data, self.method, protocol, seed=seed, device=self.device, on_progress=report)
+        self.tune_seconds_ = time.perf_counter() - started
+        self.posterior_ = fit(data, self.method, protocol, tuned.hparams, seed=seed, device=self.device)
+        self.hparams_ = dict(tuned.hparams)
+        self.validation_nmll_ = tuned.score
+        self.diagnostics_ = dict(self.posterior_.diagnostics)
+        self._predictive(data.dataset.x[:1])
+        self.fit_seconds_ = time.perf_counter() - started
+        if self.verbose:
+            print(
+                f"\r{self.method}: {self.fit_seconds_:.1f} s, of which {self.tune_seconds_:.1f} s for {tuned.n_trials} "
+                f"trials of {protocol.fits_per_trial} fits"
+            )
+        return self
+
+    def _predictive(self, x: np.ndarray) -> Predictive:
+        """Return the predictive at x (n, P).
+
+        The last rows of a block are filled up. A few rows alone would be multiplied by other kernels, and scikit-learn
+        checks to seven digits that a prediction does not depend on the other rows.
+        """
+        filled = np.concatenate([x, np.repeat(x[:1], -len(x) % BLOCK, axis=0)])
+        predictive = self.posterior_.predict(filled)
+        if not all(part.isfinite().all() for part in predictive):
+            raise Diverged(f"{self.method} predicts numbers that are not finite; give a smaller learning rate")
+        return type(predictive)(*(part[:, : len(x)] for part in predictive))
+
+    def _inputs(self, x: Any) -> np.ndarray:
+        """Return the features (n, P) of new inputs after scikit-learn's checks."""
+        check_is_fitted(self)
+        checked: np.ndarray = validate_data(self, x, dtype=np.float64, reset=False)
+        return checked
+
+    def _inputs_and_targets(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return features (n, P) and targets (n,) of test points after scikit-learn's checks."""
+        check_is_fitted(self)
+        checked: tuple[np.ndarray, np.ndarray] = validate_data(self, x, y, dtype=np.float64, reset=False)
+        return checked
+
+
+def _silent(progress: JobProgress) -> None:
+    """Print nothing."""
+
+
+def _printed(progress: JobProgress) -> None:
+    """Print the progress of tuning on a line that the next report overwrites."""
+    print(f"\rtuned to {progress.done:.0%}", end="", flush=True)

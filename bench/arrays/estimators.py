@@ -1,0 +1,192 @@
+"""Approximate posteriors of neural networks as scikit-learn estimators."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+
+from bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator
+from bench.arrays.data import classification, regression
+from bench.metrics import log_density, pool
+from bench.metrics.intervals import quantiles
+from bench.metrics.regression import moments
+from methods.maths.predictive import Classes, Normals
+
+
+class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
+    """Regression by a neural network with an approximate posterior over its weights.
+
+    Features and targets are standardised inside; give them in their own units. `fit` tunes by cross-validation what
+    `hparams` does not give, with the trials, folds and budget of a run of the benchmark, and then trains on all rows.
+    `score` is the mean log predictive density, greater is better.
+
+    Args:
+        method: Name of a method (`python -m methods list`), with options if any: "vifa", "mfvi(tempering=0.1)",
+            "ensemble:swag" for a pool of five.
+        preset: Budget: "tuned" (30 trials on 3 folds, at most 10,000 minibatches a fit), "quick" (5 trials on 3 folds,
+            300 minibatches) or "paper" (30 trials on 5 folds, 120 epochs).
+        hparams: Hyper-parameters that are given instead of tuned, {"lr": 0.01}, or their ranges, {"lr": (0.001, 0.1)}.
+            Nothing is tuned if all are given. `noise_precision` is in units of 1 / y^2.
+        settings: Changes of the budget, by field of `bench.experiment.protocol.Protocol`: {"epochs": 500}.
+        likelihood: "gaussian", with one noise precision for all points, or "heteroscedastic": the network predicts the
+            variance.
+        device: Torch's name of the device: "cpu", "cuda", "cuda:1".
+        random_state: Seed of folds, trials, training and predictions. An integer makes `fit` repeatable.
+        verbose: Whether to print the progress of tuning, and the time of `fit` at its end.
+
+    Attributes:
+        hparams_: Hyper-parameters of the fit, name -> value.
+        validation_nmll_: Mean validation NMLL of the chosen trial, nats; None if nothing was tuned.
+        posterior_: The `bench.arrays.Posterior`, whose `predict` returns the predictive of each weight sample.
+        diagnostics_: Diagnostics of the fit; `still_improving` is 1 where longer training may help.
+        fit_seconds_: Time of `fit`.
+        tune_seconds_: Time of tuning, a part of `fit_seconds_`.
+    """
+
+    def __init__(
+        self,
+        method: str = DEFAULT_METHOD,
+        *,
+        preset: str = "tuned",
+        hparams: Mapping[str, float | Sequence[float]] | None = None,
+        settings: Mapping[str, int | str | None] | None = None,
+        likelihood: str = "gaussian",
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ):
+        super().__init__(
+            method,
+            preset=preset,
+            hparams=hparams,
+            settings=settings,
+            device=device,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.likelihood = likelihood
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Tune, and train on all rows.
+
+        Args:
+            X: (N, P), features; a data frame keeps the names of its columns.
+            y: (N,), targets.
+
+        Raises:
+            ValueError: An argument or a parameter is not possible; the message says what is allowed.
+            bench.tuning.tuner.Diverged: All trials diverged.
+        """
+        protocol = self._protocol({"likelihood": self.likelihood})
+        x, y = self._checked(X, y, protocol, y_numeric=True)
+        return self._fit(regression(x, y), protocol)
+
+    def predict(self, X: Any, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Return the mean of the predictive at X (n, P), (n,); with `return_std` also its standard deviation, (n,).
+
+        The standard deviation is that of a new target: it includes the noise.
+        """
+        mean, variance = moments(self._normals(X))
+        return (mean.numpy(), variance.sqrt().numpy()) if return_std else mean.numpy()
+
+    def predict_quantiles(self, X: Any, q: float | Sequence[float]) -> np.ndarray:
+        """Return quantiles of a new target at X (n, P).
+
+        Args:
+            X: (n, P), features.
+            q: A probability between 0 and 1, exclusive, or Q of them.
+
+        Returns:
+            (n,) for one probability, (n, Q) for several.
+        """
+        levels = np.asarray(q, dtype=np.float64)
+        if not ((levels > 0) & (levels < 1)).all() or levels.ndim > 1:
+            raise ValueError(f"q should be a probability between 0 and 1, or several, got {q!r}")
+        predictive = self._normals(X)
+        columns = [quantiles(predictive, level) for level in np.atleast_1d(levels)]
+        return np.stack(columns, axis=1) if levels.ndim else columns[0]
+
+    def sample(self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = None) -> np.ndarray:
+        """Return draws of new targets from the joint predictive, (n_points, n), as GaussianProcessRegressor.sample_y.
+
+        One draw, a column, takes one weight sample for all points, which makes its mean a function of X, and then adds
+        independent noise at each point.
+
+        Args:
+            X: (n_points, P), features.
+            n: Number of draws.
+            random_state: Seed of the draws; by default that of the estimator.
+        """
+        predictive = self._normals(X)
+        generator = check_random_state(self.random_state if random_state is None else random_state)
+        mean, sd = (part.double().T.numpy() for part in (predictive.mean, predictive.variance.sqrt()))
+        chosen = generator.randint(mean.shape[1], size=n)
+        return mean[:, chosen] + sd[:, chosen] * generator.standard_normal((len(mean), n))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean log predictive density of targets y (n,) at X (n, P), nats: minus the NMLL of the benchmark.
+
+        Greater is better, as `cross_val_score` and `GridSearchCV` expect. It is in the units of y: for targets a
+        thousand times as large it is log(1000) = 6.9 nats smaller.
+        """
+        x, y = self._inputs_and_targets(X, y)
+        return float(log_density(self._predictive(x), torch.tensor(y, dtype=torch.float64)).mean())
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # by scikit-learn's measure: `score` is a log density and not R^2
+        return tags
+
+    def _normals(self, X: Any) -> Normals:
+        predictive = self._predictive(self._inputs(X))
+        assert isinstance(predictive, Normals)
+        return predictive
+
+
+class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
+    """Classification by a neural network with an approximate posterior over its weights.
+
+    Parameters and attributes are those of `PosteriorRegressor`, except for `likelihood`: two classes have a Bernoulli
+    and more a categorical likelihood. `score` is the mean log probability of the true class, greater is better; for the
+    accuracy use `scoring="accuracy"`.
+
+    Attributes:
+        classes_: (C,), the labels, sorted.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Tune, and train on all rows; arguments as of `PosteriorRegressor.fit`, with y (N,) labels of any type."""
+        protocol = self._protocol({})
+        x, y = self._checked(X, y, protocol)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y should hold at least 2 classes, got one class, {self.classes_.tolist()[0]!r}")
+        return self._fit(classification(x, labels, n_classes=len(self.classes_)), protocol)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable label at each row of X (n, P), (n,)."""
+        probabilities = self.predict_proba(X)
+        most_probable: np.ndarray = self.classes_[probabilities.argmax(axis=1)]
+        return most_probable
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each of `classes_` at X (n, P), (n, C): the mean over weight samples."""
+        predictive = self._predictive(self._inputs(X))
+        assert isinstance(predictive, Classes)
+        return pool(predictive).probabilities.numpy()
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean log probability of labels y (n,) at X (n, P), nats: minus the NMLL of the benchmark."""
+        x, y = self._inputs_and_targets(X, y)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which was not among those of fit, {self.classes_.tolist()}"
+            )
+        labels = torch.tensor(np.searchsorted(self.classes_, y))
+        return float(log_density(self._predictive(x), labels).mean())

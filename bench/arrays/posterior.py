@@ -1,0 +1,102 @@
+"""The trained posterior of one fit, which predicts at new inputs."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from bench.engine.replica import Data
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.trained import TrainedFits
+from bench.engine.training_record import TrainingRecord
+from bench.experiment.protocol import Protocol
+from datasets import Source
+from methods.maths.predictive import Predictive
+
+NO_ROWS = np.empty(0, np.int64)
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Limit torch to one thread in the block, as in a worker of a run, so that numbers are the same everywhere."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posterior of one fit, without the data that it was trained on.
+
+    Attributes:
+        fits: The trained fit.
+        source: Description of the data.
+        protocol: The protocol of the fit.
+        seconds: Time of the training.
+        diagnostics: What the method reports of the fit, and whether it was `still_improving` when training ended.
+    """
+
+    fits: StackedFits
+    source: Source
+    protocol: Protocol
+    seconds: float
+    diagnostics: Mapping[str, float]
+
+    @classmethod
+    def of(
+        cls,
+        fits: TrainedFits,
+        source: Source,
+        protocol: Protocol,
+        seconds: float,
+        diagnostics: Mapping[str, float],
+    ) -> "Posterior":
+        """Return the posterior of a stack of one fit; arguments as the attributes."""
+        assert isinstance(fits, StackedFits)
+        return cls(_without_data(fits), source, protocol, seconds, diagnostics)
+
+    @property
+    def hparams(self) -> Mapping[str, float]:
+        """The hyper-parameters of the fit."""
+        return self.fits.fits[0].hparams
+
+    def predict(self, x: np.ndarray, n_samples: int | None = None) -> Predictive:
+        """Return the predictive at new inputs, on the CPU.
+
+        The weight samples follow from the seed of the fit, so that predictions depend on earlier calls not at all, and
+        on the other points only by rounding.
+
+        Args:
+            x: (n, P), features in the units of the training data.
+            n_samples: S, weight samples; by default those of the protocol. Methods without a distribution over
+                weights return one.
+
+        Returns:
+            Of a regression `Normals` with mean and variance (S, n), in original target units; of a classification
+            `Classes` with log_probs (S, n, C), in nats.
+        """
+        device = self.fits.stack.data.x.device
+        inputs = torch.tensor(np.asarray(x, dtype=np.float64), device=device)
+        rows = np.arange(len(inputs))
+        with single_threaded():
+            (predictive,) = self.fits.predict([rows], n_samples or self.protocol.samples, inputs)
+        return type(predictive)(*(part.cpu() for part in predictive))
+
+
+def _without_data(fits: StackedFits) -> StackedFits:
+    """Return the fits without their training rows and without diagnostics along training."""
+    stack = fits.stack
+    empty = Data(stack.data.x[:0].clone(), stack.data.y[:0].clone())
+    bare = {id(fit): replace(fit, rows=NO_ROWS) for fit in fits.fits}
+    members = tuple((bare[id(fit)], member) for fit, member in stack.members)
+    return replace(
+        fits,
+        fits=tuple(bare.values()),
+        stack=replace(stack, data=empty, members=members),
+        record=TrainingRecord(fits.schedule.plan.n_updates, 0),
+    )

@@ -1,0 +1,110 @@
+"""Files of posteriors: NumPy's .npz with arrays and one JSON text, without pickle."""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.arrays.data import described
+from bench.arrays.posterior import NO_ROWS, Posterior
+from bench.arrays.trees import packed, unpacked
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit, Model
+from bench.engine.stack import Stack
+from bench.engine.stacked_fits import StackedFits
+from bench.engine.training_record import TrainingRecord
+from bench.experiment.protocol import Protocol
+from bench.experiment.tasks import method_for, task_from
+
+FORMAT = 1
+SUITE = "uci"
+
+
+def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
+    """Write a posterior to a file.
+
+    Args:
+        posterior: The posterior.
+        path: The file; it is replaced if it exists.
+        extra: What `load` returns beside the posterior; must be possible in JSON.
+
+    Raises:
+        TypeError: The posterior holds something else than tensors, numbers and texts.
+    """
+    fits, source = posterior.fits, posterior.source
+    tensors: list[np.ndarray] = []
+    description = {
+        "format": FORMAT,
+        "method": fits.method.name,
+        "protocol": json.loads(posterior.protocol.to_json()),
+        "source": [source.name, source.n_rows, source.n_features, source.n_classes, source.noise_precisions],
+        "hparams": dict(posterior.hparams),
+        "seed": fits.fits[0].seed,
+        "schedule": asdict(fits.schedule),
+        "execution": fits.execution,
+        "device": str(fits.stack.data.x.device),
+        "parallel": fits.stack.parallel,
+        "replicas": packed(fits.stack.replicas, tensors),
+        "posterior": packed(fits.posterior, tensors),
+        "seconds": posterior.seconds,
+        "diagnostics": dict(posterior.diagnostics),
+        "extra": dict(extra or {}),
+    }
+    arrays: dict[str, Any] = {f"tensor_{number}": tensor for number, tensor in enumerate(tensors)}
+    with Path(path).open("wb") as file:
+        np.savez_compressed(file, description=np.array(json.dumps(description)), **arrays)
+
+
+def load(path: str | PathLike[str], device: str | None = None) -> tuple[Posterior, dict[str, Any]]:
+    """Return the posterior in a file, and what was saved beside it. No code in the file is executed.
+
+    The method is found by its name, among those of this package and of installed ones.
+
+    Args:
+        path: The file.
+        device: Torch's name of the device to predict on; by default the one of `save`.
+
+    Raises:
+        ValueError: The file holds no posterior of this version, or its method is not installed.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            description = json.loads(str(file["description"]))
+            tensors = [file[f"tensor_{number}"] for number in range(len(file.files) - 1)]
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise ValueError(f"{path} holds no posterior that `save` wrote: {error}") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ValueError(f"{path} has another format than this version reads, {FORMAT}; fit and save again")
+    try:
+        return _restored(description, tensors, torch.device(device or description["device"])), description["extra"]
+    except Exception as error:  # a damaged file may lead anywhere
+        raise ValueError(f"{path} cannot be restored: {type(error).__name__}: {error}") from error
+
+
+def _restored(description: Mapping[str, Any], tensors: list[np.ndarray], device: torch.device) -> Posterior:
+    name, n_rows, n_features, n_classes, (low, high) = description["source"]
+    source = described(name, n_rows, n_features, n_classes, (low, high))
+    protocol = Protocol(**description["protocol"])
+    task = task_from(source, SUITE, protocol)
+    method = method_for(description["method"], task)
+    fit = Fit(NO_ROWS, description["hparams"], description["seed"])
+    replicas = unpacked(description["replicas"], tensors, device)
+    x = torch.empty(0, n_features, dtype=torch.float64, device=device)
+    stack = Stack(
+        Model(method, task, replicas.n_train.dtype),
+        Data(x, x.new_empty(0)),
+        tuple((fit, member) for member in range(method.members)),
+        replicas,
+        description["parallel"],
+    )
+    schedule = Schedule(**description["schedule"])
+    record = TrainingRecord(schedule.plan.n_updates, 0)
+    posterior = unpacked(description["posterior"], tensors, device)
+    fits = StackedFits((fit,), schedule, stack, posterior, record, description["execution"])
+    return Posterior(fits, source, protocol, description["seconds"], description["diagnostics"])

@@ -1,0 +1,155 @@
+"""Hyper-parameters and posteriors from arrays, by the code and with the numbers of a run's cells."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import methods
+from bench.arrays.data import Arrays
+from bench.arrays.posterior import Posterior, single_threaded
+from bench.engine.convergence import convergence
+from bench.evaluation.prediction import PredictionEvaluation
+from bench.experiment import fixed, given, plan
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.experiment.progress import OnProgress
+from bench.experiment.protocol import SETTINGS, Protocol
+from bench.experiment.request import Request, known
+from bench.experiment.tasks import ranges_of
+from bench.tuning.tuner import Tuned
+
+SUITE = "uci"  # whose presets and network are those of arrays
+
+# A value fixes a hyper-parameter, and a pair (lowest, highest) is the range to search instead of the method's own.
+Given = Mapping[str, float | Sequence[float]]
+
+
+def protocol_of(
+    preset: str = "quick", settings: Mapping[str, int | str | None] | None = None, hparams: Given | None = None
+) -> Protocol:
+    """Return the protocol of a preset of the suite `uci`, with changes.
+
+    Args:
+        preset: "quick", "tuned" or "paper".
+        settings: Values for other fields of `bench.experiment.protocol.Protocol`, as {"epochs": 500}.
+        hparams: Hyper-parameters that are given instead of tuned, as {"lr": 0.01}, or whose range is given, as
+            {"lr": (0.001, 0.1)}.
+
+    Raises:
+        bench.experiment.request.InvalidRequest: A ValueError; a name is unknown or a value is not allowed.
+    """
+    for name in settings or {}:
+        known("setting", name, tuple(SETTINGS))
+    texts = {} if not hparams else {"hparams": fixed.joined(f"{name}={_text(each)}" for name, each in hparams.items())}
+    request = Request(SUITE, preset, None, None, None, {**(settings or {}), **texts}, seed=0)
+    return plan.protocol_of(request)[1]
+
+
+def tune(
+    data: Arrays,
+    method: str,
+    protocol: Protocol,
+    *,
+    seed: int = 0,
+    device: str = "cpu",
+    on_progress: OnProgress = lambda progress: None,
+) -> Tuned:
+    """Return the best hyper-parameters of a method by cross-validation on the training rows.
+
+    A run's cell of the suite `uci` with the same data, protocol and seed has the same folds, trials and scores.
+    Fits train side by side, in one thread.
+
+    Args:
+        data: What to learn from.
+        method: Name in the registry, with options if any: "vifa", "mfvi(tempering=0.1)", "ensemble:map".
+        protocol: Trials, folds and training budget (`protocol_of`). If it fixes every hyper-parameter, nothing is
+            trained, and the result has no score.
+        seed: Fixes folds, trials and fits.
+        device: Torch's name of the device.
+        on_progress: Is called about once a second.
+
+    Returns:
+        `hparams`, name -> value, with noise precisions in original target units; `score`, the mean validation NMLL over
+        the folds, in nats; `n_trials`, `n_failed` and `seconds`.
+
+    Raises:
+        ValueError: The method is unknown, does not suit the data, or lacks a given hyper-parameter; or there are fewer
+            training rows than folds.
+        bench.tuning.tuner.Diverged: All trials diverged.
+    """
+    with _evaluation(data, method, protocol, seed, device, on_progress) as evaluation:
+        return evaluation.tune()[0].best()
+
+
+def fit(
+    data: Arrays,
+    method: str,
+    protocol: Protocol,
+    hparams: Mapping[str, float],
+    *,
+    seed: int = 0,
+    device: str = "cpu",
+    on_progress: OnProgress = lambda progress: None,
+) -> Posterior:
+    """Return the posterior of a method that is trained on all training rows.
+
+    Args:
+        data: What to learn from.
+        method: Name in the registry.
+        protocol: Training budget; what it says of tuning has no effect.
+        hparams: A value for each hyper-parameter of the method, as `tune` returns them.
+        seed: Fixes initial weights, minibatches, noise, and the weight samples of predictions.
+        device: Torch's name of the device.
+        on_progress: Is called about once a second.
+
+    Raises:
+        ValueError: The method is unknown or does not suit the data, or a hyper-parameter is missing or unknown.
+    """
+    with _evaluation(data, method, protocol, seed, device, on_progress) as evaluation:
+        if hparams.keys() != evaluation.method_space.keys():
+            expected, got = (", ".join(sorted(names)) or "none" for names in (evaluation.method_space, hparams))
+            raise ValueError(f"hparams should be those of {evaluation.method.name} ({expected}), got {got}")
+        started = time.perf_counter()
+        # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.
+        fits = evaluation.train([evaluation.final_fit(0, hparams)], n_recorded=1)
+        seconds = time.perf_counter() - started
+        traces, n_updates = fits.training_diagnostics()[0], fits.schedule.plan.n_updates
+        reported = fits.diagnostics()[0] | convergence(traces, n_updates, len(data.dataset.splits[0].train))
+        return Posterior.of(fits, evaluation.source, protocol, seconds, reported)
+
+
+@contextmanager
+def _evaluation(
+    data: Arrays, method: str, protocol: Protocol, seed: int, device: str, on_progress: OnProgress
+) -> Iterator[PredictionEvaluation]:
+    """Yield the evaluation of the cell that the arrays would be in a run, checked; its study is not kept."""
+    if problem := methods.problem_with(method):
+        raise ValueError(problem)
+    cell = Cell(SUITE, data.source.name, methods.get(method).name, 0, "", protocol, seed)
+    with tempfile.TemporaryDirectory() as folder, single_threaded():
+        job = Job((cell,), (Path(folder) / "study.log",), None)
+        evaluation = PredictionEvaluation(job, torch.device(device), on_progress, data)
+        _check(evaluation)
+        yield evaluation
+
+
+def _check(evaluation: PredictionEvaluation) -> None:
+    """Raise ValueError if the method or the given hyper-parameters do not suit the data."""
+    method, task, protocol = evaluation.method, evaluation.task, evaluation.protocol
+    if reason := method.excludes(task):
+        raise ValueError(f"method {method.name!r} cannot be used on these data: {reason}")
+    space = {method.name: ranges_of(method, task, protocol)}
+    for each in map(fixed.parse, (protocol.hparams or "").split()):
+        if problem := given.complaint(each, space):
+            raise ValueError(f"hparams {each}: {problem}")
+
+
+def _text(value: Any) -> str:
+    """Return a value or a range of a hyper-parameter as `bench.experiment.fixed` reads it."""
+    ends = value if isinstance(value, Sequence) else (value,)
+    return "..".join(repr(float(end)) for end in ends)

@@ -1,0 +1,72 @@
+"""Nested tuples, dictionaries and named tuples of tensors as JSON and arrays, without pickle."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+PLAIN = (bool, int, float, str, type(None))
+
+
+def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
+    """Return a tree as JSON, whose tensors are appended to `tensors` and stand in it as their numbers.
+
+    Raises:
+        TypeError: A part is neither a container, a tensor, a number nor a text.
+    """
+    if isinstance(tree, Tensor):
+        tensors.append(tree.detach().cpu().numpy())
+        return {"tensor": len(tensors) - 1}
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        kind = f"{type(tree).__module__}:{type(tree).__name__}"
+        if _record(kind) is not type(tree):
+            raise TypeError(f"{kind} cannot be found again by its name; define it at the top of a module")
+        return {"record": kind, "parts": [packed(part, tensors) for part in tree]}
+    if isinstance(tree, tuple | list):
+        return {type(tree).__name__: [packed(part, tensors) for part in tree]}
+    if isinstance(tree, dict) and all(isinstance(key, str) for key in tree):
+        return {"dict": {key: packed(part, tensors) for key, part in tree.items()}}
+    if type(tree) in PLAIN:
+        return {"value": tree}
+    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, numbers and texts can")
+
+
+def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.device) -> Any:
+    """Return the tree that `packed` made JSON of, with its tensors on a device.
+
+    Raises:
+        ValueError: It is no such JSON, or it names a class that is no named tuple of an imported module.
+    """
+    match packed_tree:
+        case {"tensor": int(number)}:
+            return torch.tensor(tensors[number], device=device)
+        case {"record": str(kind), "parts": list(parts)}:
+            record = _record(kind)
+            if record is None or len(parts) != len(record._fields):
+                raise ValueError(f"{kind} is no named tuple of {len(parts)} fields in an installed method")
+            return record(*(unpacked(part, tensors, device) for part in parts))
+        case {"tuple": list(parts)}:
+            return tuple(unpacked(part, tensors, device) for part in parts)
+        case {"list": list(parts)}:
+            return [unpacked(part, tensors, device) for part in parts]
+        case {"dict": dict(parts)}:
+            return {key: unpacked(part, tensors, device) for key, part in parts.items()}
+        case {"value": value} if type(value) in PLAIN:
+            return value
+    raise ValueError(f"{packed_tree!r:.80} is no part of a saved posterior")
+
+
+def _record(kind: str) -> Any:
+    """Return the class of named tuples called "module:name", or None. Imports modules of `methods` only.
+
+    A file could name any module, whose import would execute its code.
+    """
+    module, _, name = kind.partition(":")
+    if module not in sys.modules and module.startswith("methods."):
+        importlib.import_module(module)
+    found = vars(sys.modules.get(module, object)).get(name)
+    return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None

@@ -1,0 +1,196 @@
+"""The estimators predict, score and draw what the predictive says, alone and inside scikit-learn's tools."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from bench import PosteriorClassifier, PosteriorRegressor
+
+HPARAMS = {"lr": 0.02, "prior_precision": 0.1}
+GIVEN = {**HPARAMS, "noise_precision": 50.0}
+SHORT = {"preset": "quick", "settings": {"trials": 2, "max_minibatches": 120}, "random_state": 0}
+
+
+def wave(n: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=(n, 1))
+    return x, 5 + np.sin(2 * x[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+def rings(n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(n, 2))
+    return x, np.array(["inner", "outer", "rim"])[np.digitize(np.hypot(*x.T), [0.8, 1.6])]
+
+
+@pytest.fixture(scope="module")
+def regressor() -> PosteriorRegressor:
+    return PosteriorRegressor("mfvi", hparams=GIVEN, **SHORT).fit(*wave())
+
+
+@pytest.fixture(scope="module")
+def classifier() -> PosteriorClassifier:
+    return PosteriorClassifier("mfvi", hparams=HPARAMS, **SHORT).fit(*rings())
+
+
+def components(regressor: PosteriorRegressor, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    predictive = regressor.posterior_.predict(x)
+    return predictive.mean.double().numpy(), predictive.variance.double().sqrt().numpy()
+
+
+def test_import_of_bench_loads_no_torch():
+    code = "import sys, bench; assert 'torch' not in sys.modules; from bench import PosteriorRegressor"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_mean_and_spread_are_those_of_the_mixture(regressor):
+    x = np.linspace(-3, 3, 11)[:, None]
+    means, sds = components(regressor, x)
+    mean, sd = regressor.predict(x, return_std=True)
+    np.testing.assert_allclose(mean, means.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(sd**2, (sds**2 + means**2).mean(0) - means.mean(0) ** 2, rtol=1e-4)
+    np.testing.assert_array_equal(regressor.predict(x), mean)
+
+
+def test_score_is_the_mean_log_density(regressor):
+    x, y = wave()
+    densities = norm.pdf(y, *components(regressor, x)).mean(0)
+    assert regressor.score(x, y) == pytest.approx(np.log(densities).mean(), rel=1e-5)
+
+
+def test_quantiles_invert_the_distribution_function(regressor):
+    x, levels = np.linspace(-3, 3, 7)[:, None], [0.05, 0.5, 0.9]
+    values = regressor.predict_quantiles(x, levels)
+    assert values.shape == (7, 3)
+    for level, column in zip(levels, values.T, strict=True):
+        np.testing.assert_allclose(norm.cdf(column, *components(regressor, x)).mean(0), level, atol=1e-5)
+    np.testing.assert_array_equal(regressor.predict_quantiles(x, 0.9), values[:, 2])
+
+
+@pytest.mark.parametrize("q", [0.0, 1.5, [0.5, 1.0], [[0.5]]])
+def test_impossible_quantiles_are_refused(regressor, q):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        regressor.predict_quantiles([[0.0]], q)
+
+
+def test_draws_have_the_moments_of_the_joint_predictive(regressor):
+    x = np.array([[0.0], [0.1]])
+    draws = regressor.sample(x, 20_000, random_state=0)
+    means, sds = components(regressor, x)
+    assert draws.shape == (2, 20_000)
+    expected = np.cov(means, rowvar=False, bias=True) + np.diag((sds**2).mean(0))
+    stderr = 4 * expected[0, 0] / math.sqrt(20_000)
+    np.testing.assert_allclose(np.cov(draws), expected, atol=stderr)
+    assert expected[0, 1] > 2 * stderr  # the draws of two near points share their weights
+    np.testing.assert_array_equal(draws, regressor.sample(x, 20_000, random_state=0))
+
+
+def test_probabilities_are_the_mean_over_weight_samples(classifier):
+    x, y = rings()
+    probabilities = classifier.posterior_.predict(x).log_probs.double().exp().mean(0).numpy()
+    np.testing.assert_allclose(classifier.predict_proba(x), probabilities, rtol=1e-5, atol=1e-7)
+    assert list(classifier.classes_) == ["inner", "outer", "rim"]
+    assert (classifier.predict(x) == y).mean() > 0.8
+    true = probabilities[np.arange(len(y)), np.searchsorted(classifier.classes_, y)]
+    assert classifier.score(x, y) == pytest.approx(np.log(true).mean(), rel=1e-5)
+
+
+def test_label_that_fit_never_saw_is_refused(classifier):
+    with pytest.raises(ValueError, match="'square', which was not among"):
+        classifier.score([[0.0, 0.0]], ["square"])
+
+
+def test_single_class_is_refused():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        PosteriorClassifier("map", **SHORT).fit(rings()[0], np.zeros(120))
+
+
+@pytest.mark.parametrize("method", ["map", "mfvi(tempering=0.1)", "ensemble:map"])
+def test_untuned_hparams_come_from_the_search(method):
+    fitted = PosteriorRegressor(method, hparams={"lr": 0.02}, **SHORT).fit(*wave())
+    assert fitted.hparams_["lr"] == 0.02
+    assert set(fitted.hparams_) == {"lr", "prior_precision", "noise_precision"}
+    assert math.isfinite(fitted.validation_nmll_)
+    assert 0 < fitted.tune_seconds_ < fitted.fit_seconds_
+
+
+def test_heteroscedastic_noise_follows_the_inputs():
+    x = np.random.default_rng(0).uniform(-1, 1, size=(400, 1))
+    y = np.where(x[:, 0] > 0, 1.0, 0.1) * np.random.default_rng(1).normal(size=400)
+    settings = {"preset": "quick", "settings": {"max_minibatches": 1500}, "random_state": 0}
+    fitted = PosteriorRegressor("map", hparams=HPARAMS, likelihood="heteroscedastic", **settings).fit(x, y)
+    _, sd = fitted.predict([[-0.5], [0.5]], return_std=True)
+    assert sd[0] < 0.3 < 0.6 < sd[1]
+
+
+def test_fits_of_one_seed_are_equal():
+    x, y = wave()
+    means = [PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(x, y).predict(x) for _ in range(2)]
+    np.testing.assert_array_equal(*means)
+    other = PosteriorRegressor("map", hparams=GIVEN, **{**SHORT, "random_state": 1}).fit(x, y)
+    assert (other.predict(x) != means[0]).any()
+
+
+def test_generator_as_random_state_gives_another_fit_each_time():
+    x, y = wave()
+    generator = np.random.RandomState(0)
+    settings = {**SHORT, "random_state": generator}
+    means = [PosteriorRegressor("map", hparams=GIVEN, **settings).fit(x, y).predict(x) for _ in range(2)]
+    assert (means[0] != means[1]).any()
+
+
+def test_pipelines_cross_validate_the_log_density():
+    x, y = wave()
+    pipeline = make_pipeline(PolynomialFeatures(2), PosteriorRegressor("map", hparams=GIVEN, **SHORT))
+    scores = cross_val_score(pipeline, x, y, cv=2)
+    first = clone(pipeline).fit(x[40:], y[40:])
+    assert scores[0] == first.score(x[:40], y[:40])
+
+
+def test_grid_search_chooses_the_better_likelihood():
+    x, y = wave()
+    grid = {"hparams": [GIVEN, {**GIVEN, "noise_precision": 0.001}]}
+    search = GridSearchCV(PosteriorRegressor("map", **SHORT), grid, cv=2).fit(x, y)
+    assert search.best_params_["hparams"] == GIVEN
+
+
+def test_columns_of_data_frames_are_checked():
+    x, y = wave()
+    fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(pd.DataFrame(x, columns=["age"]), y)
+    assert list(fitted.feature_names_in_) == ["age"]
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(pd.DataFrame(x, columns=["size"]))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"method": "vfa"}, "did you mean 'vifa'"),
+        ({"preset": "fast"}, "preset 'fast' is unknown"),
+        ({"likelihood": "poisson"}, "likelihood is 'poisson'"),
+        ({"hparams": {"momentum": 1.0}}, "there is no hyper-parameter 'momentum'"),
+        ({"settings": {"epoch": 1}}, "did you mean 'epochs'"),
+    ],
+)
+def test_impossible_parameters_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        PosteriorRegressor(**params).fit(*wave())
+
+
+def test_fewer_rows_than_folds_are_refused():
+    with pytest.raises(ValueError, match="minimum of 5 is required"):
+        PosteriorRegressor("map", preset="paper").fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+
+
+def test_verbose_fits_print_their_time(capsys):
+    PosteriorRegressor("map", hparams={"lr": 0.02}, verbose=True, **SHORT).fit(*wave())
+    assert "for 2 trials of 3 fits" in capsys.readouterr().out

@@ -1,0 +1,139 @@
+"""Arrays give the numbers of a run's cells, and predictions at new inputs those of the engine."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import bench.arrays as arrays
+import datasets
+from bench import metrics
+from bench.engine.minibatches import Schedule
+from bench.engine.replica import Data, Fit
+from bench.engine.stacked_training import train_stacked
+from bench.execution.run import run
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from methods import get
+from methods.maths.likelihoods import Bernoulli, Gaussian
+from methods.networks.mlp import MLP
+from methods.problem import Task
+
+SHORT = arrays.protocol_of("quick", {"trials": 2, "max_minibatches": 60})
+
+
+def sine(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=(n, 2))
+    return x, np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+def of_split_0(name: str) -> tuple[arrays.Arrays, datasets.Dataset]:
+    source, dataset = datasets.entry(name), datasets.load(name)
+    rows = dataset.splits[0].train
+    if source.n_classes:
+        return arrays.classification(dataset.x, dataset.y, n_classes=source.n_classes, rows=rows, name=name), dataset
+    noise_precisions = source.noise_precisions
+    return arrays.regression(dataset.x, dataset.y, rows=rows, noise_precisions=noise_precisions, name=name), dataset
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "seed"), [("diabetes", "vifa", 0), ("diabetes", "ensemble:map", 3), ("wdbc", "laplace", 1)]
+)
+def test_numbers_equal_those_of_a_cell(tmp_path, name, method, seed):
+    cell = Cell("uci", name, method, 0, "quick", SHORT, seed)
+    outcome = run(Job((cell,), (tmp_path / "study.log",), None))[0].outcome
+    data, dataset = of_split_0(name)
+    tuned = arrays.tune(data, method, SHORT, seed=seed)
+    posterior = arrays.fit(data, method, SHORT, tuned.hparams, seed=seed)
+    test = dataset.splits[0].test
+    predictive = posterior.predict(dataset.x[test])
+    assert tuned.hparams == json.loads(outcome.tuning.hparams)
+    assert tuned.score == outcome.tuning.validation_nmll
+    assert metrics.nmll(predictive, torch.tensor(dataset.y[test])) == outcome.metrics["nmll"]
+
+
+def test_predictions_equal_those_of_the_engine():
+    x, y = sine()
+    hparams = {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
+    data, new = arrays.regression(x, y), np.random.default_rng(1).uniform(-2, 2, size=(9, 2))
+    posterior = arrays.fit(data, "mfvi", SHORT, hparams, seed=4)
+    task = Task("arrays", Gaussian((1.0, 2.0)), MLP(2))
+    fit = Fit(np.arange(60), hparams, posterior.fits.fits[0].seed)
+    schedule = Schedule(60, SHORT.batch_size, SHORT.epochs, 1, SHORT.max_minibatches)
+    fits = train_stacked(
+        get("mfvi"), task, Data.of(np.concatenate([x, new]), np.append(y, np.zeros(9))), [fit], schedule
+    )
+    (expected,) = fits.predict([np.arange(60, 69)], SHORT.samples)
+    for part, same in zip(posterior.predict(new), expected, strict=True):
+        assert torch.equal(part, same)
+
+
+def test_noise_range_follows_the_targets():
+    x, y = sine()
+    assert arrays.regression(x, 0.01 * y).source.noise_precisions == datasets.noise_precisions(0.01 * y)
+
+
+def test_given_hparams_are_not_tuned():
+    data = arrays.regression(*sine())
+    hparams = {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
+    tuned = arrays.tune(data, "map", arrays.protocol_of("quick", hparams=hparams))
+    assert (tuned.hparams, tuned.score, tuned.n_trials) == (hparams, None, 0)
+
+
+def test_given_range_is_searched():
+    protocol = arrays.protocol_of("quick", {"trials": 3}, {"lr": (0.5, 0.6), "prior_precision": 2.0})
+    tuned = arrays.tune(arrays.regression(*sine()), "map", protocol)
+    assert 0.5 <= tuned.hparams["lr"] <= 0.6
+    assert tuned.hparams["prior_precision"] == 2.0
+
+
+def test_posterior_holds_no_training_data():
+    x, y = sine()
+    hparams = {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
+    posterior = arrays.fit(arrays.regression(x, y), "map", SHORT, hparams)
+    assert len(posterior.fits.stack.data.x) == len(posterior.fits.fits[0].rows) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fast",), "preset 'fast' is unknown"),
+        (("quick", {"epoch": 3}), "setting 'epoch' is unknown; did you mean 'epochs'"),
+        (("quick", {"epochs": 0}), "at least 1"),
+        (("quick", None, {"lr": (0.2, 0.1)}), "empty range"),
+    ],
+)
+def test_impossible_protocols_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        arrays.protocol_of(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "hparams", "message"),
+    [
+        ("vfa", {}, "did you mean 'vifa'"),
+        ("map", {"momentum": 0.9}, "there is no hyper-parameter 'momentum'; map has lr"),
+        ("map", {"lr": -1.0}, "not above 0"),
+        ("laplace-full", {}, "cannot be used on these data"),
+    ],
+)
+def test_impossible_methods_are_refused(method, hparams, message):
+    x, y = sine()
+    data = arrays.regression(np.tile(x, 30), y)  # too many weights for the full Laplace approximation
+    with pytest.raises(ValueError, match=message):
+        arrays.tune(data, method, arrays.protocol_of("quick", hparams=hparams))
+
+
+def test_missing_hparams_are_named():
+    with pytest.raises(ValueError, match=r"lr, noise_precision, prior_precision\), got lr"):
+        arrays.fit(arrays.regression(*sine()), "map", SHORT, {"lr": 0.1})
+
+
+def test_two_classes_have_a_bernoulli_likelihood():
+    x, y = sine()
+    data = arrays.classification(x, y > 0, n_classes=2)
+    posterior = arrays.fit(data, "map", SHORT, {"lr": 0.02, "prior_precision": 1.0})
+    assert isinstance(posterior.fits.stack.model.likelihood, Bernoulli)
+    assert posterior.predict(x).log_probs.shape == (1, 60, 2)

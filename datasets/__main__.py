@@ -1,4 +1,4 @@
-"""Command line of the data sets: `python -m datasets list|fetch|verify`."""
+"""Command line of the data sets: `python -m datasets list|fetch|verify|new`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreacha
 from datasets.images.weights import WEIGHTS
 
 app = typer.Typer(
-    help="The benchmark's data sets: which there are, getting them, checking them.",
+    help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -42,6 +42,7 @@ def list_(
     for heading in ("rows", "features", "OOD", "splits"):
         table.add_column(heading, justify="right")
     table.add_column("state", no_wrap=True)
+    table.add_column("from")
     for name in datasets.names():
         state = _state(name, datasets.availability(name, data_dir))
         try:
@@ -51,7 +52,8 @@ def list_(
         except BrokenDataset:
             columns = [""] * 6
         # Text, not str: rich would read markup in the title of another package's set.
-        table.add_row(name, *map(Text, columns), Text(state, STYLES[state]))
+        package = "" if (provider := datasets.provider(name)) == "built in" else provider
+        table.add_row(name, *map(Text, columns), Text(state, STYLES[state]), Text(package))
     Console().print(table)
     for name, weights in WEIGHTS.items():
         typer.echo(f"\n{name}: weights, {weights.title}: {_state(name, datasets.availability(name, data_dir))}")
@@ -98,10 +100,59 @@ def verify(names: Names = None, data_dir: DataDir = None) -> None:
     """Compare every file with its pinned checksum; exit with 1 if a file is damaged or missing."""
     failed = False
     for name in _known(names) if names else datasets.names():
-        status = datasets.availability(name, data_dir, deep=True)
+        status = _verified(name, data_dir)
         failed |= status.state != "ready"
         typer.echo(f"{name}: {_state(name, status)}" + (f": {status.reason}; {status.remedy}" if status.remedy else ""))
     raise typer.Exit(failed)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the data set, for example my-data.", show_default=False)],
+    csv: Annotated[Path, typer.Option(metavar="FILE", help="The table: a .csv, .tsv or .parquet file.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Its column to predict.")],
+    task: Annotated[
+        str | None, typer.Option(help="regression or classification; by default as the target suggests.")
+    ] = None,
+    impute: Annotated[
+        str | None, typer.Option(help="median: fill missing numbers with the medians of each fit's training rows.")
+    ] = None,
+    splits_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table with a column of train and test for each split; by default 20 random splits.",
+        ),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Folder to write the package to; by default ./NAME.", show_default=False)
+    ] = None,
+) -> None:
+    """Write an installable package with a table of your own, its checksum and its description."""
+    from datasets.own import package
+
+    folder = into or Path(name)
+    try:
+        table, warnings = datasets.describe(csv, target, name=name, task=task, impute=impute, splits_file=splits_file)
+        written = package.write(table, folder, datasets.names())
+    except datasets.InvalidTable as problem:
+        raise typer.BadParameter(str(problem)) from None
+    for warning in warnings:
+        typer.echo(f"Note: {warning}", err=True)
+    for path in written:
+        typer.echo(f"wrote {path}")
+    typer.echo(f"\nNext: pip install -e {folder}\n      python run_all.py --suite own --datasets {name}")
+
+
+def _verified(name: str, data_dir: Path | None) -> datasets.Availability:
+    """Return the state of a set's files after comparing all their checksums."""
+    status = datasets.availability(name, data_dir, deep=True)
+    if status.state == "ready" and datasets.provider(name) != "built in":
+        try:
+            datasets.load(name, data_dir)  # files that a package brings are compared when they are read
+        except Unavailable as problem:
+            return datasets.Availability("broken", problem.reason, problem.remedy)
+    return status
 
 
 def _downloadable() -> tuple[str, ...]:

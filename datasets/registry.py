@@ -83,8 +83,8 @@ def added(tables: Iterable[Table]) -> Iterator[None]:
 
 
 def provider(name: str) -> str:
-    """Return where a registered set comes from: "built in", "own table", or the module of an installed package."""
-    if name in _built_in():
+    """Return where a set or trained weights come from: "built in", "own table", or the module of a package."""
+    if name in _built_in() or name in WEIGHTS:
         return "built in"
     return "own table" if name in _own() else " and ".join(point.module for point in _foreign()[name])
 

@@ -34,6 +34,7 @@ INTEGRATION = (
     "bench/test_overhead.py",
     "bench/test_speed.py",
     "bench/tuning",
+    "datasets/own/test_package.py",
     "leaderboards/browser",
     "leaderboards/publishing",
     "leaderboards/site",

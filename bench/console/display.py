@@ -61,13 +61,15 @@ def show_lists(data_dir: Path | None) -> None:
             table.add_row(name, "all" if splits is None else f"first {splits}", suite.kind.in_words(preset))
         out.print(table)
         table = Table(title="Data sets", title_justify="left", box=None)
-        for heading in ("name", "title", "rows", "features", "splits", "state"):
+        for heading in ("name", "title", "rows", "features", "splits", "state", "from"):
             table.add_column(heading, justify="right" if heading in ("rows", "features", "splits") else "left")
         for name in suite.datasets():
             entry = datasets.entry(name)
             state = STATES.get(datasets.availability(name, data_dir).state, "[red]broken[/]")
-            table.add_row(name, entry.title, str(entry.n_rows), str(entry.n_features), entry.splits_in_words, state)
-        out.print(table)
+            package = "" if (provider := datasets.provider(name)) == "built in" else provider
+            sizes = str(entry.n_rows), str(entry.n_features), entry.splits_in_words
+            table.add_row(name, escape(entry.title), *sizes, state, escape(package))
+        out.print(table if table.rows else "Data sets: none yet; --csv FILE --target COLUMN runs a table of your own")
     table = Table(title=f"Suite {PAPERS}: tables and figures of the papers", title_justify="left", box=None)
     for heading in ("preset", "of", "what it shows", "runs"):
         table.add_column(heading)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import datasets
 from bench.experiment.request import InvalidRequest
+from bench.experiment.suites import SUITES
 from datasets.own.files import looks_like_a_table
 
 SUITE = "own"
@@ -45,7 +46,7 @@ def register(
         InvalidRequest: the table cannot be used, or options contradict each other.
     """
     if given.csv is None:
-        _refuse_without_csv(given, names)
+        _refuse_without_csv(given, suite, names)
         return None
     if given.target is None:
         raise InvalidRequest(f"--csv {given.csv} needs --target COLUMN, the column that is predicted; see {PAGE}")
@@ -73,11 +74,15 @@ def register(
     return table, warnings
 
 
-def _refuse_without_csv(given: Given, names: Sequence[str] | None) -> None:
-    """Raise InvalidRequest for options about a table without the table, and for a file among names of data sets."""
+def _refuse_without_csv(given: Given, suite: str, names: Sequence[str] | None) -> None:
+    """Raise InvalidRequest for options without their table, a file among names of sets, and a suite without sets."""
     for field, value in given._asdict().items():
         if value is not None:
             raise InvalidRequest(f"--{field.replace('_', '-')} {value} is about an own table; give it with --csv FILE")
+    if suite == SUITE and not SUITES[SUITE].datasets():
+        raise InvalidRequest(
+            f"the suite {SUITE} has no data set yet; run one with --csv FILE --target COLUMN, see {PAGE}"
+        )
     known = datasets.names()
     for name in names or ():
         if name not in known and looks_like_a_table(name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class Table:
         impute: "median" if missing values are filled, "" if there are none.
         splits_file: file of the splits; "" for `N_SPLITS` random ones of 90 % training rows.
         splits_sha256: of that file's bytes; "" if there is none.
+        origin: who collected the data, and where they were published; "" for the names of file and column.
+        licence: as stated by the publisher.
     """
 
     name: str
@@ -57,6 +59,8 @@ class Table:
     splits_file: str = ""
     splits_sha256: str = ""
     notes: tuple[str, ...] = ()
+    origin: str = ""
+    licence: str = ""
 
     def to_json(self) -> str:
         """Return the description as a JSON object."""
@@ -70,10 +74,11 @@ class Table:
             ValueError: the text is none.
         """
         values = json.loads(text)
-        if not isinstance(values, dict) or (other := values.keys() ^ {each.name for each in fields(cls)}):
-            raise ValueError(f"not the description of a table: {', '.join(sorted(other))}")
-        pair, notes = values["noise_precisions"], values["notes"]
-        return cls(**values | {"noise_precisions": tuple(pair), "notes": tuple(notes)})
+        try:
+            pair, notes = values["noise_precisions"], values["notes"]
+            return cls(**values | {"noise_precisions": tuple(pair), "notes": tuple(notes)})
+        except (TypeError, KeyError) as problem:
+            raise ValueError(f"not the description of a table: {problem}") from problem
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -95,8 +100,8 @@ class Table:
             n_rows=self.n_rows,
             n_features=self.n_features,
             n_splits=self.n_splits,
-            origin=f"{Path(self.path).name}, whose column {self.target} is predicted",
-            licence="",
+            origin=self.origin or f"{Path(self.path).name}, whose column {self.target} is predicted",
+            licence=self.licence,
             read=partial(read, self),
             notes=self.notes,
             split_scheme=self.split_scheme,

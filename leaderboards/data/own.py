@@ -20,7 +20,7 @@ def own_tables(folders: Iterable[Path]) -> Iterator[None]:
     for path in sorted(path for folder in folders for path in (folder / "own").glob("*.json")):
         try:
             tables.append(datasets.Table.from_json(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError):
             continue
     with datasets.added(tables):
         yield

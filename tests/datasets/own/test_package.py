@@ -1,0 +1,77 @@
+"""The package that `datasets new` writes installs and gives the data set that was described."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import datasets
+from datasets.__main__ import app
+
+ROOT = Path(datasets.__file__).parents[1]
+
+
+def new(*words: str | Path):
+    return CliRunner().invoke(app, ["new", *map(str, words)], env={"COLUMNS": "300"})
+
+
+def run(*words: str, cwd: Path, site: Path) -> str:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT)]), "COLUMNS": "250"}
+    result = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_an_installed_package_gives_the_table(frame, write, tmp_path):
+    pytest.importorskip("setuptools")
+    frame.loc[0, "area"] = np.nan
+    path = write(frame.drop(columns="sold"))
+    splits = write(pd.DataFrame({"a": ["train"] * 30 + ["test"] * 10}), "parts.tsv")
+    options = ("--csv", path, "--target", "price", "--impute", "median", "--splits-file", splits)
+    made = new("houses", *options, "--into", tmp_path / "houses")
+    assert made.exit_code == 0, made.output
+    assert "--suite own --datasets houses" in made.stdout
+    path.unlink()
+
+    site = tmp_path / "site"
+    offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--target", str(site))
+    run("-m", "pip", "install", "--quiet", *offline, "./houses", cwd=tmp_path, site=site)
+    listed = run("-m", "datasets", "list", cwd=tmp_path, site=site)
+    assert ["houses", "houses:", "price", "regression", "40", "5", "1", "built", "in", "houses"] in [
+        line.split() for line in listed.splitlines()
+    ]
+    assert "houses: built in" in run("-m", "datasets", "verify", "houses", cwd=tmp_path, site=site)
+    assert "1 passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "houses", cwd=tmp_path, site=site)
+    code = "import datasets; d = datasets.load('houses'); print(float(d.y.sum()), datasets.entry('houses').suites)"
+    assert run("-c", code, cwd=tmp_path, site=site).split(" ", 1) == [str(float(frame["price"].sum())), "('own',)\n"]
+
+    (site / "houses" / "houses.csv").write_text("area,price\n1,2\n")
+    with pytest.raises(AssertionError, match="has changed since it was described"):
+        run("-m", "datasets", "verify", "houses", cwd=tmp_path, site=site)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("yacht", "there is a data set 'yacht' already"),
+        ("json", "a module 'json' already"),
+        ("Houses", "lower-case letters"),
+        ("houses", "no column 'cost'"),
+    ],
+)
+def test_what_cannot_be_is_refused(frame, write, tmp_path, name, complaint):
+    target = "cost" if "column" in complaint else "price"
+    result = new(name, "--csv", write(frame), "--target", target, "--into", tmp_path / "new")
+    assert (result.exit_code, (tmp_path / "new").exists()) == (2, False)
+    assert complaint in result.stderr
+
+
+def test_nothing_is_written_over(frame, write, tmp_path):
+    result = new("houses", "--csv", write(frame), "--target", "price", "--into", tmp_path)
+    assert result.exit_code == 2
+    assert "--into" in result.stderr

@@ -100,7 +100,7 @@ def _print_findings(names: list[str], jobs: int | None) -> int:
             if name != printed:
                 console.print(f"[bold]{escape(name)}[/]")
                 printed = name
-            mark = "[green]ok[/]  " if finding.passed else "[red]FAIL[/]"
+            mark = "[red]FAIL[/]" if not finding.passed else "[yellow]warn[/]" if finding.warned else "[green]ok[/]  "
             console.print(f"  {mark} {finding.check}: {escape(finding.detail)}", soft_wrap=True)
             failures += not finding.passed
     return failures

@@ -219,7 +219,13 @@ class Method(ABC):
 
     def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         """Return the predictive at standardised x (n, P), in original units; by default that of weight samples."""
-        return problem.predictive(self.sample(problem, posterior, noise, n_samples), x)
+        samples = self.sample(problem, posterior, noise, n_samples)
+        shape = tuple(samples.shape) if isinstance(samples, Tensor) else type(samples).__name__
+        if not isinstance(samples, Tensor) or samples.ndim != 2 or samples.shape[1] != problem.dim:
+            raise TypeError(
+                f"{self.name}.sample must return weights of the shape (S, {problem.dim}); it returned {shape}"
+            )
+        return problem.predictive(samples, x)
 
 
 HOOKS = {"init", "update", "sweep", "finish", "diagnostics", "moments", "sample", "predict"}

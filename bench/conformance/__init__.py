@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.conformance import conjugate_posterior, contract, correctness, execution, reproducibility
-from bench.conformance.examined import TASKS, Examined, Violation
+from bench.conformance.examined import TASKS, Doubt, Examined, Violation
+from bench.conformance.explanations import SAYS, explained
 from methods.base import Method
 from methods.problem import Task
 
@@ -23,6 +24,7 @@ RULES: dict[str, Callable[[Examined], str]] = {
     "finite over its search spaces": correctness.survives_its_search_spaces,
     "predictive is a density": correctness.predictive_is_a_density,
     "posterior can be saved": contract.posterior_can_be_saved,
+    "few phases": execution.has_few_phases,
     "conjugate posterior": conjugate_posterior.finds_the_conjugate_posterior,
     "trains natively": execution.trains_natively,
     "cost": correctness.measures_cost,
@@ -37,15 +39,19 @@ class Finding:
         check: title, a key of `RULES`.
         passed: whether the method keeps the rule.
         detail: measured values if it does, otherwise what is wrong and what to do.
+        warned: whether the rule is kept, and the detail says what should be better.
     """
 
     check: str
     passed: bool
     detail: str
+    warned: bool = False
 
 
 def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequence[Task] = TASKS) -> Iterator[Finding]:
     """Run checks on a method and yield each outcome when it is known. An exception in a check is a failure.
+
+    A method that excludes all tasks fails the first check, and no other is run.
 
     Args:
         method: to be checked.
@@ -53,12 +59,21 @@ def check(method: Method, titles: Collection[str] = tuple(RULES), tasks: Sequenc
         tasks: to run the checks on; those that the method excludes are left out.
     """
     examined = Examined(method, tasks)
+    failures: dict[str, str] = {}  # reason -> title of the check
+    if not examined.tasks:
+        titles = tuple(RULES)[:1]
     for title, rule in RULES.items():
         if title not in titles:
             continue
         try:
             yield Finding(title, True, rule(examined))
+            continue
+        except Doubt as doubt:
+            yield Finding(title, True, str(doubt), warned=True)
+            continue
         except Violation as violation:
-            yield Finding(title, False, str(violation))
+            detail = str(violation)
         except Exception as error:
-            yield Finding(title, False, f"{type(error).__name__}: {error}")
+            detail = explained(error, method)
+        earlier = failures.setdefault(detail.partition(SAYS)[0], title)
+        yield Finding(title, False, detail if earlier == title else f"for the same reason as '{earlier}'")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.conformance.examined import REGRESSION, Examined, Violation, middle_of, require
+from bench.conformance.examined import REGRESSION, Examined, Violation, in_words, middle_of, require
 from bench.reference.conjugate import LinearProblem, orthogonal, strong_prior
 from methods.base import COVARIANCES, Method
 
@@ -63,8 +63,8 @@ def _compare(method: Method, problem: LinearProblem) -> str:
     means, variances, n_samples = problem.moments_at_probes(fits, SAMPLES)
     require(
         bool(np.isfinite(means).all() and np.isfinite(variances).all()),
-        f"the fits diverge within {UPDATES} updates at {hparams}, the middle of each range; narrow the search space, "
-        "or keep the update finite there",
+        f"the fits diverge within {UPDATES} updates at {in_words(hparams)}, the middle of each range; narrow the "
+        "search space, or keep the update finite there",
     )
     detail = _compare_means(problem, means.mean(axis=0), n_samples)
     if caveat := "it predicts with its mean" if method.mean_network else method.spread_caveat:

@@ -9,8 +9,11 @@ from optuna.distributions import BaseDistribution
 
 import methods
 from bench.conformance.examined import (
+    HIDDEN,
+    N_FEATURES,
     N_SAMPLES,
     SEEDS,
+    TRAIN_ROWS,
     UPDATES,
     Examined,
     data_of,
@@ -19,9 +22,10 @@ from bench.conformance.examined import (
     require,
     same_bits,
 )
-from bench.conformance.placement import first_misplaced
+from bench.conformance.placement import first_double, first_misplaced
 from methods.base import COVARIANCES, Paper
 from methods.catalogue.registry import BUILT_IN
+from methods.maths.likelihoods import KINDS
 from methods.problem import Task
 
 
@@ -41,8 +45,14 @@ def declares_itself(examined: Examined) -> str:
         require(
             isinstance(value, int) and value >= 1, f"`{attribute}` is {value!r}; it must be an integer of at least 1"
         )
-    reasons = {task.name: method.excludes(task) for task in examined.candidates}
-    require(bool(examined.tasks), f"the method excludes every task: {reasons}; it must support at least one")
+    unknown = [kind for kind in method.likelihoods if kind not in KINDS]
+    require(not unknown, f"`likelihoods` has {', '.join(map(repr, unknown))}; allowed are {', '.join(KINDS)}")
+    reasons = ", ".join(f"{task.name} ({method.excludes(task)})" for task in examined.candidates)
+    require(
+        bool(examined.tasks),
+        f"nothing can be checked, because the method excludes every task of the check: {reasons}. They have "
+        f"{len(TRAIN_ROWS)} training rows, {N_FEATURES} features and {HIDDEN[0]} hidden units; support at least one",
+    )
     for task in examined.tasks:
         for space in (method.search_space, method.wide_space):
             ranges: dict[str, object] = dict(space(task))
@@ -70,8 +80,20 @@ def _has_a_card(name: str) -> None:
 
 @on_every_task
 def state_keeps_its_shape(examined: Examined, task: Task) -> str:
-    """Train a stack, which raises TypeError if `update` changes the state's structure, shapes or types."""
+    """Train a stack, which raises TypeError if `update` changes the state's structure, shapes or types.
+
+    That stack has double precision. Runs have single precision, in which no step may give double. A method that sweeps
+    may, because sums over all training rows are worth it.
+    """
     fits = examined.stacked_fits(task)
+    if examined.method.stackable and not examined.method.sweeps:
+        hparams = middle_of(examined.method.search_space(task))
+        double = first_double(examined.method, task, data_of(task), hparams, examined.schedule(UPDATES))
+        require(
+            double is None,
+            f"{double} is of double precision (float64) in a fit of single precision; make tensors from those that the "
+            "method gets, as by `torch.zeros_like(weights)` or `weights.new_zeros(3)`",
+        )
     return f"the posterior has {fits.n_parameters} numbers for {fits.n_weights} weights"
 
 

@@ -1,6 +1,6 @@
 """Checks of a method's numbers: finite predictions, normalised densities; and the cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import torch
@@ -14,6 +14,7 @@ from bench.conformance.examined import (
     TRAIN_ROWS,
     Examined,
     data_of,
+    in_words,
     new_study,
     on_every_task,
     require,
@@ -36,17 +37,23 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
     The updates are eager: to capture a graph takes longer than 60 updates (2 to 3 times as long in all, 5 methods).
     """
     method = examined.method
-    points = [point for space in (method.search_space, method.wide_space) for point in _search_points(space(task))]
+    usual, wide = (list(_search_points(space(task))) for space in (method.search_space, method.wide_space))
+    points, n_usual = [*usual, *wide], len(usual)
     fits = [Fit(TRAIN_ROWS, point, seed) for seed, point in enumerate(points)]
     schedule = examined.schedule(SPACE_UPDATES)
     trained = train_stacked(method, task, data_of(task), fits, schedule, execution="eager", stacked=method.stackable)
-    for point, predictive in zip(points, trained.predict([TEST_ROWS] * len(fits), N_SAMPLES), strict=True):
-        finite = all(part.isfinite().all() for part in predictive)
-        require(
-            finite,
-            f"predictions are not finite after {SPACE_UPDATES} updates at {point}; narrow the search space, or keep "
-            "the update finite there",
-        )
+    predictives = trained.predict([TEST_ROWS] * len(fits), N_SAMPLES)
+    finite = [all(bool(part.isfinite().all()) for part in predictive) for predictive in predictives]
+    lost = [point for point, is_finite in zip(points, finite, strict=True) if not is_finite]
+    kept = [point for point, is_finite in zip(points, finite, strict=True) if is_finite]
+    advice = "Narrow `search_space`"
+    if all(finite[:n_usual]):
+        advice = "All are in `wide_space`, which the preset `tuned` searches: narrow it by `wide_ranges`"
+    require(
+        not lost,
+        f"predictions of {len(lost)} of {len(points)} fits are not finite after {SPACE_UPDATES} updates, "
+        f"{_where(lost, kept)}. {advice}, or keep the update finite there",
+    )
     return f"finite at {len(points)} points, corners included"
 
 
@@ -83,6 +90,17 @@ def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, flo
         yield study.ask(space).params | dict(zip(numeric, ends, strict=True))
     for _ in range(SPACE_DRAWS):
         yield study.ask(space).params
+
+
+def _where(lost: Sequence[Mapping[str, float]], kept: Sequence[Mapping[str, float]]) -> str:
+    """Return in words what tells points whose fits are lost from others: one hyper-parameter, or else an example."""
+    for name in lost[0] if lost and kept else ():
+        values, others = [point[name] for point in lost], [point[name] for point in kept]
+        if min(values) > max(others):
+            return f"all with {name} of {min(values):.3g} or more"
+        if max(values) < min(others):
+            return f"all with {name} of {max(values):.3g} or less"
+    return f"as at {in_words(lost[0])}" if lost else ""
 
 
 def _check_probabilities(predictive: Classes, n_classes: int) -> str:

@@ -10,6 +10,7 @@ import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import RandomSampler
 
+from bench.conformance.explanations import explained
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stacked_fits import StackedFits
@@ -39,6 +40,10 @@ REGRESSION = TASKS[0]
 
 class Violation(AssertionError):
     """A broken rule of the contract. The message says what was found, what is allowed, and what to do."""
+
+
+class Doubt(Exception):
+    """A method keeps a rule, and the message says what should be better."""
 
 
 class Examined:
@@ -108,7 +113,7 @@ def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined],
             except Violation as violation:
                 raise Violation(f"on the task {task.name!r}: {violation}") from None
             except Exception as error:
-                raise Violation(f"on the task {task.name!r}: {type(error).__name__}: {error}") from error
+                raise Violation(f"on the task {task.name!r}: {explained(error, examined.method)}") from error
         if len(set(details.values())) == 1:
             return f"{next(iter(details.values()))} ({', '.join(details)})"
         return "; ".join(f"{name}: {detail}" for name, detail in details.items())
@@ -151,6 +156,11 @@ def new_study() -> optuna.Study:
     """Return a study whose sampler is random with a fixed seed, so that every call gives equal draws."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna.create_study(sampler=RandomSampler(seed=0))
+
+
+def in_words(hparams: Mapping[str, float]) -> str:
+    """Return hyper-parameters for people: "lr = 0.01, prior_precision = 1"."""
+    return ", ".join(f"{name} = {value:.3g}" for name, value in hparams.items())
 
 
 def require(holds: bool, message: str) -> None:

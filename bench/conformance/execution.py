@@ -1,14 +1,29 @@
-"""Check of how a run trains a method."""
+"""Checks of how a run trains a method."""
 
-from bench.conformance.examined import SEEDS, TRAIN_ROWS, Examined, data_of, middle_of, on_every_task, require
+from bench.conformance.examined import SEEDS, TRAIN_ROWS, Doubt, Examined, data_of, middle_of, on_every_task, require
 from bench.engine.native_training import MIN_UPDATES, UNAVAILABLE
 from bench.engine.replica import Fit
-from bench.engine.stacked_training import train_stacked
+from bench.engine.stacked_training import MAX_PHASES, train_stacked
+from methods.base import Plan
 from methods.problem import Task
 
 # Relative, between predictions of a fit in a stack and alone. Native states have equal bits. What follows is computed
 # by torch in single precision, with other kernels for other stacks.
 TOLERANCE = 1e-3
+FEW = 8
+COUNTED = Plan(n_updates=1000, updates_per_epoch=10)
+
+
+def has_few_phases(examined: Examined) -> str:
+    """Count the values of `Method.phase`, each of which is compiled on its own. Many are a warning."""
+    phases = {examined.method.phase(update, COUNTED) for update in range(1, COUNTED.n_updates + 1)}
+    if len(phases) <= FEW:
+        return f"{len(phases)} in {COUNTED.n_updates:,} updates"
+    raise Doubt(
+        f"`phase` has {len(phases):,} values in {COUNTED.n_updates:,} updates. Each is traced and compiled on its own, "
+        f"in up to 3 seconds; with more than {MAX_PHASES} nothing is compiled, and training is many times slower. Let "
+        "`phase` return what `update` branches on, and use `step.count` in arithmetic"
+    )
 
 
 @on_every_task

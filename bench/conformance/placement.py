@@ -1,10 +1,12 @@
-"""Finds tensors that a method creates on another device than the data's. Torch's meta device stands for a GPU.
+"""Finds tensors that a method creates on another device, or of another type, than those of the fit.
 
-Tensors on the meta device have shapes and no contents, so no GPU is needed. torch refuses most operations that mix them
-with CPU tensors, as it would for a GPU. Matrix products and indexing are exceptions: torch lets them pass.
+Torch's meta device stands for a GPU. Tensors on it have shapes and no contents, so no GPU is needed. torch refuses most
+operations that mix them with CPU tensors, as it would for a GPU. Matrix products and indexing are exceptions: torch
+lets them pass.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,14 @@ import torch
 from torch import Tensor
 
 from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.private_torch import keystr, tree_flatten_with_path, tree_leaves, tree_map
 from bench.engine.replica import Data, Fit, Model, Replica, replicas_of
 from methods.base import Method
-from methods.maths.noise import Noise
+from methods.maths.noise import Noise, NoiseGauge
 from methods.problem import Step, Task
 
 META = torch.device("meta")
+KEPT = {"init": "state", "update": "state", "sweep": "state", "finish": "posterior"}  # what steps return
 NOISE_NUMBERS = 1 << 30  # more than any method draws; they have no contents and take no memory
 
 
@@ -38,43 +41,77 @@ def first_misplaced(
     Raises:
         RuntimeError: if a step mixes devices, or reads a tensor's value.
     """
-    model, fit = Model(method, task, torch.float64), Fit(np.arange(len(data.x)), hparams, 0)
-    replicas = replicas_of([fit], data, model.dtype, standardise_x=True, standardise_y=model.likelihood.standardises)
-    steps = _steps(model, tree_map(_first, replicas), data.x.to(META), data.y.to(META), schedule, n_samples)
+    model = Model(method, task, torch.float64)
+    replica = tree_map(lambda leaf: leaf.to(META), _replica(model, data, hparams))
+    x, y = data.x.to(META), data.y.to(META)
+
+    def noise() -> Noise:
+        return Noise(torch.empty(NOISE_NUMBERS, dtype=model.dtype, device=META))
+
+    steps = _steps(model, replica, x, y, schedule, n_samples, noise)
     return next((name for name, result in steps if not all(map(_on_meta, tree_leaves(result)))), None)
 
 
+def first_double(
+    method: Method, task: Task, data: Data, hparams: Mapping[str, float], schedule: Schedule
+) -> str | None:
+    """Return the first tensor of a state or posterior with double precision in a fit of single precision.
+
+    Args:
+        method: to be checked.
+        task: to train on.
+        data: on the CPU.
+        hparams: name -> value.
+        schedule: gives the phases of updates, and the size of minibatches.
+
+    Returns:
+        The step and the place in its result, as in "`init`: state.weights"; None if there is none.
+    """
+    model = Model(method, task, torch.float32)
+    replica = _replica(model, data, hparams)
+    steps = _steps(model, replica, data.x, data.y, schedule, 1, lambda: NoiseGauge(model.dtype))
+    for name, result in steps:
+        for place, leaf in tree_flatten_with_path(result)[0]:
+            if name in KEPT and isinstance(leaf, Tensor) and leaf.dtype == torch.float64:
+                return f"`{name}`: {KEPT[name]}{keystr(place)}"
+    return None
+
+
+def _replica(model: Model, data: Data, hparams: Mapping[str, float]) -> Replica:
+    fit = Fit(np.arange(len(data.x)), hparams, 0)
+    replicas = replicas_of([fit], data, model.dtype, standardise_x=True, standardise_y=model.likelihood.standardises)
+    replica: Replica = tree_map(itemgetter(0), replicas)
+    return replica
+
+
 def _steps(
-    model: Model, replica: Replica, x: Tensor, y: Tensor, schedule: Schedule, n_samples: int
+    model: Model,
+    replica: Replica,
+    x: Tensor,
+    y: Tensor,
+    schedule: Schedule,
+    n_samples: int,
+    noise: Callable[[], Noise],
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name and the result of each step of a fit."""
     method, plan = model.method, schedule.plan
-    state = model.init(replica, _noise(model))
+    state = model.init(replica, noise())
     yield "init", state
-    index = _empty(method.batches_per_update, schedule.minibatch, dtype=torch.int64)
+    index = torch.zeros(method.batches_per_update, schedule.minibatch, dtype=torch.int64, device=x.device)
+    first = torch.ones((), dtype=model.dtype, device=x.device)
     for phase in dict.fromkeys(method.phase(update, plan) for update in range(1, plan.n_updates + 1)):
-        step = Step(_empty(dtype=model.dtype), phase)
-        yield "update", model.update(replica, x, y, index, state, _noise(model), step)
+        after, diagnostics = model.update(replica, x, y, index, state, noise(), Step(first, phase))
+        yield "update", after
+        yield "diagnostics", diagnostics
     if method.sweeps:
-        state = model.sweep(replica, x, y, index[0], _empty(schedule.minibatch, dtype=model.dtype), state)
+        present = torch.ones(schedule.minibatch, dtype=model.dtype, device=x.device)
+        state = model.sweep(replica, x, y, index[0], present, state)
         yield "sweep", state
     posterior = model.finish(replica, state)
     yield "finish", posterior
     yield "diagnostics", model.diagnostics(replica, posterior)
-    yield "predict", model.predict(replica, posterior, x, _noise(model), n_samples)
+    yield "predict", model.predict(replica, posterior, x, noise(), n_samples)
 
 
 def _on_meta(leaf: Any) -> bool:
     return not isinstance(leaf, Tensor) or leaf.device == META
-
-
-def _first(leaf: Tensor) -> Tensor:
-    return leaf[0].to(META)
-
-
-def _noise(model: Model) -> Noise:
-    return Noise(_empty(NOISE_NUMBERS, dtype=model.dtype))
-
-
-def _empty(*shape: int, dtype: torch.dtype) -> Tensor:
-    return torch.empty(shape, dtype=dtype, device=META)

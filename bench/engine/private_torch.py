@@ -2,8 +2,9 @@
 
 A new release of torch may change any of these without notice. Known to work with torch 2.6 to 2.13.
 
-- `tree_flatten`, `tree_leaves`, `tree_map`, `tree_unflatten`, `TreeSpec` of `torch.utils._pytree`: states and
-  posteriors of methods are nested tuples, dictionaries and named tuples of tensors. torch has no public name for these.
+- `tree_flatten`, `tree_leaves`, `tree_map`, `tree_unflatten`, `tree_flatten_with_path`, `keystr`, `TreeSpec` of
+  `torch.utils._pytree`: states and posteriors of methods are nested tuples, dictionaries and named tuples of tensors.
+  torch has no public name for these.
 - `TorchDispatchMode` of `torch.utils._python_dispatch`: shows `make_fx` the operations of an update after the
   transforms `vmap` and `grad`. `torch.fx.symbolic_trace`, the public function, does not see through transforms.
 - `torch._dynamo`, whose import takes 0.8 seconds: see `DynamoOnDemand`.
@@ -24,7 +25,16 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.fx import Graph, GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_map_only, tree_unflatten
+from torch.utils._pytree import (
+    TreeSpec,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_map,
+    tree_map_only,
+    tree_unflatten,
+)
 
 __all__ = [
     "OpOverload",
@@ -32,8 +42,10 @@ __all__ = [
     "aten",
     "draws_random_numbers",
     "is_in_place",
+    "keystr",
     "make_fx",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_leaves",
     "tree_map",
     "tree_unflatten",

@@ -21,6 +21,8 @@ from methods.base import Method
 from methods.maths.noise import Noise
 from methods.problem import Task
 
+# Each phase has its own loop or graph, which takes 0.05 to 3 seconds to make.
+MAX_PHASES = 32
 Execution = Literal["native", "captured", "eager"]
 
 
@@ -51,7 +53,7 @@ def train_stacked(
         standardise: False leaves x and y in original units.
         execution: "native" compiles the loop over updates (`bench.native`). Where that cannot be or would not pay, it
             is "captured" instead: the update's graph is captured once, and replayed (`bench.engine.graph_capture`).
-            "eager" does neither.
+            "eager" does neither, and stands for both where an update has more than 32 phases.
         dtype: of weights and arithmetic.
         stacked: False trains one replica after the other, without `vmap` and eagerly.
         n_recorded: at how many evenly spaced updates diagnostics are recorded, at most. The other updates do not
@@ -88,6 +90,8 @@ def _trained(
     updates = {phase: Update(stack, phase, structure) for phase in needs}
     noise = stack.noise("update", max(need.noise_length for need in needs.values()))
     training: ReplayedTraining | NativeTraining | None = None
+    if len(needs) > MAX_PHASES:
+        execution = "eager"
     if execution == "native":
         training = native_training(stack, schedule, state, noise, list(needs))
         execution = "native" if training else "captured"

@@ -13,6 +13,7 @@ from bench.engine.graph_capture import capture
 from bench.engine.private_torch import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from bench.engine.random_streams import RandomStream
 from bench.engine.replica import Replica
+from bench.engine.signatures import require_equal
 from bench.engine.stack import Stack
 from bench.engine.training_record import require_scalars
 from bench.engine.vectorise import replica_of
@@ -42,7 +43,8 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
         phase: what `Method.phase` returned.
 
     Raises:
-        TypeError: if diagnostics are not tensors of shape ().
+        TypeError: if the update returns a state of another structure, or of other shapes or types, than it got, or
+            diagnostics that are not tensors of shape ().
     """
     model, data = stack.model, stack.data
     # A copy, because a model of another library may change in place.
@@ -51,7 +53,9 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
 
     def update(noise: Noise) -> None:
         step = Step(torch.ones((), dtype=model.dtype, device=data.x.device), phase)
-        reported.update(model.update(replica, data.x, data.y, index, before, noise, step)[1])
+        after, diagnostics = model.update(replica, data.x, data.y, index, before, noise, step)
+        require_equal(model.method.name, before, after)
+        reported.update(diagnostics)
 
     length = stack.noise_length(update)
     require_scalars(model.method.name, reported)
@@ -89,14 +93,8 @@ class Update:
 
         update_all = self._stack.vectorise(update_one)
         state, diagnostics = update_all(replicas, index, tree_unflatten(before, self._structure), noise)
-        after, structure = tree_flatten(state)
-        given, returned = list(map(_signature, before)), list(map(_signature, after))
-        if structure != self._structure or returned != given:
-            raise TypeError(
-                f"{self._stack.model.method.name}.update must return a state of the structure, shapes and types that "
-                f"it got; got {given} in {self._structure}, returned {returned} in {structure}"
-            )
-        return after, diagnostics
+        require_equal(self._stack.model.method.name, tree_unflatten(before, self._structure), state)
+        return tree_flatten(state)[0], diagnostics
 
 
 class ReplayedTraining:
@@ -169,7 +167,3 @@ class ReplayedTraining:
 def has_graphs(device: torch.device) -> bool:
     """Return whether a device replays graphs of several updates."""
     return device.type == "cuda"
-
-
-def _signature(leaf: Any) -> str:
-    return f"{leaf.dtype}{tuple(leaf.shape)}" if isinstance(leaf, Tensor) else type(leaf).__name__

@@ -11,6 +11,7 @@ from torch.func import grad
 import methods
 from bench.conformance import RULES, Finding, check
 from bench.conformance.examined import TASKS
+from bench.reference.conjugate import orthogonal
 from methods.base import Method
 from methods.map import MAP, State
 from methods.mfvi import MeanFieldVI
@@ -71,6 +72,22 @@ def test_method_without_tasks_fails():
         likelihoods = ()
 
     assert "excludes every task" in failures(ForNothing(), rules=["declares itself"])["declares itself"]
+
+
+class NewPhaseEachUpdate(MAP):
+    def phase(self, update, plan):
+        return update
+
+
+def test_many_phases_are_warned_of():
+    (finding,) = findings(NewPhaseEachUpdate(), rules=["few phases"]).values()
+    assert (finding.passed, finding.warned) == (True, True)
+    assert "`phase` has 1,000 values in 1,000 updates" in finding.detail
+
+
+def test_many_phases_are_not_compiled():
+    fits = orthogonal(0).fit(NewPhaseEachUpdate(), 200, 30, lr=0.01)
+    assert fits.execution == "eager"
 
 
 def test_method_without_weight_posterior_skips_conjugate_check():
@@ -176,13 +193,34 @@ class KeepsTheLastFit(MAP):
         return state.weights
 
 
-class BranchesOnAValue(MAP):
-    """Branches on a tensor's value, which is undefined for a stack."""
+class StartsInDouble(MAP):
+    def init(self, problem, noise):
+        state = super().init(problem, noise)
+        return state._replace(weights=state.weights.double())
 
+
+class FinishesInDouble(MAP):
+    def finish(self, problem, state):
+        return state.weights.double()
+
+
+class DropsAWeight(MAP):
     def update(self, problem, state, batch, noise, step):
-        if state.weights.sum() > 0:
-            return super().update(problem, state, batch, noise, step)
-        return state
+        return state._replace(weights=state.weights[1:])
+
+
+class OneSample(MAP):
+    def sample(self, problem, posterior, noise, n_samples):
+        return posterior
+
+
+class Misspelt(MAP):
+    likelihoods = ("guassian",)
+
+
+class ForLargeNetworks(MAP):
+    def excludes(self, task):
+        return "too few weights" if task.network.dim < 1000 else None
 
 
 class AddsFromTheCPU(MAP):
@@ -232,13 +270,26 @@ class ExplodesBeyondItsUsualSpace(MAP):
         (NormalisesOverTheStack(), "stack equals alone", r"fit \d of 3 in a stack differs .* mixes the fits"),
         (CountsItsFits(), "stack equals alone", "keeps nothing in `self`"),
         (KeepsTheLastFit(), "stack equals alone", "keeps nothing in `self`"),
-        (BranchesOnAValue(), "state keeps its shape", "vmap"),
-        (AddsFromTheCPU(), "keeps to its device", "cpu is not on the expected device"),
+        (StartsInDouble(), "state keeps its shape", "`init`: state.weights is of double precision"),
+        (FinishesInDouble(), "state keeps its shape", "`finish`: posterior is of double precision"),
+        (DropsAWeight(), "state keeps its shape", r"state.weights was torch.float64 .41,. and is torch.float64 .40,."),
+        (
+            OneSample(),
+            "state keeps its shape",
+            r"map.sample must return weights of the shape .S, 41.; it returned .41,.$",
+        ),
+        (AddsFromTheCPU(), "keeps to its device", "it mixes tensors of two devices"),
         (StartsOnTheCPU(), "keeps to its device", "`finish` returns a tensor on another device"),
         (NegativeVariance(), "predictive is a density", "not positive"),
         (Unnormalised(), "predictive is a density", "on the task '3 classes': .* sum to 1 only within"),
-        (Explodes(), "finite over its search spaces", "not finite after 60 updates"),
-        (ExplodesBeyondItsUsualSpace(), "finite over its search spaces", "not finite after 60 updates"),
+        (Explodes(), "finite over its search spaces", "all with lr of 0.0[23].* or more. Narrow `search_space`"),
+        (
+            ExplodesBeyondItsUsualSpace(),
+            "finite over its search spaces",
+            "All are in `wide_space`, .* by `wide_ranges`",
+        ),
+        (Misspelt(), "declares itself", "`likelihoods` has 'guassian'; allowed are gaussian,"),
+        (ForLargeNetworks(), "declares itself", "nothing can be checked, because .* regression .too few weights."),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Method) else "",
 )

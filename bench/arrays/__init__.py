@@ -3,9 +3,20 @@
 `estimators` has these as scikit-learn estimators, `training` and `posterior` as functions.
 """
 
-from bench.arrays.data import Arrays, classification, regression
+from bench.arrays.data import Arrays, classification, registered, regression
 from bench.arrays.posterior import Posterior
 from bench.arrays.storage import load, save
 from bench.arrays.training import fit, protocol_of, tune
 
-__all__ = ["Arrays", "Posterior", "classification", "fit", "load", "protocol_of", "regression", "save", "tune"]
+__all__ = [
+    "Arrays",
+    "Posterior",
+    "classification",
+    "fit",
+    "load",
+    "protocol_of",
+    "registered",
+    "regression",
+    "save",
+    "tune",
+]

@@ -1,5 +1,6 @@
-"""Arrays in memory as a data set that needs no registry."""
+"""What to learn from: arrays in memory, or the training rows of a split that a run has."""
 
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -8,54 +9,60 @@ import datasets
 from datasets import Dataset, Source, Split
 from datasets.records import Contents
 
+SUITE = "own"  # the suite of own tables; its presets and network are those of `uci`
+
 
 class Arrays(NamedTuple):
-    """A data set in memory.
+    """Training data with its place in a run, from which seeds follow.
 
     Attributes:
-        source: Its description.
-        dataset: Its arrays, with one split, whose training rows are those to learn from.
+        source: Description of the data set.
+        dataset: Its arrays and splits.
+        suite: Suite of the run.
+        split: Number of the split whose training rows are learned from.
     """
 
     source: Source
     dataset: Dataset
+    suite: str = SUITE
+    split: int = 0
 
 
-def regression(
-    x: np.ndarray,
-    y: np.ndarray,
-    *,
-    rows: np.ndarray | None = None,
-    noise_precisions: tuple[float, float] | None = None,
-    name: str = "arrays",
-) -> Arrays:
-    """Return the data set of a regression.
+def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, float] | None = None) -> Arrays:
+    """Return arrays as the training data of a regression.
 
     Args:
         x: (N, P), features in any units; each fit standardises them.
         y: (N,), targets.
-        rows: (M,), indices of the rows to learn from, in any order; by default all.
-        noise_precisions: lowest and highest noise precision to search, in units of 1 / y^2; by default
+        noise_precisions: Lowest and highest noise precision to search, in units of 1 / y^2; by default
             `datasets.noise_precisions(y)`, which follows the scale of y.
-        name: enters the seeds of folds and fits. With the name of a registered set, its features, targets, noise range,
-            and the training rows of its split 0, `bench.arrays.training` gives the numbers of that split in a run.
     """
-    return _arrays(x, y, rows, name, None, noise_precisions or datasets.noise_precisions(np.asarray(y)))
+    return _arrays(x, y, None, noise_precisions or datasets.noise_precisions(np.asarray(y)))
 
 
-def classification(
-    x: np.ndarray, labels: np.ndarray, *, n_classes: int, rows: np.ndarray | None = None, name: str = "arrays"
-) -> Arrays:
-    """Return the data set of a classification.
+def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
+    """Return arrays as the training data of a classification.
 
     Args:
         x: (N, P), features in any units; each fit standardises them.
         labels: (N,), class numbers 0 to C - 1.
         n_classes: C, at least 2.
-        rows: as for `regression`.
-        name: as for `regression`.
     """
-    return _arrays(x, labels, rows, name, n_classes)
+    return _arrays(x, labels, n_classes)
+
+
+def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | None = None) -> Arrays:
+    """Return the training rows of a split of a registered data set.
+
+    With the same protocol and seed, `bench.arrays.tune` and `bench.arrays.fit` then give the numbers of a run.
+
+    Args:
+        name: Name in the registry.
+        split: Number of the split.
+        suite: A suite that trains networks on tables: "uci", or "own" for the table of `run_all.py --csv`.
+        data_dir: Data folder; None for the default.
+    """
+    return Arrays(datasets.entry(name), datasets.load(name, data_dir), suite, split)
 
 
 def described(
@@ -79,19 +86,14 @@ def described(
 
 
 def _arrays(
-    x: np.ndarray,
-    y: np.ndarray,
-    rows: np.ndarray | None,
-    name: str,
-    n_classes: int | None,
-    noise_precisions: tuple[float, float] = (1.0, 1.0),
+    x: np.ndarray, y: np.ndarray, n_classes: int | None, noise_precisions: tuple[float, float] = (1.0, 1.0)
 ) -> Arrays:
-    split = Split(np.arange(len(x)) if rows is None else rows, np.empty(0, np.int64))
-    dataset = Dataset(name, x, y, (split,))
-    if dataset.x.ndim != 2 or dataset.y.shape != dataset.x.shape[:1]:
-        raise ValueError(f"x should be (N, P) and y (N,), got {dataset.x.shape} and {dataset.y.shape}")
-    n_rows, n_features = dataset.x.shape
-    return Arrays(described(name, n_rows, n_features, n_classes, noise_precisions), dataset)
+    x, y = np.asarray(x), np.asarray(y)
+    if x.ndim != 2 or y.shape != x.shape[:1]:
+        raise ValueError(f"x should be (N, P) and y (N,), got {x.shape} and {y.shape}")
+    split = Split(np.arange(len(x)), np.empty(0, np.int64))
+    source = described("arrays", x.shape[0], x.shape[1], n_classes, noise_precisions)
+    return Arrays(source, Dataset("arrays", x, y, (split,)))
 
 
 def _read_nothing(contents: Contents) -> NoReturn:

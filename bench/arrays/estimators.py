@@ -166,7 +166,7 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y should hold at least 2 classes, got one class, {self.classes_.tolist()[0]!r}")
-        return self._fit(classification(x, labels, n_classes=len(self.classes_)), protocol)
+        return self._fit(classification(x, labels, len(self.classes_)), protocol)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable label at each row of X (n, P), (n,)."""

@@ -36,6 +36,7 @@ class Posterior:
     Attributes:
         fits: The trained fit.
         source: Description of the data.
+        suite: Suite that the network is of.
         protocol: The protocol of the fit.
         seconds: Time of the training.
         diagnostics: What the method reports of the fit, and whether it was `still_improving` when training ended.
@@ -43,6 +44,7 @@ class Posterior:
 
     fits: StackedFits
     source: Source
+    suite: str
     protocol: Protocol
     seconds: float
     diagnostics: Mapping[str, float]
@@ -52,13 +54,14 @@ class Posterior:
         cls,
         fits: TrainedFits,
         source: Source,
+        suite: str,
         protocol: Protocol,
         seconds: float,
         diagnostics: Mapping[str, float],
     ) -> "Posterior":
         """Return the posterior of a stack of one fit; arguments as the attributes."""
         assert isinstance(fits, StackedFits)
-        return cls(_without_data(fits), source, protocol, seconds, diagnostics)
+        return cls(_without_data(fits), source, suite, protocol, seconds, diagnostics)
 
     @property
     def hparams(self) -> Mapping[str, float]:

@@ -23,7 +23,6 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import method_for, task_from
 
 FORMAT = 1
-SUITE = "uci"
 
 
 def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
@@ -41,6 +40,7 @@ def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, An
     tensors: list[np.ndarray] = []
     description = {
         "format": FORMAT,
+        "suite": posterior.suite,
         "method": fits.method.name,
         "protocol": json.loads(posterior.protocol.to_json()),
         "source": [source.name, source.n_rows, source.n_features, source.n_classes, source.noise_precisions],
@@ -91,7 +91,8 @@ def _restored(description: Mapping[str, Any], tensors: list[np.ndarray], device:
     name, n_rows, n_features, n_classes, (low, high) = description["source"]
     source = described(name, n_rows, n_features, n_classes, (low, high))
     protocol = Protocol(**description["protocol"])
-    task = task_from(source, SUITE, protocol)
+    suite = description["suite"]
+    task = task_from(source, suite, protocol)
     method = method_for(description["method"], task)
     fit = Fit(NO_ROWS, description["hparams"], description["seed"])
     replicas = unpacked(description["replicas"], tensors, device)
@@ -107,4 +108,4 @@ def _restored(description: Mapping[str, Any], tensors: list[np.ndarray], device:
     record = TrainingRecord(schedule.plan.n_updates, 0)
     posterior = unpacked(description["posterior"], tensors, device)
     fits = StackedFits((fit,), schedule, stack, posterior, record, description["execution"])
-    return Posterior(fits, source, protocol, description["seconds"], description["diagnostics"])
+    return Posterior(fits, source, suite, protocol, description["seconds"], description["diagnostics"])

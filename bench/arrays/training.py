@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 import methods
-from bench.arrays.data import Arrays
+from bench.arrays.data import SUITE, Arrays
 from bench.arrays.posterior import Posterior, single_threaded
 from bench.engine.convergence import convergence
 from bench.evaluation.prediction import PredictionEvaluation
@@ -23,8 +23,6 @@ from bench.experiment.request import Request, known
 from bench.experiment.tasks import ranges_of
 from bench.tuning.tuner import Tuned
 
-SUITE = "uci"  # whose presets and network are those of arrays
-
 # A value fixes a hyper-parameter, and a pair (lowest, highest) is the range to search instead of the method's own.
 Given = Mapping[str, float | Sequence[float]]
 
@@ -32,10 +30,10 @@ Given = Mapping[str, float | Sequence[float]]
 def protocol_of(
     preset: str = "quick", settings: Mapping[str, int | str | None] | None = None, hparams: Given | None = None
 ) -> Protocol:
-    """Return the protocol of a preset of the suite `uci`, with changes.
+    """Return the protocol of a preset, with changes.
 
     Args:
-        preset: "quick", "tuned" or "paper".
+        preset: "quick", "tuned" or "paper", as of the suite `uci`.
         settings: Values for other fields of `bench.experiment.protocol.Protocol`, as {"epochs": 500}.
         hparams: Hyper-parameters that are given instead of tuned, as {"lr": 0.01}, or whose range is given, as
             {"lr": (0.001, 0.1)}.
@@ -61,7 +59,6 @@ def tune(
 ) -> Tuned:
     """Return the best hyper-parameters of a method by cross-validation on the training rows.
 
-    A run's cell of the suite `uci` with the same data, protocol and seed has the same folds, trials and scores.
     Fits train side by side, in one thread.
 
     Args:
@@ -119,8 +116,8 @@ def fit(
         fits = evaluation.train([evaluation.final_fit(0, hparams)], n_recorded=1)
         seconds = time.perf_counter() - started
         traces, n_updates = fits.training_diagnostics()[0], fits.schedule.plan.n_updates
-        reported = fits.diagnostics()[0] | convergence(traces, n_updates, len(data.dataset.splits[0].train))
-        return Posterior.of(fits, evaluation.source, protocol, seconds, reported)
+        reported = fits.diagnostics()[0] | convergence(traces, n_updates, len(fits.fits[0].rows))
+        return Posterior.of(fits, data.source, data.suite, protocol, seconds, reported)
 
 
 @contextmanager
@@ -130,10 +127,10 @@ def _evaluation(
     """Yield the evaluation of the cell that the arrays would be in a run, checked; its study is not kept."""
     if problem := methods.problem_with(method):
         raise ValueError(problem)
-    cell = Cell(SUITE, data.source.name, methods.get(method).name, 0, "", protocol, seed)
+    cell = Cell(data.suite, data.source.name, methods.get(method).name, data.split, "", protocol, seed)
     with tempfile.TemporaryDirectory() as folder, single_threaded():
         job = Job((cell,), (Path(folder) / "study.log",), None)
-        evaluation = PredictionEvaluation(job, torch.device(device), on_progress, data)
+        evaluation = PredictionEvaluation(job, torch.device(device), on_progress, (data.source, data.dataset))
         _check(evaluation)
         yield evaluation
 

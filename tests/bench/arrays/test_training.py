@@ -29,29 +29,32 @@ def sine(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     return x, np.sin(3 * x[:, 0]) + 0.1 * rng.normal(size=n)
 
 
-def of_split_0(name: str) -> tuple[arrays.Arrays, datasets.Dataset]:
-    source, dataset = datasets.entry(name), datasets.load(name)
-    rows = dataset.splits[0].train
-    if source.n_classes:
-        return arrays.classification(dataset.x, dataset.y, n_classes=source.n_classes, rows=rows, name=name), dataset
-    noise_precisions = source.noise_precisions
-    return arrays.regression(dataset.x, dataset.y, rows=rows, noise_precisions=noise_precisions, name=name), dataset
-
-
 @pytest.mark.parametrize(
-    ("name", "method", "seed"), [("diabetes", "vifa", 0), ("diabetes", "ensemble:map", 3), ("wdbc", "laplace", 1)]
+    ("name", "method", "split", "seed"),
+    [("diabetes", "vifa", 0, 0), ("diabetes", "ensemble:map", 2, 3), ("wdbc", "laplace", 1, 1)],
 )
-def test_numbers_equal_those_of_a_cell(tmp_path, name, method, seed):
-    cell = Cell("uci", name, method, 0, "quick", SHORT, seed)
+def test_numbers_equal_those_of_a_cell(tmp_path, name, method, split, seed):
+    cell = Cell("uci", name, method, split, "quick", SHORT, seed)
     outcome = run(Job((cell,), (tmp_path / "study.log",), None))[0].outcome
-    data, dataset = of_split_0(name)
+    data = arrays.registered(name, split)
     tuned = arrays.tune(data, method, SHORT, seed=seed)
     posterior = arrays.fit(data, method, SHORT, tuned.hparams, seed=seed)
-    test = dataset.splits[0].test
-    predictive = posterior.predict(dataset.x[test])
+    test = data.dataset.splits[split].test
+    predictive = posterior.predict(data.dataset.x[test])
     assert tuned.hparams == json.loads(outcome.tuning.hparams)
     assert tuned.score == outcome.tuning.validation_nmll
-    assert metrics.nmll(predictive, torch.tensor(dataset.y[test])) == outcome.metrics["nmll"]
+    assert metrics.nmll(predictive, torch.tensor(data.dataset.y[test])) == outcome.metrics["nmll"]
+
+
+def test_numbers_equal_those_of_an_own_table(tmp_path):
+    csv = tmp_path / "waves.csv"
+    np.savetxt(csv, np.column_stack(sine()), delimiter=",", header="a,b,y", comments="")
+    table, _ = datasets.describe(csv, "y")
+    cell = Cell("own", "waves", "map", 3, "quick", SHORT, 0)
+    with datasets.added([table]):
+        outcome = run(Job((cell,), (tmp_path / "study.log",), None))[0].outcome
+        tuned = arrays.tune(arrays.registered("waves", 3, "own"), "map", SHORT)
+    assert (tuned.hparams, tuned.score) == (json.loads(outcome.tuning.hparams), outcome.tuning.validation_nmll)
 
 
 def test_predictions_equal_those_of_the_engine():
@@ -133,7 +136,7 @@ def test_missing_hparams_are_named():
 
 def test_two_classes_have_a_bernoulli_likelihood():
     x, y = sine()
-    data = arrays.classification(x, y > 0, n_classes=2)
+    data = arrays.classification(x, y > 0, 2)
     posterior = arrays.fit(data, "map", SHORT, {"lr": 0.02, "prior_precision": 1.0})
     assert isinstance(posterior.fits.stack.model.likelihood, Bernoulli)
     assert posterior.predict(x).log_probs.shape == (1, 60, 2)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -16,6 +17,7 @@ from bench.execution.cluster.connection import Tls, check, connected
 from bench.execution.workers import workers_on
 from bench.experiment import own_data
 from bench.experiment.parsing import parse_devices, parse_hparams, parse_settings, parse_splits
+from bench.experiment.plan import HEADLINE
 from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.resolved import resolve
 from bench.replications.entries import SUITE as PAPERS
@@ -56,7 +58,10 @@ def _names(option: str, text: str | None) -> list[str] | None:
 def main(
     suite: Annotated[str, typer.Option(help="What to run; --list shows all suites.", rich_help_panel=WHAT)] = "uci",
     methods: Annotated[
-        str | None, typer.Option(help="Comma-separated names; all by default.", rich_help_panel=WHAT)
+        str | None,
+        typer.Option(
+            help="Comma-separated names; headline, the default, is one of each idea; all.", rich_help_panel=WHAT
+        ),
     ] = None,
     datasets: Annotated[
         str | None, typer.Option(help="Comma-separated names; all of the suite by default.", rich_help_panel=WHAT)
@@ -243,6 +248,8 @@ def main(
         if own := own_data.register(given, suite, names, on_cluster=elsewhere is not None):
             suite, names = own_data.SUITE, [own[0].name]
             display.show_table(*own)
+        if methods is None and suite != PAPERS:
+            methods = HEADLINE
         named = _names("--methods", methods), names
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
         requests = requests_of(preset, request) if suite == PAPERS else [request]
@@ -260,7 +267,10 @@ def main(
         display.show_error(str(problem))
         raise typer.Exit(INVALID) from None
 
+    import leaderboards
     from bench.console import forecast
+    from bench.console.live_page import live_pages
+    from bench.console.outcome import show_outcome
     from bench.costs.workload import surroundings, workload, workload_elsewhere
     from bench.experiment.noise_ranges import notes_on_noise_ranges
     from bench.native import compiler
@@ -308,20 +318,26 @@ def main(
                 display.show_no_compiler(obstacle)
             where = backend or load.workers
             jobs = load.jobs(results.journal, data_dir)
-            interrupted = _run(results, jobs, where, load.weights, timeout) if todo else False
+            interrupted = False
+            if todo:
+                build = partial(leaderboards.build, out, html or out / "html")
+                with live_pages(results, leaderboards.prepare, build, len(wanted) - len(todo), len(wanted)) as store:
+                    interrupted = _run(store, jobs, where, load.weights, timeout)
         same = True
         if timing and not interrupted:
             interrupted, same = _time(results, wanted, around, data_dir, timeout)
         if longer and not interrupted:
             interrupted, all_trained = _train_longer(results, wanted, longer, around, workers, data_dir, timeout)
             same = same and all_trained
-        import leaderboards
         from leaderboards.stats.remarks import SIGNS
 
         page = leaderboards.build(out, html or out / "html")
-        display.show_outcome(leaderboards.export(out), wanted, results, missing, page, SIGNS)
+        show_outcome(leaderboards.export(out), wanted, results, missing, page, SIGNS)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+    if asked_for := sorted({each.dataset for each in missing} & set(named[1] or ())):
+        display.show_error(f"{', '.join(asked_for)}: asked for, but not available; see the remedies above")
+        raise typer.Exit(INVALID)
     if not same or any(status != "ok" for status in results.statuses(wanted).values()):
         raise typer.Exit(NOT_OK)
 

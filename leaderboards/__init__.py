@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "export", "prepare"]
 
 
-def build(results: Folders, html: Path | str) -> Path:
+def build(results: Folders, html: Path | str, running: tuple[int, int] | None = None) -> Path:
     """Write the site of one or several results folders, and return the path of its index.html.
 
     Several folders are read as if one run had filled them. Where they disagree, `leaderboards.data.fingerprints`
@@ -29,6 +29,7 @@ def build(results: Folders, html: Path | str) -> Path:
     Args:
         results: the results folders.
         html: folder that the pages are written to; created if missing.
+        running: where a run goes on, how many of its cells are finished, and how many it has in all.
     """
     import pandas as pd
 
@@ -37,7 +38,7 @@ def build(results: Folders, html: Path | str) -> Path:
 
     # Pages ask for text one value at a time, which is faster from Python's own strings than from Arrow's.
     with pd.option_context("mode.string_storage", "python"):
-        return write_site(read_results(*_paths(results)), Path(html))
+        return write_site(read_results(*_paths(results)), Path(html), running=running)
 
 
 def prepare() -> None:

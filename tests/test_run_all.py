@@ -142,11 +142,18 @@ def test_ctrl_c_stops_cleanly_says_so_and_keeps_what_is_finished(run_all, tmp_pa
 def test_without_data_or_network_it_runs_what_it_has_and_names_the_rest(run_all):
     done = run_all("--methods", "map", "--splits", "0", "--trials", "1", "--folds", "2", "--epochs", "1", "--out", "r")
     assert done.returncode == 0, done.stderr
-    assert "Without yacht" in done.stderr
-    assert "python -m datasets fetch yacht" in done.stderr
-    assert "Without yacht" in done.stdout
+    assert done.stderr.count("no connection to") == 1  # one sentence for all sets of a server
+    assert re.search(r"python -m datasets fetch .*yacht.* where there is network", done.stderr)
+    assert "usps3v5: not available, see above" in done.stdout
     page = Path(run_all.environment["BENCH_DATA_DIR"]).parent / "r/html/index.html"
     assert "python -m datasets fetch" in page.read_text()
+
+
+def test_named_data_that_are_not_there_make_the_exit_code_2(run_all):
+    done = run_all("--methods", "map", "--splits", "0", "--out", "r", *TINY, "--datasets", "boston,diabetes")
+    assert done.returncode == 2
+    assert "1 ok" in done.stdout
+    assert "boston: asked for, but not available" in done.stderr
 
 
 def test_strict_refuses_before_any_work(run_all, tmp_path):
@@ -204,7 +211,7 @@ def invoke(tmp_path, monkeypatch):
 
 def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
     monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)  # which has tests of its own
-    done = invoke("--dry-run", "--preset", "paper", "--out", "r")
+    done = invoke("--dry-run", "--preset", "paper", "--methods", "all", "--out", "r")
     assert done.exit_code == 0
     here = [name for name in methods.names() if "uci" in methods.get(name).suites]
     assert f"diabetes: {len(here)} methods x 20 splits" in done.stdout
@@ -213,6 +220,12 @@ def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
     assert "laplace-full is not for digits" in done.stdout
     assert "30 trials, drawn by random search, 5-fold cross-validation, 120 epochs" in " ".join(done.stdout.split())
     assert not (tmp_path / "r").exists()
+
+
+def test_by_default_one_method_of_each_idea_runs(invoke, monkeypatch):
+    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)
+    done = invoke("--dry-run", "--datasets", "diabetes", "--out", "r")
+    assert f"diabetes: {len(methods.headline())} methods x 2 splits" in done.stdout
 
 
 def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(invoke, tmp_path):

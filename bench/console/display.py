@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,9 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.entries import entries
-from bench.schema import STATUSES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bench.execution.workers import Worker
-    from bench.results.folder import Results
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
@@ -95,10 +91,21 @@ def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
 
 
 def show_missing(missing: Sequence[Missing], console: Console = err) -> None:
-    """Print the unavailable data sets, each with its reason and remedy."""
+    """Print the unavailable data sets with their reasons and remedies, those of one unreachable server together."""
+    together: dict[str, list[Missing]] = {}
     for unavailable in missing:
-        why = f"{escape(unavailable.reason)}.\n  To have it: {escape(unavailable.remedy)}."
-        console.print(f"[yellow]Without {escape(unavailable.dataset)}:[/] {why}", soft_wrap=True)
+        together.setdefault(unavailable.no_connection or unavailable.dataset, []).append(unavailable)
+    for group in together.values():
+        names = [each.dataset for each in group]
+        reason, remedy = group[0].reason, group[0].remedy
+        if len(group) > 1:
+            reason = f"not here, and {group[0].no_connection}"
+            remedy = (
+                f"run `python -m datasets fetch {' '.join(names)}` where there is network, or point BENCH_DATA_DIR at "
+                "a folder that has them"
+            )
+        why = f"{escape(reason)}.\n  To have {'them' if len(group) > 1 else 'it'}: {escape(remedy)}."
+        console.print(f"[yellow]Without {escape(', '.join(names))}:[/] {why}", soft_wrap=True)
 
 
 def show_broken(broken: Mapping[str, str]) -> None:
@@ -233,91 +240,3 @@ def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -
 def show_no_process(problem: Exception) -> None:
     """Print why nothing can be run."""
     err.print(f"[red]Stopped:[/] {escape(str(problem))}", soft_wrap=True)
-
-
-def show_outcome(
-    rows: pd.DataFrame,
-    wanted: Sequence[Cell],
-    results: Results,
-    missing: Sequence[Missing],
-    page: Path,
-    signs: Mapping[str, str],
-) -> None:
-    """Print a table of the headline metrics, what went wrong, and where the page is.
-
-    Args:
-        rows: exported summary (`leaderboards.export`).
-        wanted: cells of the request.
-        results: the results folder.
-        missing: unavailable data sets.
-        page: file of the page.
-        signs: by remark on a number, the sign that stands beside it.
-    """
-    # Where a folder holds several protocols of one preset, the summary names them with their hashes.
-    chosen = {
-        (cell.suite, cell.dataset, cell.method, preset)
-        for cell in wanted
-        for preset in (cell.preset, f"{cell.preset}@{cell.protocol.hash}")
-    }
-    said: set[str] = set()
-    headline = {name: title for cell in wanted for name, title in SUITES[cell.suite].headline.items()}
-    for name, title in headline.items():
-        shown = [
-            row
-            for row in rows[(rows["metric"] == name) & (rows["n"] + rows["n_failed"] > 0)].itertuples()
-            if (row.suite, row.dataset, row.method, row.preset) in chosen and name in SUITES[str(row.suite)].headline
-        ]
-        figures = {(str(row.dataset), str(row.method)): _figure(row, signs) for row in shown}
-        said |= {words for words in signs for row in shown if words in str(row.remark)}
-        if figures:
-            say(f"{title}, mean±standard error over splits (lower is better):")
-        for table in _tables(figures, out.width):
-            out.print(table)
-    for words, sign in signs.items():
-        if words in said:
-            say(f"{sign} {words}")
-    if without := _without_baseline(wanted):
-        say(f"Not compared with predicting the training mean: {without}; `--methods {methods.BASELINE}` adds it")
-    statuses = Counter(results.statuses(wanted).values())
-    say("Cells: " + ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status]))
-    show_missing(missing, out)
-    out.print(f"Page: [bold]{escape(str(page))}[/]", soft_wrap=True)
-
-
-def _tables(figures: Mapping[tuple[str, str], str], width: int) -> Iterator[Table]:
-    """Yield tables of `figures` by (data set, method), methods down and data sets across, each within the width."""
-    ran = {method for _, method in figures}
-    names = [name for name in methods.names() if name in ran]
-    names += sorted(ran - set(names))
-    columns = sorted({dataset for dataset, _ in figures})
-    widths = {
-        column: max(len(column), *(len(figures.get((column, name), "")) for name in names)) + 2 for column in columns
-    }
-    while columns:
-        left = width - max(map(len, names)) - 2
-        fitting: list[str] = []
-        while columns and (not fitting or widths[columns[0]] <= left):
-            fitting.append(columns.pop(0))
-            left -= widths[fitting[-1]]
-        table = Table(box=None)
-        table.add_column("method", no_wrap=True)
-        for column in fitting:
-            table.add_column(column, justify="right", no_wrap=True)
-        for name in names:
-            table.add_row(escape(name), *(escape(figures.get((column, name), "")) for column in fitting))
-        yield table
-
-
-def _without_baseline(wanted: Sequence[Cell]) -> str:
-    """Return the data sets with an NMLL on which the run does not have the method that ignores the inputs."""
-    by_dataset: dict[str, set[str]] = {}
-    for cell in wanted:
-        if "nmll" in SUITES[cell.suite].headline:
-            by_dataset.setdefault(cell.dataset, set()).add(cell.method)
-    return ", ".join(sorted(name for name, ran in by_dataset.items() if methods.BASELINE not in ran))
-
-
-def _figure(row: Any, signs: Mapping[str, str]) -> str:
-    beside = "".join(sign for words, sign in signs.items() if words in row.remark)
-    failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
-    return f"{row.mean:.2f}{f'±{row.stderr:.2f}' if row.n > 1 else ''}{beside}{failed}"

@@ -55,8 +55,9 @@ def show(console: Console, load: Workload) -> None:
     console.print(f"{len(workers)} worker(s): {escape(names)}{each}", soft_wrap=True)
     if load.planned:
         seconds = [job.estimate.seconds for job in load.planned]
-        longest = ", ".join(f"{_name(job)} {duration(job.estimate.seconds)}" for job in load.planned[:LONGEST])
-        console.print(f"Longest first: {escape(longest)}", soft_wrap=True)
+        by_length = sorted(load.planned, key=lambda job: -job.estimate.seconds)
+        longest = ", ".join(f"{_name(job)} {duration(job.estimate.seconds)}" for job in by_length[:LONGEST])
+        console.print(f"Longest jobs: {escape(longest)}", soft_wrap=True)
         in_all = duration(makespan(seconds, len(workers)))
         console.print(f"About [bold]{in_all}[/] in all, {duration(sum(seconds))} of work")
 

@@ -130,7 +130,7 @@ class Board:
     def __init__(self, progress: Progress, jobs: Sequence[Job], weights: Mapping[Cell, float] | None = None):
         self._progress, self._lock = progress, RLock()
         self._work = weights or {cell: cell.work for job in jobs for cell in job.cells}
-        self._bar = progress.add_task("running", total=sum(self._work.values()), done=0, cells=len(self._work))
+        self._bar = progress.add_task("starting", total=sum(self._work.values()), done=0, cells=len(self._work))
         self._n_finished, self._work_finished = 0, 0.0
         self._running: dict[Job, JobProgress] = {}
         self._announced: set[str] = set()

@@ -1,9 +1,11 @@
-"""Jobs and workers of a run, the longest job first."""
+"""Jobs and workers of a run, in the order in which the jobs begin."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,8 @@ from bench.environment.provenance import host
 from bench.execution.workers import Worker, workers_on
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
+
+FIRST_LOOK_SECONDS = 60
 
 # Probes cells; takes the calibrations that keep the costs, the cells, and the workers that run the probes.
 Measure = Callable[[Calibrations, Sequence[Cell], Sequence[Worker]], None]
@@ -59,7 +63,7 @@ class Workload(NamedTuple):
 
         What a process does once, such as imports and compilation, then does not count in the times of later jobs.
         """
-        *_, shortest = self.planned
+        shortest = min(self.planned, key=lambda job: job.estimate.seconds)
         first = [
             shortest._replace(cells=tuple(replace(cell, seed=cell.seed + 1 + number) for cell in shortest.cells))
             for number in range(len(self.workers))
@@ -161,7 +165,7 @@ def workload(
     for batch in batches(todo, kind, len(workers), most):
         most_rows = most(batch[0])
         jobs.append(PlannedJob(batch, most_rows, estimates.of(batch, most_rows)))
-    return Workload(workers, _longest_first(jobs), around.free_bytes)
+    return Workload(workers, _in_order(jobs, len(workers)), around.free_bytes)
 
 
 def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workload:
@@ -172,8 +176,15 @@ def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workl
         PlannedJob(batch, rows, Estimate(SECONDS_PER_WORK * sum(cell.work for cell in batch), None, GUESSED))
         for batch in batches(todo, kind, len(workers), lambda cell: rows)
     ]
-    return Workload(list(workers), _longest_first(jobs), None)
+    return Workload(list(workers), _in_order(jobs, len(workers)), None)
 
 
-def _longest_first(jobs: list[PlannedJob]) -> list[PlannedJob]:
-    return sorted(jobs, key=lambda job: -job.estimate.seconds)
+def _in_order(jobs: list[PlannedJob], n_workers: int) -> list[PlannedJob]:
+    """Return first the cheapest jobs, as many as fill `FIRST_LOOK_SECONDS`, and then the others, the longest first.
+
+    So there is soon something to look at, and at the end no worker waits long for another one's job.
+    """
+    cheapest = sorted(jobs, key=lambda job: job.estimate.seconds)
+    ends = list(accumulate(job.estimate.seconds for job in cheapest))
+    n_first = bisect_right(ends, FIRST_LOOK_SECONDS * n_workers)
+    return cheapest[:n_first] + sorted(cheapest[n_first:], key=lambda job: -job.estimate.seconds)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import datasets
 from bench.experiment.plan import protocol_of, suite_of
@@ -11,11 +12,19 @@ from bench.experiment.request import Request
 
 @dataclass(frozen=True)
 class Missing:
-    """An unavailable data set, the reason, and what to do about it."""
+    """An unavailable data set, the reason, and what to do about it.
+
+    Attributes:
+        dataset: name.
+        reason: why it is not available.
+        remedy: what to do.
+        no_connection: the part of the reason that says which server could not be reached, and why; "" otherwise.
+    """
 
     dataset: str
     reason: str
     remedy: str
+    no_connection: str = ""
 
 
 def broken_datasets() -> list[Missing]:
@@ -25,24 +34,26 @@ def broken_datasets() -> list[Missing]:
 
 def have(names: Sequence[str], data_dir: Path | None, fetch: bool) -> tuple[list[str], list[Missing]]:
     """Return which data sets, or trained weights, are available, and which are not; download first if `fetch`."""
-    available, missing, out_of_reach = [], [], set()
+    available, missing = [], []
+    out_of_reach: dict[str, str] = {}
     for name in names:
         state, reason, remedy = datasets.availability(name, data_dir, deep=True)
+        no_connection = ""
         if state in ("missing", "damaged") and fetch:
-            server = datasets.published(name).base_url
+            server = urlsplit(datasets.published(name).base_url).hostname or ""
             try:
                 if server in out_of_reach:
-                    raise datasets.Unreachable(name, "its server was out of reach a moment ago", remedy)
+                    raise datasets.Unreachable(name, out_of_reach[server], remedy)
                 datasets.fetch(name, data_dir, progress=True)
                 state = "ready"
             except datasets.Unavailable as problem:
                 if isinstance(problem, datasets.Unreachable):
-                    out_of_reach.add(server)
+                    out_of_reach[server] = no_connection = problem.reason
                 reason = f"{reason}; {problem.reason}"
         if state == "ready":
             available.append(name)
         else:
-            missing.append(Missing(name, reason, remedy))
+            missing.append(Missing(name, reason, remedy, no_connection))
     return available, missing
 
 

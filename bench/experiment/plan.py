@@ -11,6 +11,9 @@ from bench.experiment.request import InvalidRequest, Request, known
 from bench.experiment.suites import SUITES, Suite
 from methods.catalogue.options import with_options
 
+# Words for several methods.
+ALL, HEADLINE = "all", "headline"
+
 
 def suite_of(request: Request) -> Suite:
     """Return the suite of a request."""
@@ -35,22 +38,29 @@ def chosen_datasets(request: Request) -> tuple[str, ...]:
 def chosen_methods(request: Request) -> tuple[tuple[str, ...], dict[str, str]]:
     """Import the requested methods and return their names, and why others of installed packages cannot be loaded.
 
-    "headline" stands for one method of each idea.
+    "headline" stands for one method of each idea, and "all" for those that the suite includes.
 
     Raises:
         InvalidRequest: a method is unknown, or it was named and cannot be loaded.
     """
     suite = suite_of(request)
     kind = suite.kind
-    requested = kind.names() if request.methods is None else request.methods
-    groups = (kind.headline() if name == "headline" else (name,) for name in requested)
-    every = tuple(dict.fromkeys(name for group in groups for name in group))
-    names = tuple(dict.fromkeys(kind.canonical(name) for name in _with_options(every, request.options)))
+    groups = {ALL: kind.names(), HEADLINE: kind.headline()}
+    asked = request.methods or (ALL,)
+    named = {name for name in asked if name not in groups}
+    every = tuple(dict.fromkeys(name for each in asked for name in groups.get(each, (each,))))
+    with_their_options = _with_options(every, request.options)
+    named |= {changed for name, changed in zip(every, with_their_options, strict=True) if name in named}
+    names = {name: kind.canonical(name) for name in with_their_options}
     broken = {name: problem for name in names if (problem := kind.problem_with(name))}
-    if broken and request.methods is not None:
-        raise InvalidRequest(next(iter(broken.values())))
-    usable = tuple(name for name in names if name not in broken)
-    return usable if request.methods else tuple(name for name in usable if kind.belongs(name, suite.name)), broken
+    if refused := [problem for name, problem in broken.items() if name in named]:
+        raise InvalidRequest(refused[0])
+    usable = [
+        canonical
+        for name, canonical in names.items()
+        if name not in broken and (name in named or kind.belongs(canonical, suite.name))
+    ]
+    return tuple(dict.fromkeys(usable)), broken
 
 
 def _with_options(names: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ which are renamed once all of them are verified.
 """
 
 import os
+import socket
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -160,8 +161,7 @@ def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
     try:
         yield
     except (requests.ConnectionError, requests.Timeout) as error:
-        cause = getattr(error.args[0] if error.args else error, "reason", error)
-        reason = f"no connection to {urlsplit(url).hostname} ({cause})"
+        reason = f"no connection to {urlsplit(url).hostname}: {_in_words(error)}"
         raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
     except requests.RequestException as error:
         raise Unavailable(source.name, f"{url} was not delivered ({error})", retry) from error
@@ -173,6 +173,24 @@ def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
         raise Unavailable(source.name, reason, writable) from error
 
 
+def _in_words(error: Exception) -> str:
+    """Return why there was no connection, from the exceptions that caused an error of requests."""
+    import requests
+
+    causes: list[BaseException] = [error]
+    while cause := getattr(causes[-1], "reason", None) or causes[-1].__context__:
+        if not isinstance(cause, BaseException) or cause in causes:
+            break
+        causes.append(cause)
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return "its name cannot be looked up, as without a network"
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return "it refused"
+    if any(isinstance(cause, TimeoutError | requests.Timeout) for cause in causes):
+        return "it timed out"
+    return "the connection broke off"
+
+
 @contextmanager
 def _bar(label: str, sizes: Sequence[int | None], shown: bool) -> Iterator[Callable[[int], None]]:
     if not shown:
@@ -182,7 +200,20 @@ def _bar(label: str, sizes: Sequence[int | None], shown: bool) -> Iterator[Calla
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        known = [size for size in sizes if size is not None]
-        task = bar.add_task(label, total=sum(known) if len(known) == len(sizes) else None)
-        yield lambda arrived: bar.advance(task, arrived)
+    bar = Progress(*columns, console=Console(stderr=True))
+    known = [size for size in sizes if size is not None]
+    task = bar.add_task(label, total=sum(known) if len(known) == len(sizes) else None)
+    begun = False
+
+    def advance(arrived: int) -> None:
+        nonlocal begun
+        if not begun:  # a server that does not answer leaves no bar behind
+            bar.start()
+            begun = True
+        bar.advance(task, arrived)
+
+    try:
+        yield advance
+    finally:
+        if begun:
+            bar.stop()

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,7 +27,9 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
 
 
-def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> Path:
+def write_site(
+    results: Results, html: Path, downloads: Sequence[str] = (), running: tuple[int, int] | None = None
+) -> Path:
     """Write index.html and the pages it links to into a folder, each page atomically.
 
     Pages of an earlier build that this one does not have are removed. No other file is touched.
@@ -35,12 +38,13 @@ def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> P
         results: what `data.results.read_results` returns.
         html: the folder, which is made if need be.
         downloads: files of the folder that the index offers for download.
+        running: finished and wanted cells of a run that goes on.
 
     Returns:
         The path of index.html.
     """
     with own_tables(results.folders):
-        pages = render(Site(results), downloads)
+        pages = render(Site(results), downloads, running)
     html.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         temporary = html / f".{name}.{os.getpid()}.tmp"
@@ -52,10 +56,16 @@ def write_site(results: Results, html: Path, downloads: Sequence[str] = ()) -> P
     return html / "index.html"
 
 
-def render(site: Site, downloads: Sequence[str] = ()) -> dict[str, str]:
+def render(site: Site, downloads: Sequence[str] = (), running: tuple[int, int] | None = None) -> dict[str, str]:
     """Return file name and HTML of every page; the same results give the same bytes."""
     environment = _environment(site)
-    pages = {places.INDEX: ("index.html", index.context(site) | {"downloads": downloads})}
+    pages = {
+        places.INDEX: (
+            "index.html",
+            index.context(site)
+            | {"downloads": downloads, "running": running and (*running, f"{datetime.now():%H:%M}")},
+        )
+    }
     pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
     pages |= {places.dataset_page(name): ("dataset.html", dataset.context(site, name)) for name in site.datasets}
     pages |= {places.method_page(name): ("method.html", method.context(site, name)) for name in site.methods}

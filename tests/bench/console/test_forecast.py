@@ -66,7 +66,7 @@ def test_plan_shows_times_bases_workers_and_end():
     assert lines["yacht"] == "yacht 3 2 1 min 12 s 512 MiB earlier runs, rough guess"
     assert lines["boston"] == "boston 1 1 30 s ? rough guess"
     assert lines["2"] == "2 worker(s): cpu 0, cpu 1; a thread and 2,048 MiB of free memory for each"
-    longest = "Longest first: yacht map (2 splits) 1 min 10 s, boston map (split 0) 30 s, yacht vifa (split 0) 2.0 s"
+    longest = "Longest jobs: yacht map (2 splits) 1 min 10 s, boston map (split 0) 30 s, yacht vifa (split 0) 2.0 s"
     assert lines["Longest"] == longest
     assert lines["About"] == f"About {duration(70 + START_SECONDS)} in all, 1 min 42 s of work"
 

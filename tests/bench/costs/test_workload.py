@@ -9,7 +9,7 @@ from bench.costs.batching import MIB
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
 from bench.costs.estimates import GUESSED, PROBED, RELATED
-from bench.costs.workload import Surroundings, surroundings, workload, workload_elsewhere
+from bench.costs.workload import FIRST_LOOK_SECONDS, Surroundings, surroundings, workload, workload_elsewhere
 from bench.environment.machine import Machine
 from bench.execution.run import run
 from bench.execution.workers import Worker
@@ -60,17 +60,30 @@ def test_every_cell_is_in_one_job(plan):
     assert [job.journals for job in jobs] == [tuple(cell.key for cell in job.cells) for job in load.planned]
 
 
-def test_longest_job_is_first_whatever_its_data(plan):
-    load = plan(cells(), CPU, {"map": COST, "vifa": COST._replace(cell_seconds=9e-3)})
+def test_long_jobs_begin_longest_first(plan):
+    load = plan(cells(), CPU, {"map": COST._replace(cell_seconds=0.1), "vifa": COST._replace(cell_seconds=0.9)})
     assert [job.cells[0].method for job in load.planned] == ["vifa", "vifa", "map", "map"]
     seconds = [job.estimate.seconds for job in load.planned]
+    assert min(seconds) > 2 * FIRST_LOOK_SECONDS
     assert seconds == sorted(seconds, reverse=True)
     assert load.weights[load.planned[0].cells[0]] == pytest.approx(seconds[0] / 4)
 
 
-def test_without_measurements_most_work_is_first(plan):
+def test_cheap_jobs_fill_the_first_look(plan, monkeypatch):
     load = plan(cells(), CPU)
-    assert [job.cells[0].dataset for job in load.planned] == ["boston", "boston", "yacht", "yacht"]
+    by_length = sorted(load.planned, key=lambda job: job.estimate.seconds)
+    two, three = (sum(job.estimate.seconds for job in by_length[:n]) for n in (2, 3))
+    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", (two + three) / 2 / len(load.workers))
+    again = plan(cells(), CPU).planned
+    assert [job.cells for job in again[:2]] == [job.cells for job in by_length[:2]]
+    rest = [job.estimate.seconds for job in again[2:]]
+    assert rest == sorted(rest, reverse=True)
+
+
+def test_without_measurements_least_work_is_first(plan, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 3600)
+    load = plan(cells(), CPU)
+    assert [job.cells[0].dataset for job in load.planned] == ["yacht", "yacht", "boston", "boston"]
     assert {job.estimate.basis for job in load.planned} == {GUESSED}
 
 
@@ -113,7 +126,7 @@ def test_probes_are_made_once_per_method(plan):
 def test_shortest_job_warms_up_every_worker(plan):
     load = plan(cells(splits=1), CPU, {"map": COST, "vifa": COST._replace(cell_seconds=9e-3)}, each=1)
     warmed_up = load.warmed_up()
-    (shortest,) = load.planned[-1].cells
+    (shortest,) = min(load.planned, key=lambda job: job.estimate.seconds).cells
     assert [job.cells for job in warmed_up.planned] == [
         (replace(shortest, seed=1),),
         *(job.cells for job in load.planned),
@@ -128,10 +141,11 @@ def test_no_cells_make_no_jobs(plan):
     assert (load.planned, load.weights) == ([], {})
 
 
-def test_clusters_get_full_stacks_longest_first():
+def test_clusters_get_full_stacks_cheapest_first(monkeypatch):
+    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 3600)
     load = workload_elsewhere(cells(), [Worker("a", "cuda", "0")])
     assert {job.rows for job in load.planned} == {4096}
-    assert [job.cells[0].dataset for job in load.planned] == ["boston", "boston", "yacht", "yacht"]
+    assert [job.cells[0].dataset for job in load.planned] == ["yacht", "yacht", "boston", "boston"]
 
 
 def test_surroundings_hold_the_least_free_memory(monkeypatch):

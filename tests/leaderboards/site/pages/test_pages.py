@@ -147,6 +147,16 @@ def test_links_resolve_and_ids_are_unique(small_site):
             assert not fragment or fragment in small_site[target or name].ids, (name, link)
 
 
+def test_the_index_of_a_run_counts_cells_and_reloads(shared_folder, small_run, tmp_path):
+    results = shared_folder(*small_run)
+    index = leaderboards.build(results, tmp_path, running=(37, 214)).read_text()
+    assert "Running: 37 of 214 cells were finished at " in index
+    assert '<meta http-equiv="refresh"' in index
+    done = leaderboards.build(results, tmp_path).read_text()
+    assert "Running" not in done
+    assert "refresh" not in done
+
+
 def test_every_page_is_reached_from_the_index(small_site):
     reached, new = set(), {"index.html"}
     while new:

@@ -1,0 +1,93 @@
+"""Pages that grow with a run: a process of its own builds them again and again as cells are stored."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from rich.markup import escape
+
+from bench.console.display import err
+from bench.console.runner import Store
+from bench.execution.supervisor import Died, Stopped, Supervised
+from bench.results.record import CellResult
+
+PAUSE = 10  # times as long as the last build, which so takes at most an eleventh of a core
+SHORTEST_PAUSE_SECONDS = 10
+
+# Builds the pages; takes how many cells are finished, and how many the run has, and returns the path of the index.
+Build = Callable[[tuple[int, int]], Path]
+
+
+@contextmanager
+def live_pages(store: Store, prepare: Callable[[], None], build: Build, finished: int, wanted: int) -> Iterator[Store]:
+    """Yield a store that passes cells on to `store`, and keep the pages up to date until the context ends.
+
+    A failure to build them is printed, once, and does not end the run.
+
+    Args:
+        store: destination of finished cells.
+        prepare: imports what `build` needs. Both can be pickled.
+        build: builds the pages.
+        finished: number of the run's cells that were finished before it began.
+        wanted: number of the run's cells.
+    """
+    pages = _LivePages(store, prepare, build, finished, wanted)
+    try:
+        yield pages
+    finally:
+        pages.end()
+
+
+class _LivePages:
+    def __init__(self, store: Store, prepare: Callable[[], None], build: Build, finished: int, wanted: int):
+        self._store, self._prepare, self._build = store, prepare, build
+        self._finished, self._wanted = finished, wanted
+        self._grown, self._over = Event(), Event()
+        self._child = Supervised({})
+        self._thread = Thread(target=self._keep_building, daemon=True)
+        self._thread.start()
+
+    def write(self, result: CellResult) -> None:
+        self._store.write(result)
+        self._finished += 1
+        self._grown.set()
+
+    def end(self) -> None:
+        self._over.set()
+        self._grown.set()
+        self._child.end()
+        self._thread.join()
+
+    def _keep_building(self) -> None:
+        with suppress(Stopped):
+            try:
+                self._child.call(_call, self._prepare)
+                self._build_repeatedly()
+            except Exception as problem:
+                if not self._over.is_set():
+                    _say_that_pages_wait(problem)
+
+    def _build_repeatedly(self) -> None:
+        pause, said = 0.0, False
+        while self._grown.wait() and not self._over.wait(pause):
+            self._grown.clear()
+            begun = time.monotonic()
+            page = self._child.call(_call, self._build, (self._finished, self._wanted))
+            if not said:
+                err.print(f"Page, which grows with the run: [bold]{escape(str(page))}[/]", soft_wrap=True)
+                said = True
+            pause = max(SHORTEST_PAUSE_SECONDS, PAUSE * (time.monotonic() - begun))
+
+
+def _say_that_pages_wait(problem: Exception) -> None:
+    reason = str(problem) if isinstance(problem, Died) else f"{type(problem).__name__}: {problem}"
+    text = f"the page cannot be built while the run goes on, and is built at its end: {' '.join(reason.split())}"
+    err.print(f"[yellow]Note:[/] {escape(text)}", soft_wrap=True)
+
+
+def _call(function: Callable[..., Any], *arguments: Any, on_progress: Callable[[Any], None]) -> Any:
+    """Call a function in the process of the pages."""
+    return function(*arguments)

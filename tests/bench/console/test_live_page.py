@@ -1,0 +1,84 @@
+"""Pages grow while cells are stored; what goes wrong with them ends nothing."""
+
+import io
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.console import live_page
+
+PATIENCE_SECONDS = 60
+
+
+def prepare() -> None:
+    pass
+
+
+def fail() -> None:
+    raise MemoryError("no room")
+
+
+def write_count(path: Path, running: tuple[int, int]) -> Path:
+    """A page that has the two numbers."""
+    new = path.with_suffix(".new")
+    new.write_text(f"{running[0]} of {running[1]}")
+    new.replace(path)
+    return path
+
+
+class Store:
+    def __init__(self):
+        self.written = []
+
+    def write(self, result):
+        self.written.append(result)
+
+
+@pytest.fixture
+def console(monkeypatch):
+    made = Console(file=io.StringIO(), width=500)
+    monkeypatch.setattr(live_page, "err", made)
+    monkeypatch.setattr(live_page, "SHORTEST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(live_page, "PAUSE", 0)
+    return made
+
+
+def eventually(condition) -> bool:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def test_pages_follow_the_stored_cells(tmp_path, console):
+    page, store = tmp_path / "index.html", Store()
+    with live_page.live_pages(store, prepare, partial(write_count, page), finished=3, wanted=9) as pages:
+        pages.write("first")
+        assert eventually(lambda: page.exists() and page.read_text() == "4 of 9")
+        pages.write("second")
+        assert eventually(lambda: page.read_text() == "5 of 9")
+    assert store.written == ["first", "second"]
+    assert console.file.getvalue().count(str(page)) == 1
+
+
+def test_nothing_is_built_before_a_cell_is_stored(tmp_path, console):
+    page = tmp_path / "index.html"
+    with live_page.live_pages(Store(), prepare, partial(write_count, page), 0, 9):
+        pass
+    assert not page.exists()
+    assert console.file.getvalue() == ""
+
+
+@pytest.mark.parametrize("broken", ["prepare", "build"])
+def test_a_page_that_cannot_be_built_is_noted_once(tmp_path, console, broken):
+    store = Store()
+    prepared = fail if broken == "prepare" else prepare
+    with live_page.live_pages(store, prepared, partial(write_count, tmp_path / "no" / "index.html"), 0, 2) as pages:
+        pages.write("first")
+        assert eventually(lambda: "Note: the page cannot be built" in console.file.getvalue())
+        pages.write("second")
+    assert store.written == ["first", "second"]
+    assert console.file.getvalue().count("Note:") == 1

@@ -1,0 +1,111 @@
+"""The tables at the end of a run: the best first, and where to look next."""
+
+import io
+from math import nan
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from bench.console import outcome
+from bench.experiment.available import Missing
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
+
+SIGNS = {"no better than predicting the mean": "†", "still improving": "‡"}
+
+
+class Finished:
+    out = Path("results")
+
+    def statuses(self, wanted):
+        return dict.fromkeys(wanted, "ok")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Return a function that shows the means {data set: {method: mean}}, and returns what is printed."""
+
+    def show(means, width=100, preset="quick", missing=(), failed=(), remark=""):
+        console = Console(file=io.StringIO(), width=width, highlight=False)
+        monkeypatch.setattr(outcome, "out", console)
+        monkeypatch.setattr("bench.console.display.out", console)
+        pairs = [(dataset, method, mean) for dataset, by in means.items() for method, mean in by.items()]
+        rows = pd.DataFrame(
+            [
+                {
+                    "suite": "uci",
+                    "dataset": dataset,
+                    "method": method,
+                    "preset": preset,
+                    "metric": "nmll",
+                    "mean": mean,
+                    "stderr": 0.1,
+                    "n": 2,
+                    "n_failed": int(method in failed),
+                    "remark": remark,
+                }
+                for dataset, method, mean in pairs
+            ]
+        )
+        wanted = [Cell("uci", dataset, method, 0, preset, Protocol(), 0) for dataset, method, _ in pairs]
+        outcome.show_outcome(rows, wanted, Finished(), missing, Path("page.html"), SIGNS)
+        return console.file.getvalue()
+
+    return show
+
+
+def order(text: str, *names: str) -> list[str]:
+    """Return the names in the order in which lines begin with them."""
+    first_words = [words[0] for line in text.splitlines() if (words := line.split())]
+    return [word for word in first_words if word in names]
+
+
+def test_methods_are_ordered_by_mean_rank(shown):
+    text = shown({"yacht": {"map": 3.0, "vifa": 1.0, "swag": 2.0}, "wine": {"map": 0.3, "vifa": 0.2, "swag": 0.1}})
+    assert order(text, "map", "vifa", "swag") in (["vifa", "swag", "map"], ["swag", "vifa", "map"])
+    assert order(text, "map", "vifa", "swag")[-1] == "map"
+
+
+def test_the_lowest_mean_of_each_set_is_marked(shown):
+    text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 0.3, "vifa": 0.4}})
+    assert "1.00±0.10*" in text
+    assert "0.30±0.10*" in text
+    assert text.count("*") == 3  # and the one that is explained
+
+
+def test_the_baseline_comes_last_and_unranked(shown):
+    text = shown({"yacht": {"constant": 0.5, "map": 3.0, "vifa": 1.0}})
+    assert order(text, "constant", "map", "vifa") == ["vifa", "map", "constant"]
+    assert "0.50±0.10*" not in text
+
+
+def test_failures_rank_last(shown):
+    text = shown({"yacht": {"map": nan, "vifa": 1.0, "swag": 2.0}}, failed=("map",))
+    assert order(text, "map", "vifa", "swag") == ["vifa", "swag", "map"]
+    assert "(1 failed)" in text
+
+
+def test_many_data_sets_are_summed_up(shown):
+    names = [f"set-{number:02d}" for number in range(30)]
+    text = shown({name: {"map": 2.0, "vifa": 1.0} for name in names}, remark="still improving")
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
+    assert lines["vifa"] == ["1.0", "30", "30"]
+    assert lines["map"] == ["2.0", "30"]
+    assert "set-07" not in text
+
+
+def test_a_run_says_where_to_look_next(shown):
+    text = shown({"yacht": {"map": 3.0, "vifa": 1.0}})
+    assert "python -m leaderboards rank results --suite uci --preset quick --metric nmll" in text
+    assert "--preset tuned" in text
+    assert "Page: page.html" in text
+    assert "--preset tuned" not in shown({"yacht": {"map": 3.0, "vifa": 1.0}}, preset="tuned").replace(
+        "--suite uci --preset tuned", ""
+    )
+
+
+def test_missing_sets_are_named_again_at_the_end(shown):
+    text = shown({"yacht": {"map": 3.0}}, missing=[Missing("boston", "no files", "fetch them")])
+    assert "Without boston: not available, see above" in text

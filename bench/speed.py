@@ -286,12 +286,12 @@ def _measure(
 
 def _headline() -> list[str]:
     """Return the names of one method of each idea that is trained."""
-    return [name for name in methods.headline() if name != methods.BASELINE]
+    return [name for name in methods.headline() if name not in methods.UNRANKED]
 
 
 def _stackable() -> list[str]:
     """Return the names of all trained methods that can be stacked."""
-    return [name for name in methods.names() if name != methods.BASELINE and methods.get(name).stackable]
+    return [name for name in methods.names() if name not in methods.UNRANKED and methods.get(name).stackable]
 
 
 def _progress() -> Progress:

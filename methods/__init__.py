@@ -7,6 +7,7 @@ Imports nothing of `bench`, `datasets` or `leaderboards`. `names`, `describe` an
 from methods.catalogue.cards import Card, card
 from methods.catalogue.registry import (
     BASELINE,
+    UNRANKED,
     BrokenMethod,
     UnknownMethod,
     describe,
@@ -18,6 +19,7 @@ from methods.catalogue.registry import (
 
 __all__ = [
     "BASELINE",
+    "UNRANKED",
     "BrokenMethod",
     "Card",
     "UnknownMethod",

@@ -5,7 +5,7 @@
 `methods` itself can be imported without torch; this module cannot.
 """
 
-from methods.base import Method, Paper, Plan
+from methods.base import FullBatchMethod, Method, Paper, Plan
 from methods.maths.gaussian import LowRankNormal, LowRankPrecision, kl_diagonal
 from methods.maths.gradients import expected_gradient, grad, grad_and_value, grad_over_samples
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
@@ -25,6 +25,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Classes",
+    "FullBatchMethod",
     "Gaussian",
     "HParams",
     "HeteroscedasticGaussian",

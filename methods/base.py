@@ -10,7 +10,7 @@ The engine trains thousands of fits in lockstep under `torch.func.vmap`. A metho
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from inspect import signature
 from typing import Any, NamedTuple, Self
@@ -77,6 +77,7 @@ class Method(ABC):
         constant_rate: whether the learning rate must not be scheduled. True if the method relies on SGD at a constant
             rate, or if the rate has another role besides that of a step length.
         stackable: False if fits must run one by one, as for a wrapper of another library.
+        deterministic: whether a fit and its predictions draw no random numbers, so that no seed changes them.
         covariance: which Gaussians can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
             spread with that of the best of them.
         mean_caveat: why the posterior mean of a linear model differs by design from the exact one; empty if it does
@@ -102,6 +103,7 @@ class Method(ABC):
     one_pass: bool = False
     constant_rate: bool = False
     stackable: bool = True
+    deterministic: bool = False
     covariance: str = "full"
     mean_caveat: str = ""
     spread_caveat: str = ""
@@ -119,7 +121,8 @@ class Method(ABC):
         """
         super().__init_subclass__()
         for hook in HOOKS & vars(cls).keys():
-            _check_signature(cls, hook)
+            if wanted := getattr(super(cls, cls), hook, None):
+                _check_signature(cls, hook, wanted)
 
     @abstractmethod
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -228,7 +231,7 @@ class Method(ABC):
         return problem.predictive(samples, x)
 
 
-HOOKS = {"init", "update", "sweep", "finish", "diagnostics", "moments", "sample", "predict"}
+HOOKS = {"init", "update", "sweep", "finish", "fit", "diagnostics", "moments", "sample", "predict"}
 UPGRADE = (
     "hyper-parameters are now part of the problem. Remove the parameter `hparams`, and write `problem.hparams.lr` for "
     "`hparams.lr`, `problem.nll(weights, batch)` for `problem.mean_nll(weights, batch, hparams)` and "
@@ -236,11 +239,47 @@ UPGRADE = (
 )
 
 
-def _check_signature(cls: type[Method], hook: str) -> None:
-    given, wanted = signature(vars(cls)[hook]), signature(getattr(Method, hook))
+def _check_signature(cls: type[Method], hook: str, of_base: Callable[..., Any]) -> None:
+    given, wanted = signature(vars(cls)[hook]), signature(of_base)
     try:
         given.bind(*wanted.parameters)
     except TypeError:
         parameters = ", ".join(list(wanted.parameters)[1:])
         change = UPGRADE if "hparams" in given.parameters else f"its parameters are {', '.join(given.parameters)}"
         raise TypeError(f"{cls.__name__}.{hook} must accept ({parameters}): {change}") from None
+
+
+class FullBatchMethod(Method):
+    """Base of methods whose fits get all training rows in one call: closed forms, and wrappers of other libraries.
+
+    A subclass overrides `fit` and `predict`. There are no updates and no minibatches, so that of a protocol's training
+    budget nothing counts. Fits run one by one.
+    """
+
+    stackable = False
+    weight_posterior = False
+
+    @abstractmethod
+    def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Any:
+        """Return the posterior, any object that `torch.save` can store: what prediction needs of the fit.
+
+        Gradients are enabled. `x.cpu().numpy()` is what a library for arrays wants.
+
+        Args:
+            problem: network, likelihood and hyper-parameters. A method need not use any of them.
+            x: (N, P), the training inputs, standardised.
+            y: (N,), their targets, standardised where they are real numbers, else class numbers.
+            seed: of all random numbers of the fit.
+        """
+
+    @abstractmethod
+    def predict(self, problem: Problem, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+        """Return the predictive at standardised x (n, P), in original units: `problem.y_mean + problem.y_scale * f`."""
+
+    def init(self, problem: Problem, noise: Noise) -> Any:
+        """Raise NotImplementedError: there is no training loop."""
+        raise NotImplementedError(f"{self.name} is fitted in one call of `fit` and has no updates")
+
+    def update(self, problem: Problem, state: Any, batch: Batch, noise: Noise, step: Step) -> Any:
+        """Raise NotImplementedError: there is no training loop."""
+        raise NotImplementedError(f"{self.name} is fitted in one call of `fit` and has no updates")

@@ -44,6 +44,7 @@ class Constant(Method):
     name = "constant"
     title = "Predicting the training mean"
     paper = Paper("Null model", "The maximum-likelihood predictor that ignores the inputs")
+    deterministic = True
     sweeps = True
     one_pass = True
     weight_posterior = False

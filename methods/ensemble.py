@@ -16,10 +16,12 @@ def ensemble_of(method: Method) -> Method:
     """Return the ensemble `ensemble:NAME` of the method called NAME: a copy with `MEMBERS` members.
 
     Raises:
-        ValueError: the method is an ensemble itself.
+        ValueError: the method is an ensemble itself, or its members would all be equal.
     """
+    if method.deterministic:
+        raise ValueError(f"{method.name!r} draws no random numbers, so that all members would be equal")
     if method.members > 1:
-        raise ValueError(f"{method.name!r} is an ensemble of {method.members} itself")
+        raise ValueError(f"{method.name!r} is an ensemble of {method.members} itself; name a method with one member")
     ensemble = copy(method)
     ensemble.name = f"ensemble:{method.name}"
     ensemble.title = f"Ensemble of {MEMBERS} x {method.title}"

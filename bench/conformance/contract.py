@@ -23,7 +23,7 @@ from bench.conformance.examined import (
     same_bits,
 )
 from bench.conformance.placement import first_double, first_misplaced
-from methods.base import COVARIANCES, Paper
+from methods.base import COVARIANCES, FullBatchMethod, Paper
 from methods.catalogue.registry import BUILT_IN
 from methods.maths.likelihoods import KINDS
 from methods.problem import Task
@@ -63,7 +63,8 @@ def declares_itself(examined: Examined) -> str:
                 f"for {', '.join(wrong)}",
             )
     _has_a_card(method.name)
-    return f"tunes {', '.join(method.search_space(examined.tasks[0]))}; for {', '.join(t.name for t in examined.tasks)}"
+    tuned = ", ".join(method.search_space(examined.tasks[0])) or "nothing"
+    return f"tunes {tuned}; for {', '.join(t.name for t in examined.tasks)}"
 
 
 def _has_a_card(name: str) -> None:
@@ -86,6 +87,8 @@ def state_keeps_its_shape(examined: Examined, task: Task) -> str:
     may, because sums over all training rows are worth it.
     """
     fits = examined.stacked_fits(task)
+    if isinstance(examined.method, FullBatchMethod):
+        return "the method has no training loop: it gets all training rows in one call of `fit`"
     if examined.method.stackable and not examined.method.sweeps:
         hparams = middle_of(examined.method.search_space(task))
         double = first_double(examined.method, task, data_of(task), hparams, examined.schedule(UPDATES))
@@ -102,7 +105,7 @@ def keeps_to_its_device(examined: Examined, task: Task) -> str:
     """Check that all tensors are created on the device of the data. No GPU is needed."""
     method = examined.method
     if not method.stackable:
-        return "not checked: the method wraps another library"
+        return "not checked: the method declares `stackable = False`"
     hparams = middle_of(method.search_space(task))
     step = first_misplaced(method, task, data_of(task), hparams, examined.schedule(UPDATES), N_SAMPLES)
     require(

@@ -54,7 +54,7 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
         f"predictions of {len(lost)} of {len(points)} fits are not finite after {SPACE_UPDATES} updates, "
         f"{_where(lost, kept)}. {advice}, or keep the update finite there",
     )
-    return f"finite at {len(points)} points, corners included"
+    return f"finite at {len(points)} points, corners included" if usual[0] else "finite; nothing is tuned"
 
 
 @on_every_task
@@ -75,7 +75,7 @@ def measures_cost(examined: Examined) -> str:
     if REGRESSION not in examined.tasks:
         return "not measured: the method excludes the regression task"
     if not examined.method.stackable:
-        return "not measured: the method wraps another library"
+        return "not measured: the method declares `stackable = False`"
     alone = microseconds(examined.method, 1, "eager", stacked=False)
     stacked = microseconds(examined.method, 30, "captured", model_steps=COST_STEPS)
     return f"{alone:.0f} us per update alone, {stacked:.0f} us in a stack of 30 ({alone / stacked:.0f} x)"
@@ -83,6 +83,9 @@ def measures_cost(examined: Examined) -> str:
 
 def _search_points(space: dict[str, BaseDistribution]) -> Iterator[dict[str, float]]:
     """Yield points with every combination of ends of numeric ranges, and random points of a search space."""
+    if not space:
+        yield {}
+        return
     study = new_study()
     ranges = [(name, range_) for name, range_ in space.items() if isinstance(range_, FloatDistribution)]
     numeric = dict(ranges[:MAX_LOG_CORNERS])

@@ -31,7 +31,7 @@ def trains_natively(examined: Examined, task: Task) -> str:
     """Train a stack as a run does, and say in which way. A native fit must equal the same fit alone."""
     method = examined.method
     if not method.stackable:
-        return "no: the method wraps another library, and its networks are trained one at a time"
+        return "no: the method declares `stackable = False`, and its fits run one by one"
     hparams = middle_of(method.search_space(task))
     fits = [Fit(TRAIN_ROWS, hparams, seed) for seed in SEEDS]
     UNAVAILABLE.pop(method.name, None)

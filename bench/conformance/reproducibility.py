@@ -32,7 +32,7 @@ def stack_equals_alone(examined: Examined, task: Task) -> str:
 def is_deterministic(examined: Examined, task: Task) -> str:
     """Check that equal seeds give equal bits, whatever the state of global generators, and other seeds other bits.
 
-    A method without hyper-parameters may be a closed form, which no seed changes.
+    Of a method that declares to be deterministic other seeds must give equal bits too.
     """
     first = examined.single_fit(task, 0)
     torch.manual_seed(1)
@@ -43,11 +43,18 @@ def is_deterministic(examined: Examined, task: Task) -> str:
     unchanged = torch.equal(before, torch.get_rng_state())
     require(unchanged, "the method draws from torch's global generator; draw from `noise` instead")
     require(same_bits(first, second), "one seed gave two results; take all random numbers from `noise`")
-    if not examined.method.search_space(task):
-        return "equal seeds give equal bits; nothing is tuned, and other seeds are not compared"
     (other,) = examined.predictives(examined.train(task, (0,), stacked=False, seeds=SEEDS[1:]))
+    if examined.method.deterministic:
+        require(
+            same_bits(first, other),
+            "the method declares `deterministic = True`, and two seeds gave two results; remove the declaration, or "
+            "the random numbers",
+        )
+        return "all seeds give equal bits, as declared"
     require(
-        not torch.equal(first[0], other[0]), "two seeds gave one result; draw initial weights and samples from `noise`"
+        not same_bits(first, other),
+        "two seeds gave one result; draw initial weights and samples from `noise`, or, if the method draws no random "
+        "numbers, declare `deterministic = True`",
     )
     return "equal seeds give equal bits, other seeds other bits"
 

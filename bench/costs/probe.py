@@ -33,6 +33,7 @@ from bench.experiment.suites import SUITES
 from bench.native.compiler import lanes
 from bench.tuning.tuner import Centred
 from datasets.synthetic.streams import StreamSource
+from methods.base import FullBatchMethod
 
 SMALL, LARGE = 16, 48  # replicas of the two stacks; native loops train them in blocks of 4, 8 or 16
 UPDATES = {"cpu": 7, "cuda": 193}  # of captured stacks; a GPU makes 64 at a time
@@ -191,7 +192,7 @@ class _Trainer:
         for n_fits in self._sizes:
             started = now(self._device)
             _, clock = self._trained(n_fits, UPDATES[self._device.type])
-            steps.append(clock.update_seconds)
+            steps.append(0.0 if isinstance(self._method, FullBatchMethod) else clock.update_seconds)
             setup = max(0.0, now(self._device) - started - steps[-1] * UPDATES[self._device.type])
         update, update_of_fit = _line(self._sizes, steps)
         setups = (setup, 0.0) if self._stacked else (0.0, setup)

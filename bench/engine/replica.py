@@ -11,11 +11,13 @@ from torch import Tensor
 
 from bench.engine.private_torch import tree_leaves
 from datasets import Standardisation
-from methods.base import Method
+from methods.base import FullBatchMethod, Method
 from methods.maths.noise import Noise
 from methods.maths.predictive import Classes, Normals, Predictive
 from methods.networks.mixed_precision import Mixed
 from methods.problem import Batch, HParams, Problem, Step, Sweep, Task
+
+SEEDS = 1 << 32  # NumPy and scikit-learn take seeds below it
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,20 @@ class Model:
         """
         rows = Sweep(self._standardised(replica, x[index]), self._targets(replica, y[index]), present)
         return self.method.sweep(self._problem(replica), state, rows)
+
+    def fit(self, replica: Replica, x: Tensor, y: Tensor, seed: int) -> Any:
+        """Return the posterior of a method that gets all training rows in one call.
+
+        Args:
+            replica: the fit.
+            x: (n, P), the training rows in original units.
+            y: (n,), in original units.
+            seed: of the fit.
+        """
+        assert isinstance(self.method, FullBatchMethod)
+        with torch.enable_grad():
+            x, y = self._standardised(replica, x), self._targets(replica, y)
+            return self.method.fit(self._problem(replica), x, y, seed % SEEDS)
 
     def finish(self, replica: Replica, state: Any) -> Any:
         """Return the posterior."""

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.private_torch import tree_map
 from bench.engine.replica import Fit
 from bench.engine.series import Series
 from bench.engine.training_record import Trace, TrainingRecord
+from bench.engine.vectorise import numbers_in
 from methods.base import Method
 from methods.maths.predictive import Predictive
 
@@ -48,8 +49,7 @@ class SequentialFits:
 
     @property
     def n_parameters(self) -> int:
-        leaves: list[Tensor] = tree_leaves(self.posteriors)
-        return sum(leaf.numel() for leaf in leaves) // len(self.fits)
+        return numbers_in(self.posteriors) // len(self.fits)
 
     @property
     def n_weights(self) -> int:

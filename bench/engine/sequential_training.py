@@ -14,7 +14,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.sequential_fits import SequentialFits
 from bench.engine.series import Series
 from bench.engine.training_record import TrainingRecord, require_scalars
-from methods.base import Method
+from methods.base import FullBatchMethod, Method
 from methods.maths.noise import Noise
 from methods.problem import FULL_LR, Step, Task
 
@@ -68,6 +68,13 @@ def train_sequentially(
     posteriors = []
     for done, (number, member) in enumerate(series.members):
         before = done * schedule.plan.n_updates
+        if isinstance(method, FullBatchMethod):
+            fit = fits[number]
+            rows = torch.tensor(fit.rows, device=data.x.device)
+            seed = seed_of(fit.seed, member, "fit")
+            posteriors.append(series.model.fit(series.replicas[number], data.x[rows], data.y[rows], seed))
+            on_update(before + schedule.plan.n_updates)
+            continue
         state = training.run(number, member, lambda update: on_update(before + update))  # noqa: B023 (called at once)
         if method.sweeps:
             state = _sweep(series, number, state)

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_leaves, tree_map
+from bench.engine.private_torch import tree_map
 from bench.engine.replica import Fit, Replica
 from bench.engine.stack import Stack, side_by_side
 from bench.engine.training_record import Trace, TrainingRecord
-from bench.engine.vectorise import replica_of
+from bench.engine.vectorise import numbers_in, replica_of
 from methods.base import Method
 from methods.maths.noise import Noise
 from methods.maths.predictive import Predictive
@@ -49,8 +49,7 @@ class StackedFits:
 
     @property
     def n_parameters(self) -> int:
-        numbers = sum(leaf.numel() for leaf in tree_leaves(self.posterior) if isinstance(leaf, Tensor))
-        return numbers // len(self.fits)
+        return numbers_in(self.posterior) // len(self.fits)
 
     @property
     def n_weights(self) -> int:

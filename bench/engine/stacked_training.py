@@ -1,6 +1,7 @@
 """Training of a stack: R replicas advance together, one update after the other."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -11,13 +12,14 @@ from bench.engine.minibatches import Schedule
 from bench.engine.native_training import NativeTraining, native_training
 from bench.engine.private_torch import tree_flatten, tree_map
 from bench.engine.replica import Data, Fit, Model
+from bench.engine.seeds import seed_of
 from bench.engine.stack import Stack
 from bench.engine.stacked_fits import StackedFits
 from bench.engine.stacked_sweep import sweep
 from bench.engine.training_record import TrainingRecord
 from bench.engine.updates import ReplayedTraining, Update, needs_of
-from bench.engine.vectorise import replica_of
-from methods.base import Method
+from bench.engine.vectorise import PerReplica, replica_of
+from methods.base import FullBatchMethod, Method
 from methods.maths.noise import Noise
 from methods.problem import Task
 
@@ -65,8 +67,14 @@ def train_stacked(
         TypeError: if an update returns a state of another structure, or of other shapes or types, than it got, or
             diagnostics that are not tensors of shape ().
     """
-    stack = Stack.of(Model(method, task, dtype), data, fits, standardise=standardise, parallel=stacked)
+    full_batch = isinstance(method, FullBatchMethod)
+    parallel = stacked and not full_batch
+    stack = Stack.of(Model(method, task, dtype), data, fits, standardise=standardise, parallel=parallel)
     record = TrainingRecord(schedule.plan.n_updates, n_recorded, in_pairs)
+    if full_batch:
+        posteriors = _fitted(stack)
+        on_update(schedule.plan.n_updates)
+        return StackedFits(tuple(fits), schedule, stack, posteriors, record, "sequential")
     state, way = _trained(stack, schedule, execution if stacked else "eager", record, on_update)
     if method.sweeps:
         state = sweep(stack, state)
@@ -75,6 +83,17 @@ def train_stacked(
     posterior = tree_map(itemgetter(slice(n_replicas)), posterior)
     made = way if stacked else "sequential"
     return StackedFits(tuple(fits), schedule, stack.first(n_replicas), posterior, record, made)
+
+
+def _fitted(stack: Stack) -> PerReplica:
+    """Return the posteriors of a method that gets all training rows in one call."""
+    model, data = stack.model, stack.data
+    posteriors = []
+    for number, (fit, member) in enumerate(stack.members):
+        replica = tree_map(partial(replica_of, number=number), stack.replicas)
+        rows = stack.index(fit.rows)
+        posteriors.append(model.fit(replica, data.x[rows], data.y[rows], seed_of(fit.seed, member, "fit")))
+    return PerReplica(posteriors)
 
 
 def _trained(

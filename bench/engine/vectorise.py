@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -52,6 +53,17 @@ class PerReplica:
 def replica_of(leaf: Tensor | PerReplica, number: int = 0) -> Any:
     """Return one replica's part of a leaf of a stacked pytree."""
     return leaf[number]
+
+
+def numbers_in(posterior: Any) -> int:
+    """Return how many numbers the tensors and arrays of a pytree hold; those inside other objects are not counted."""
+    count = 0
+    for leaf in tree_leaves(posterior):
+        if isinstance(leaf, PerReplica):
+            count += sum(numbers_in(leaf[number]) for number in range(len(leaf)))
+        elif isinstance(leaf, Tensor | np.ndarray):
+            count += leaf.nbytes // leaf.itemsize
+    return count
 
 
 def _stacked(*leaves: Any) -> Tensor | PerReplica:

@@ -18,7 +18,7 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.results.folder import Results
 from bench.results.record import CellResult
-from methods import BASELINE
+from methods import UNRANKED
 
 Group = tuple[str, str, str, str, str]  # suite, data set, method, preset, hash of the protocol
 KEPT = ("ok", "diverged")  # statuses that a repetition would have again
@@ -129,7 +129,7 @@ def _group(cell: Cell) -> Group:
 
 def _trainable(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells with an NMLL whose method trains for a number of epochs, in the order of their splits."""
-    trained = [cell for cell in cells if "nmll" in SUITES[cell.suite].headline and cell.method != BASELINE]
+    trained = [cell for cell in cells if "nmll" in SUITES[cell.suite].headline and cell.method not in UNRANKED]
     return sorted(trained, key=lambda cell: (cell.split, cell.seed))
 
 

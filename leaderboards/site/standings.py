@@ -7,7 +7,7 @@ import pandas as pd
 
 from leaderboards.stats import Paired, Ranked, Ranking, Wins, paired, rank, win_rates
 from leaderboards.stats.placing import AHEAD
-from methods import BASELINE
+from methods import UNRANKED
 
 
 class Standing(NamedTuple):
@@ -88,7 +88,7 @@ def standings_of(
         metric: name of the metric.
         rankings: of all methods by this metric, by data set.
     """
-    table = paired(cells[cells["method"] != BASELINE], suite, preset, metric)
+    table = paired(cells[~cells["method"].isin(UNRANKED)], suite, preset, metric)
     wins = win_rates(table)
     variants, families = (rank(cells, suite, preset, metric, families=one_each) for one_each in (False, True))
     compared = [row for ranking in rankings.values() for row in ranking.rows]

@@ -13,7 +13,7 @@ from leaderboards.stats.families import representatives
 from leaderboards.stats.paired import Paired, paired
 from leaderboards.stats.schemes import flagged_in_words, splits_of
 from leaderboards.wording.formats import counted, visible
-from methods import BASELINE
+from methods import UNRANKED
 
 REFERENCE = "map"
 
@@ -69,7 +69,7 @@ def request(
     if datasets:
         rows = rows[rows["dataset"].isin(list(datasets))]
     notes = [note] if (note := flagged_in_words(rows)) else []
-    shown = list(methods) or [name for name in paired(rows, suite, preset, metric).methods if name != BASELINE]
+    shown = list(methods) or [name for name in paired(rows, suite, preset, metric).methods if name not in UNRANKED]
     if families and not methods:
         chosen = representatives(rows[rows["method"].isin(shown)], reference)
         if len(chosen) < len(shown):

@@ -73,10 +73,15 @@ BUILT_IN = {
     "map": "methods.map:MAP",
     "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
     "constant": "methods.constant:Constant",
+    "linear": "methods.linear:Linear",
+    "gp": "methods.gp:GaussianProcess",
 }
 
-# The method that shows what can be had without the inputs. It is a line of every table and has no rank.
+# The method that shows what can be had without the inputs: what is no better than it is marked.
 BASELINE = "constant"
+
+# Reference lines, which train no network: a line of every table, without a rank.
+UNRANKED = (BASELINE, "linear", "gp")
 
 # One method per family: the methods that the word `headline` stands for on the command line.
 HEADLINE = (
@@ -92,7 +97,7 @@ HEADLINE = (
     "laplace",
     "map",
     "deep-ensemble",
-    BASELINE,
+    *UNRANKED,
 )
 
 RESERVED = ("all", "headline")  # words that name several methods on the command line
@@ -224,7 +229,7 @@ def _ensemble(name: str) -> "Method":
     try:
         return ensemble_of(method)
     except ValueError as error:
-        raise BrokenMethod(f"method {name!r} does not exist: {error}; name a method with one member") from error
+        raise BrokenMethod(f"method {name!r} does not exist: {error}") from error
 
 
 def problem_with(name: str) -> str | None:

@@ -23,7 +23,7 @@ from methods.problem import Task
 from methods.vifa import VIFA, LinearVIFA
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, (4,)))
-OWN = ("name", "title", "paper", "members")
+OWN = ("name", "title", "paper", "members", "deterministic")
 
 
 def public(owner) -> list[str]:

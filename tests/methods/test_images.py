@@ -15,7 +15,11 @@ from methods.problem import Task
 
 N_CLASSES, N_ROWS = 3, 16
 LARGE = {"laplace-full", "hmc", "fcg-vi"}
-WITHOUT = {"batch": {"slang", "slang-released"} | LARGE, "filter-response": LARGE}
+REGRESSIONS = {"linear", "gp"}
+WITHOUT = {
+    "batch": {"slang", "slang-released"} | LARGE | REGRESSIONS,
+    "filter-response": LARGE | REGRESSIONS,
+}
 
 
 def task_with(norm: str) -> Task:

@@ -14,7 +14,12 @@ from methods.maths.likelihoods import Gaussian
 from methods.networks.mlp import MLP
 from methods.problem import Task
 
-WITHOUT = {"constant": "counts targets once", "hmc": "draws samples, and reports R-hat"}
+WITHOUT = {
+    "constant": "counts targets once",
+    "linear": "has a closed form",
+    "gp": "is fitted in one call",
+    "hmc": "draws samples, and reports R-hat",
+}
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(8,)))
 
 

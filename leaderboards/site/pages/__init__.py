@@ -21,7 +21,7 @@ from leaderboards.site.pages import dataset, index, method, power, replications,
 from leaderboards.stats.remarks import NO_BETTER, signs
 from leaderboards.tables import places as printed
 from leaderboards.wording.formats import counted, prose, visible
-from methods import BASELINE
+from methods import BASELINE, UNRANKED
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
@@ -104,6 +104,7 @@ def _environment(site: Site) -> Environment:
         "methods_with_page": set(site.methods),
         "card": site.card,
         "BASELINE": BASELINE,
+        "UNRANKED": UNRANKED,
         "NO_BETTER": NO_BETTER,
     }
     return environment

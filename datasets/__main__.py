@@ -199,11 +199,7 @@ def _show_notes(name: str) -> None:
     except BrokenDataset:
         return
     typer.echo(f"\n{name}: {source.title}\n  origin: {source.origin}\n  licence: {source.licence}")
-    by_reason: dict[str, list[str]] = {}
-    for split, reason in source.flagged.items():
-        by_reason.setdefault(reason, []).append(str(split))
-    flagged = (f"Flagged, {reason}: splits {', '.join(splits)}." for reason, splits in by_reason.items())
-    for note in (*source.notes, *flagged):
+    for note in (*source.notes, *source.flags_in_words):
         typer.echo(f"  - {note}")
 
 

@@ -293,6 +293,17 @@ class Source:
         return f"{self.n_splits} ({len(self.flagged)} flagged)" if self.flagged else str(self.n_splits)
 
     @property
+    def flags_in_words(self) -> tuple[str, ...]:
+        """A sentence for each reason why splits are flagged."""
+        by_reason: dict[str, list[str]] = {}
+        for split, reason in self.flagged.items():
+            by_reason.setdefault(reason, []).append(str(split))
+        return tuple(
+            f"Splits with {reason}: {', '.join(splits)}. They are run only if `--splits` names them, and not ranked."
+            for reason, splits in by_reason.items()
+        )
+
+    @property
     def needs_download(self) -> bool:
         """True if the set consists of files that are not installed with a package."""
         return bool(self.files or self.listing)

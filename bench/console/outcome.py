@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
         title: of the metric.
         rows: of `leaderboards.export`, one per data set and method.
         ranks: mean rank of each method over the data sets, the best first; NaN for a method that is not ranked.
-        best: data set -> method with the lowest mean.
+        best: data set -> method with the lowest mean, or the lowest median where splits are along features.
     """
 
     title: str
@@ -66,7 +66,8 @@ def show_outcome(
             say(f"{outcome.title}, lower is better; {order}and on how many data sets ...")
             out.print(_summary(outcome, signs))
             continue
-        say(f"{outcome.title}, mean±standard error over splits, lower is better; {order}{BEST} the lowest:")
+        statistic = "median and worst" if any(row.by_median for row in outcome.rows) else "mean±standard error"
+        say(f"{outcome.title}, {statistic} over splits, lower is better; {order}{BEST} the lowest:")
         for table in tables:
             out.print(table)
     said = {words for words in signs for outcome in outcomes for row in outcome.rows if words in str(row.remark)}
@@ -101,11 +102,10 @@ def _outcomes(rows: pd.DataFrame, wanted: Sequence[Cell]) -> list[Outcome]:
             if (row.suite, row.dataset, row.method, row.preset) in chosen and name in SUITES[str(row.suite)].headline
         ]
         if shown:
-            means = pd.DataFrame([(row.method, row.dataset, row.mean) for row in shown]).pivot_table(
-                index=0, columns=1, values=2, dropna=False
-            )
-            ranked = means.drop(index=methods.BASELINE, errors="ignore")
-            ranks = ranked.rank(na_option="bottom").mean(axis=1).reindex(means.index).sort_values(kind="stable")
+            typical = [(row.method, row.dataset, row.median if row.by_median else row.mean) for row in shown]
+            by_method = pd.DataFrame(typical).pivot_table(index=0, columns=1, values=2, dropna=False)
+            ranked = by_method.drop(index=methods.BASELINE, errors="ignore")
+            ranks = ranked.rank(na_option="bottom").mean(axis=1).reindex(by_method.index).sort_values(kind="stable")
             several = ranked.dropna(axis=1, how="all") if len(ranked) > 1 else ranked.iloc[:, :0]
             best = {str(dataset): str(method) for dataset, method in several.idxmin().items()}
             outcomes.append(Outcome(title, shown, {str(name): float(rank) for name, rank in ranks.items()}, best))
@@ -157,6 +157,8 @@ def _figure(row: Any, outcome: Outcome, signs: Mapping[str, str]) -> str:
     marks = "".join(sign for words, sign in signs.items() if words in row.remark)
     best = BEST if outcome.best.get(row.dataset) == row.method else ""
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""
+    if row.by_median:
+        return f"{row.median:.2f}, {row.worst:.2f}{marks}{best}{failed}"
     return f"{row.mean:.2f}{f'±{row.stderr:.2f}' if row.n > 1 else ''}{marks}{best}{failed}"
 
 

@@ -2,7 +2,8 @@
 
 `published.csv` has one row per number: source (a title to cite), table, suite, dataset, method, metric, statistic
 ("mean" or "median"), value, stderr, n, note, incomparable. Every row names a registered suite and data set. Where it
-does not name a registered method and a measured metric, `incomparable` says why nothing here measures its quantity.
+does not name a registered method and a measured metric, `incomparable` says why nothing here measures its quantity. The
+numbers of `nnuncert` are added to these.
 """
 
 from math import hypot, isnan, nan
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from leaderboards.data import nnuncert
 from leaderboards.data.frames import PUBLISHED, checked, records
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
@@ -67,7 +69,8 @@ class _Pair(NamedTuple):
 def read_published() -> pd.DataFrame:
     """Return all published numbers, columns `frames.PUBLISHED`; missing texts are empty strings."""
     table = pd.read_csv(Path(__file__).with_name("published.csv"))
-    return checked(table.fillna({"table": "", "note": "", "incomparable": ""}), PUBLISHED)
+    table = table.fillna({"table": "", "note": "", "incomparable": ""})
+    return checked(pd.concat([table, nnuncert.read()[list(table)]], ignore_index=True), PUBLISHED)
 
 
 def difference(mean: float, stderr: float, their_mean: float, their_stderr: float) -> float:

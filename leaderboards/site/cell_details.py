@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from bench.schema import EXECUTIONS
 from leaderboards.data.longer import LongerTraining
 from leaderboards.metrics import metric
+from leaderboards.stats.schemes import splits_of
 from leaderboards.wording import ran
 from leaderboards.wording.commands import command
 
@@ -38,9 +39,10 @@ DIGITS = 4  # significant digits of a split's numbers
 
 
 class Split(NamedTuple):
-    """One row of results, as printed."""
+    """One row of results, as printed; `flag` says why its split is not ranked, and is empty for most."""
 
     split: int
+    flag: str
     seed: int
     status: str
     values: list[str]  # of the metrics, then of the hyper-parameters
@@ -101,6 +103,7 @@ def cell_details(
     splits = [
         Split(
             row["split"],
+            splits_of(row["dataset"]).flagged.get(row["split"], ""),
             row["seed"],
             row["status"],
             [*(printed(row[name]) for name in names), *(_value(setting.get(name)) for name in hparams)],

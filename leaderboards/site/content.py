@@ -11,7 +11,7 @@ from leaderboards.data.longer import LongerTraining, longer_trainings
 from leaderboards.data.published import read_published
 from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
-from leaderboards.metrics import HEADLINE, NULLS, metric
+from leaderboards.metrics import HEADLINE_OF_MEDIANS, NULLS, metric
 from leaderboards.replications.comparison import Replication, replications
 from leaderboards.site.cell_details import COLUMNS, Row
 from leaderboards.site.standings import Standings, standings_of
@@ -79,7 +79,7 @@ class Site:
     @cached_property
     def rows_of(self) -> dict[Key, dict[str, list[Row]]]:
         """Cells of each board as dictionaries, by method, in the order of their splits and seeds."""
-        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE, *(mean for mean, _ in NULLS.values()))))
+        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
         ordered = self.cells.sort_values(["split", "seed"], kind="stable")[columns]
         by_board: dict[Key, dict[str, list[Row]]] = {}
         for row in cast("list[Row]", ordered.to_dict("records")):  # names of columns are texts

@@ -1,7 +1,8 @@
 """Remarks beside a method's number, which every page and table prints from here: what its rank does not say.
 
-- *No better than predicting the mean*: the method's mean over splits is no better than that of the method `constant`,
-  which ignores the inputs, on the splits that both finished. Of metrics that measure how well targets are predicted.
+- *No better than predicting the mean*: the method's mean over splits, or its median where splits are along features, is
+  no better than that of the method `constant`, which ignores the inputs, on the splits that both finished. Of metrics
+  that measure how well targets are predicted.
 - *Still improving*: on more than half of the splits the training objective still gained when training ended
   (`bench.engine.convergence`; rows say it in their diagnostics). The number may be that of the budget rather than of
   the method. Rows without a recorded objective count neither way.
@@ -16,6 +17,7 @@ import pandas as pd
 
 from bench.schema import METRICS
 from leaderboards.metrics import badness, metric
+from leaderboards.stats.schemes import splits_of
 from leaderboards.wording.formats import counted
 from methods import BASELINE
 
@@ -91,7 +93,10 @@ def _no_better(splits: pd.DataFrame) -> set[tuple[str, ...]]:
     pairs = predicted[~is_baseline].merge(baseline, on=[*BOARD, "metric", "split"], suffixes=("", "_of_baseline"))
     found: set[tuple[str, ...]] = set()
     for name, part in pairs.groupby("metric"):
-        means = part.groupby(KEY)[["value", "value_of_baseline"]].mean()
+        values = part.groupby(KEY)[["value", "value_of_baseline"]]
+        means, medians = values.mean(), values.median()
+        along_features = [splits_of(dataset).along_features for dataset in means.index.get_level_values("dataset")]
+        means[along_features] = medians[along_features]
         goal = metric(str(name)).goal
         assert goal is not None, "every metric of `PREDICTION` has a direction"
         ours, theirs = (badness(means[column].to_numpy(), goal) for column in means)

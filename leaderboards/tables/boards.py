@@ -11,7 +11,7 @@ from leaderboards.data import published as papers
 from leaderboards.data.frames import records
 from leaderboards.data.published import Published, apart
 from leaderboards.data.times import about_times
-from leaderboards.metrics import HEADLINE, INTERVALS, NULLS, Metric, lead, metric
+from leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, INTERVALS, NULLS, Metric, lead, metric
 from leaderboards.stats.ranking import Ranked, Ranking
 from leaderboards.stats.remarks import legend
 from leaderboards.stats.summary import Moments
@@ -36,15 +36,15 @@ class Cell(NamedTuple):
     """A number as printed; every attribute may be empty.
 
     Attributes:
-        value: mean over measured splits, or as a paper prints it.
+        value: mean over measured splits, or as a paper prints it; the median where splits are along features.
         stderr: its standard error.
         median: over measured splits, or as a paper prints it.
         verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
-        outlier: median and farthest split, in words, where single splits ruin the mean.
+        outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
         hint: text of a tooltip.
         difference: measured minus published, in joint standard errors.
         sources: numbers in the page's list of sources.
-        amount: unrounded mean, to sort by; NaN for none.
+        amount: unrounded value, to sort by; NaN for none.
         remark: what its rank does not say (`stats.remarks`).
     """
 
@@ -99,7 +99,8 @@ class Board(NamedTuple):
         lead: metric that orders the methods.
         headline: metrics of the main table, by name.
         others: all other metrics, by name.
-        rows: ordered by the mean of `lead`; published rows below their method.
+        by_median: whether values are medians over splits, because these are along features.
+        rows: ordered by the values of `lead`; published rows below their method.
         sentence: notes on tests, published numbers and times.
         unmatched: published numbers of the data set that no column holds.
     """
@@ -110,6 +111,7 @@ class Board(NamedTuple):
     lead: str
     headline: dict[str, Metric]
     others: dict[str, Metric]
+    by_median: bool
     rows: list[Row]
     sentence: str
     unmatched: list[Unmatched]
@@ -156,14 +158,16 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
     names = list(dict.fromkeys(summary["metric"]))
     means = {(row.method, row.metric): row for row in records(summary, Moments)}
     measured = {row.method: row for row in _measured(summary, means, rankings)}
-    reported = _reported(published, names, means, sources)
+    by_median = bool(summary["by_median"].any())
+    reported = _reported(published, names, means, sources, by_median)
     leading = lead(names)
-    score = {method: means[method, leading].mean if (method, leading) in means else nan for method in measured}
+    score = {method: means[method, leading].typical if (method, leading) in means else nan for method in measured}
     rows = []
     for method in sorted(measured, key=lambda m: (isnan(score[m]), score[m], m)):
         rows += [measured[method], *(row for row in reported if row.method == method)]
     rows += [row for row in reported if not row.measured_too]
-    shown = [beside for name in HEADLINE for beside in (name, *NULLS.get(name, ())[:1])]
+    ordered = HEADLINE_OF_MEDIANS if by_median else HEADLINE
+    shown = [beside for name in ordered for beside in (name, *NULLS.get(name, ())[:1])]
     headline = [name for name in shown if name in names]
     return Board(
         suite,
@@ -176,11 +180,13 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
             for name in names
             if name not in {*headline, *sum((*INTERVALS.values(), *NULLS.values()), ())}
         },
+        by_median,
         rows,
         " ".join(
             filter(
                 None,
                 (
+                    "Numbers are medians over splits, with the worst split below." if by_median else "",
                     _tests_in_words(rankings.get(leading)),
                     _protocols_in_words(published, means, sources),
                     about_times(summary),
@@ -231,39 +237,47 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Cel
     decimals = decimals_for(values.mean, values.stderr)
     middle = number(values.median, max(decimals, decimals_for(values.median)))
     outlier = outlier_in_words(values)
+    mean, stderr = number(values.mean, decimals), "" if isnan(values.stderr) else number(values.stderr, decimals)
     hint = f"{counted(values.n, 'split')}, {outlier or f'median {middle}'}"
+    if values.by_median:
+        hint += f", mean {mean}" + (f" ± {stderr}" if stderr else "")
     if values.n_failed:
         hint += f", {values.n_failed} failed"
     if place is not None and ranking is not None:
         hint += _difference_in_words(place, ranking)
     return Cell(
-        value=not_nothing(values.mean, decimals),
-        stderr="" if isnan(values.stderr) else number(values.stderr, decimals),
+        value=middle if values.by_median else not_nothing(values.mean, decimals),
+        stderr="" if values.by_median else stderr,
         median=middle,
         verdict="" if place is None else place.verdict,
         outlier=outlier,
         hint=hint,
-        amount=values.mean,
+        amount=values.typical,
         remark=values.remark,
     )
 
 
 def outlier_in_words(values: Moments) -> str:
-    """Return median and farthest split where single splits ruin the mean, as in "median 2.31, one split 13.5"."""
-    if not values.ruined:
+    """Return median and farthest split where single splits ruin the mean, as in "median 2.31, one split 13.5".
+
+    Of a median, return the worst split, as in "worst 13.5, split 4".
+    """
+    if values.by_median and values.n > 1 and values.worst_split >= 0:
+        return f"worst {number(values.worst, decimals_for(values.worst))}, split {values.worst_split}"
+    if values.by_median or not values.ruined:
         return ""
     middle, farthest = (number(value, decimals_for(value)) for value in (values.median, values.farthest))
     return f"median {middle}, one split {farthest}"
 
 
-def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: Sources) -> list[Row]:
+def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: Sources, by_median: bool) -> list[Row]:
     """Return one row per method and source that report one of the metrics `names`."""
     relevant = published[published["metric"].isin(names)]
     rows = []
     for (group, _), reports in relevant.groupby(["method", "source"], sort=False):
         method = str(group)
         cells = {
-            str(name): _report(report, means.get((method, str(name))), sources)
+            str(name): _report(report, means.get((method, str(name))), sources, by_median)
             for name, report in reports.groupby("metric")
         }
         ours = any(measured == method for measured, _ in means)
@@ -284,8 +298,11 @@ def _unmatched(published: pd.DataFrame, names: list[str], sources: Sources) -> l
     return entries
 
 
-def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) -> Cell:
-    """Return what one source reports of one metric of one method: a mean, a median, or both."""
+def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool) -> Cell:
+    """Return what one source reports of one metric of one method: a mean, a median, or both.
+
+    Where the values measured here are medians, a reported median is the value, and the mean is left to the tooltip.
+    """
     reported = {row.statistic: row for row in records(report, Published)}
     hints = ["; ".join(filter(None, (_cited(row), row.incomparable))) for row in reported.values()]
     value = stderr = middle = apart_by = ""
@@ -298,8 +315,11 @@ def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources) ->
             apart_by = "" if isnan(distance) else _signed(distance)
     if reported_median := reported.get("median"):
         middle, _ = as_printed(reported_median.value, nan)
+        if by_median:
+            hints.append(f"mean {value} ± {stderr}" if stderr else f"mean {value}" if value else "")
+            value, stderr, middle, apart_by, amount = middle, "", "", "", reported_median.value
     numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in reported.values()}))
-    return Cell(value, stderr, middle, "", "", "; ".join(dict.fromkeys(hints)), apart_by, numbers, amount)
+    return Cell(value, stderr, middle, "", "", "; ".join(filter(None, dict.fromkeys(hints))), apart_by, numbers, amount)
 
 
 def _cited(row: Published) -> str:

@@ -23,12 +23,12 @@ class Entry(NamedTuple):
     """The result of one method on one data set.
 
     Attributes:
-        mean: over the n splits that finished; NaN for none.
-        stderr: standard error of the mean; NaN for fewer than 2 splits.
+        mean: over the n splits that finished, or their median where splits are along features; NaN for none.
+        stderr: standard error of the mean; NaN for fewer than 2 splits and for a median.
         n: number of splits that finished.
         n_failed: number of splits that were run and have no result.
         verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
-        outlier: median and farthest split, in words, where single splits ruin the mean.
+        outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
         said: what its rank does not say (`stats.remarks`).
     """
 
@@ -75,6 +75,7 @@ class Table(NamedTuple):
         protocol: in words.
         seeds: in words.
         code: revisions, in words.
+        by_median: whether numbers are medians over splits, because these are along features.
         n_rivals: largest number of methods that were compared on a data set; 0 for a metric without a direction.
     """
 
@@ -90,6 +91,7 @@ class Table(NamedTuple):
     protocol: str
     seeds: str
     code: str
+    by_median: bool
     n_rivals: int
 
     @property
@@ -144,6 +146,7 @@ class Table(NamedTuple):
         rest = f" ({goal})" if goal else ""
         fewer = " (n where fewer)" if self.has_fewer else ""
         errors = f"mean {plus_minus} standard error" if self.n_splits > 1 else "the value"
+        errors = "median, with the worst split," if self.by_median else errors
         sentences = [
             f"{known.title}{rest}: {errors} over n = {counted(self.n_splits, 'test split')}{fewer}",
             f"Suite {self.suite}, preset {self.preset}: {self.protocol}; {self.seeds}; code {self.code}",
@@ -155,7 +158,7 @@ class Table(NamedTuple):
                 f"{best}: every other method is significantly worse; {could_be}: worse than none, and better than at "
                 "least one (corrected resampled t tests of all pairs, 5 % level for all data sets together)"
             )
-        if self.n_splits > 1:
+        if self.n_splits > 1 and not self.by_median:
             sentences.append("Standard errors allow for the rows that splits share (Nadeau and Bengio 2003)")
         if self.has_failures:
             sentences.append("Failed splits have no result and are not included in the means")
@@ -195,7 +198,13 @@ def _table(
     for row in records(summary, Moments):
         at = row.method, row.dataset
         entries[at] = Entry(
-            row.mean, row.stderr, row.n, row.n_failed, verdict.get(at, ""), outlier_in_words(row), row.remark
+            row.typical,
+            nan if row.by_median else row.stderr,
+            row.n,
+            row.n_failed,
+            verdict.get(at, ""),
+            outlier_in_words(row),
+            row.remark,
         )
     ranks, n_ranked = _mean_ranks(cells, suite, preset, name)
     methods = list(dict.fromkeys([*ranks, *sorted(summary["method"].unique())]))
@@ -212,6 +221,7 @@ def _table(
         protocol_in_words(cells["protocol"].iloc[0]),
         _several("seed", ranges(sorted(cells["seed"].unique()))),
         ", ".join(sorted(set(cells["code_revision"].str[:10]))),
+        bool(summary["by_median"].any()),
         max((len(ranking.rows) for ranking in ranked.values()), default=0),
     )
 

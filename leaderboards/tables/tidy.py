@@ -4,12 +4,16 @@ import pandas as pd
 
 from leaderboards.stats.summary import summarise, with_labelled_presets
 
-COLUMNS = ["suite", "dataset", "method", "preset", "metric", "mean", "stderr", "median", "n", "n_failed", "remark"]
+COLUMNS = [
+    *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "median", "worst", "worst_split"),
+    *("by_median", "n", "n_failed", "remark"),
+]
 
 
 def tidy(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per suite, data set, method, preset and metric, with columns named as in `published.csv`.
 
+    `worst` is the least good split, and `by_median` says that splits are along features, so that medians are ranked.
     `remark` says what a number's rank does not (`leaderboards.stats.remarks`); it is empty for most.
 
     A preset that was run under several protocols appears as preset@hash.

@@ -52,11 +52,11 @@ def test_export_has_exactly_these_columns_and_this_order(folder):
     result = run("export", out, "--format", "csv")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "suite,dataset,method,preset,metric,mean,stderr,median,n,n_failed,remark",
-        "uci,energy,map,paper,nmll,2.5,,2.5,1,0,",
-        "uci,energy,map,paper,rmse,3.5,,3.5,1,0,",
-        "uci,energy,vifa,paper,nmll,2.0,,2.0,1,0,",
-        "uci,energy,vifa,paper,rmse,3.0,,3.0,1,0,",
+        "suite,dataset,method,preset,metric,mean,stderr,median,worst,worst_split,by_median,n,n_failed,remark",
+        "uci,energy,map,paper,nmll,2.5,,2.5,2.5,0,False,1,0,",
+        "uci,energy,map,paper,rmse,3.5,,3.5,3.5,0,False,1,0,",
+        "uci,energy,vifa,paper,nmll,2.0,,2.0,2.0,0,False,1,0,",
+        "uci,energy,vifa,paper,rmse,3.0,,3.0,3.0,0,False,1,0,",
     ]
 
 
@@ -97,7 +97,8 @@ def test_several_folders_merge_and_what_is_left_out_is_said(two, tmp_path):
         [{"nmll": 2.0, "code_revision": "later", "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}],
     )
     result = run("export", first, second, "--metric", "nmll")
-    assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,2,0,"]
+    numbers = f"2.5,{0.5 * sqrt(1 + 2 / 9)},2.5,3.0,1,False,2,0,"
+    assert result.stdout.splitlines()[1:] == [f"uci,energy,vifa,paper,nmll,{numbers}"]
     assert "Code later (1 cell) used, as it ran last; 1 cell of 0123456789 left out: energy (paper)." in result.stderr
     assert "stand side by side: energy (paper)" in result.stderr
     assert run("build", first, second, "--html", tmp_path / "page").exit_code == 0

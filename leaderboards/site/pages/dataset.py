@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leaderboards.data.fingerprints import BOARD
+from leaderboards.data.frames import records
 from leaderboards.figures.dots import DotRow, dot_plot
 from leaderboards.figures.illustrations import illustrations
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
-from leaderboards.site.cell_details import CellDetails, cell_details
+from leaderboards.site.cell_details import CellDetails, cell_details, printed
 from leaderboards.site.content import Key, Site
 from leaderboards.site.pages.suite import families_of
+from leaderboards.stats.summary import Moments
 from leaderboards.tables.boards import Board
 from leaderboards.wording.formats import visible
 from leaderboards.wording.mixtures import mixtures
@@ -95,7 +97,20 @@ def _details(site: Site, key: Key, method: str, names: list[str], original: str 
     hashes = dict.fromkeys(row["protocol_hash"] for row in rows)
     keys = [(suite, dataset, method, label.partition("@")[0], protocol_hash) for protocol_hash in hashes]
     longer = [training for key_of_longer in keys for training in site.longer_of.get(key_of_longer, [])]
-    return cell_details(rows, names, original, longer)
+    details = cell_details(rows, names, original, longer)
+    return details._replace(facts=details.facts | _worst_splits(site, key, method, names))
+
+
+def _worst_splits(site: Site, key: Key, method: str, names: list[str]) -> dict[str, str]:
+    """Return the worst split by each metric, as a fact, where values are medians over splits."""
+    rows = site.summary_of[key]
+    rows = rows[rows["by_median"] & (rows["method"] == method) & (rows["worst_split"] >= 0)]
+    by_metric = {
+        row.metric: f"{metric(row.metric).title} {printed(row.worst)} on {row.worst_split}"
+        for row in records(rows, Moments)
+    }
+    worst = [by_metric[name] for name in names if name in by_metric]
+    return {"Worst splits": ", ".join(worst)} if worst else {}
 
 
 def mixtures_of(site: Site, key: Key) -> list[str]:
@@ -112,10 +127,11 @@ def dots(site: Site, key: Key, made: Board) -> Plot:
     lead = made.lead
     summary, splits = site.summary_of[key], site.splits_of[key]
     of_lead = summary[summary["metric"] == lead]
-    means = dict(zip(of_lead["method"], zip(of_lead["mean"], of_lead["stderr"], strict=True), strict=True))
+    means = {row.method: (row.typical, np.nan if row.by_median else row.stderr) for row in records(of_lead, Moments)}
     values = splits[splits["metric"] == lead].groupby("method")["value"].agg(list)
     published = site.published_of(key)
-    published = published[(published["metric"] == lead) & (published["statistic"] == "mean")]
+    statistic = "median" if made.by_median else "mean"
+    published = published[(published["metric"] == lead) & (published["statistic"] == statistic)]
     reported: dict[str, list[tuple[float, float]]] = {}
     for method, value, stderr in published[["method", "value", "stderr"]].itertuples(index=False, name=None):
         reported.setdefault(method, []).append((value, stderr))
@@ -125,7 +141,7 @@ def dots(site: Site, key: Key, made: Board) -> Plot:
             mean, stderr = means.get(method, (np.nan, np.nan))
             rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, reported.get(method, [])))
     spoken = [
-        f"{visible(row.method)} {cell.value} ± {cell.stderr or 'unknown'}"
+        f"{visible(row.method)} {cell.value}" + ("" if made.by_median else f" ± {cell.stderr or 'unknown'}")
         for row in made.rows
         if not row.published and (cell := row.cells[lead]).value
     ]
@@ -146,6 +162,7 @@ def facts(dataset: str) -> Facts:
         if entry.n_ood:
             size.append(f"{entry.n_ood} out-of-distribution rows")
         origin, licence = str(getattr(entry, "origin", "")), str(getattr(entry, "licence", ""))
-        return Facts(str(entry.title), ", ".join(size), origin, licence, tuple(map(str, entry.notes)))
+        notes = (*map(str, entry.notes), *entry.flags_in_words)
+        return Facts(str(entry.title), ", ".join(size), origin, licence, notes)
     except Exception:  # a plug-in may raise anything, and a page of numbers must not depend on it
         return Facts(dataset, "", "", "", ())

@@ -11,7 +11,7 @@ import pandas as pd
 from leaderboards.figures.dots import DotRow, dot_plot
 from leaderboards.figures.plots import Plot
 from leaderboards.figures.sparks import Panel, grid
-from leaderboards.metrics import HEADLINE, Metric, metric
+from leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from leaderboards.site import cell_details
 from leaderboards.site.content import Site, preset_order
 from leaderboards.site.measured import RUNTIME, Measured, measured
@@ -76,19 +76,19 @@ def context(site: Site, method: str) -> dict[str, Any]:
 
 def section(site: Site, method: str, suite: str, preset: str) -> Section:
     """Return the section of one suite and preset."""
-    rows = []
-    for key, made in site.boards.items():
-        if (key[0], key[2]) == (suite, preset):
-            rows += [(made.dataset, row) for row in made.rows if row.method == method and not row.published]
-    having = {name for _, row in rows for name, cell in row.cells.items() if cell.value}
+    boards = [made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)]
+    rows = [(made.dataset, row) for made in boards for row in made.rows if row.method == method and not row.published]
+    headline = {name for made in boards for name in made.headline}
+    having = {name for _, row in rows for name, cell in row.cells.items() if cell.value and name in headline}
+    columns = [name for name in HEADLINE_OF_MEDIANS if name in having]
     cells = {dataset: site.rows_of[suite, dataset, preset][method] for dataset, _ in rows}
-    lead = leading([made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)])
+    lead = leading(boards)
     studies = tunings(cells, MOST_STUDIES // len(site.methods))
     by_metric = {name: site.standings(suite, preset, name) for name in (lead, RUNTIME)}
     return Section(
         suite,
         preset,
-        {name: metric(name) for name in HEADLINE if name in having},
+        {name: metric(name) for name in columns},
         rows,
         chosen(cells, studies),
         measured(
@@ -101,7 +101,7 @@ def section(site: Site, method: str, suite: str, preset: str) -> Section:
         differences(site, suite, preset, method, by_metric[lead]),
         curves(studies),
         training_curves(cells),
-        legend(row.cells[name].remark for _, row in rows for name in having if name in HEADLINE and name in row.cells),
+        legend(row.cells[name].remark for _, row in rows for name in columns if name in row.cells),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from leaderboards.figures.plots import Plot
-from leaderboards.metrics import HEADLINE, Metric, metric
+from leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from leaderboards.site.content import Site
 from leaderboards.site.pages.overall import figures, matrix
 from leaderboards.site.standings import Standings
@@ -107,7 +107,7 @@ def families_of(site: Site, methods: Iterable[str]) -> dict[str, str]:
 def grids(site: Site, suite: str, preset: str, boards: list[Board]) -> list[Grid]:
     """Return a grid for each headline metric, the leading one first."""
     first = leading(boards)
-    names = [first, *(name for name in HEADLINE if name != first)]
+    names = [first, *(name for name in HEADLINE_OF_MEDIANS if name != first)]
     with_metric = {name: [board for board in boards if name in board.headline] for name in names}
     return [grid(site, suite, preset, name, having) for name, having in with_metric.items() if having]
 

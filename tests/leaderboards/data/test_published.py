@@ -17,8 +17,8 @@ from methods.catalogue.options import registered
 
 def test_all_numbers_are_there_with_sources_to_cite():
     table = read_published()
-    assert len(table) == 353
-    assert table["source"].nunique() == 7
+    assert len(table) == 353 + 2 * 490  # of nnuncert a mean and a median each
+    assert table["source"].nunique() == 8
     assert not table["source"].str.contains(r"^\d{3}|_|\.txt$").any()
     assert not table.duplicated(["source", "table", "suite", "dataset", "method", "metric", "statistic"]).any()
 
@@ -28,6 +28,16 @@ def test_two_numbers_that_anyone_can_check_in_the_papers():
     vifa = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
     assert table.loc[(vifa, "energy", "vifa", "nmll", "mean"), "value"].item() == 2.53
     assert table.loc[(vifa, "energy", "slang", "nmll", "median"), "value"].item() == 1.19
+
+
+def test_numbers_of_nnuncert_are_means_and_medians_of_features():
+    """Of results/uci/gap/yacht_test.csv at commit 2b02060: PBP's CRPS on the six features."""
+    table = read_published().set_index(["suite", "dataset", "method", "metric", "statistic"])
+    assert table.loc[("uci-gap", "yacht-gap", "pbp", "crps", "median"), "value"].item() == 0.6811
+    mean = table.loc[("uci-gap", "yacht-gap", "pbp", "crps", "mean")]
+    assert (mean["value"].item(), mean["stderr"].item(), mean["n"].item()) == (0.6937, 0.02, 6)
+    dropout = table.xs(("uci-tail", "boston-tail", "mc-dropout", "mean"), level=[0, 1, 2, 4])["incomparable"]
+    assert {name for name, reason in dropout.items() if not reason} == {"rmse"}
 
 
 def test_every_row_names_something_registered_or_says_why():

@@ -55,6 +55,15 @@ def test_summary_has_the_worst_split(cells):
     assert (other.worst, other.worst_split, other.by_median) == (0.5, 1, False)
 
 
+def test_baseline_is_compared_by_medians(cells):
+    rows = rows_of("yacht-gap")
+    rows += [row | {"method": "constant", "nmll": 4.0} for row in rows if row["method"] == "map"]
+    said = summarise(cells(*rows)).set_index("method")["remark"]
+    assert said["swag"] == ""  # its mean is 18.9
+    random = [row | {"suite": "uci", "dataset": "yacht"} for row in rows]
+    assert "no better" in summarise(cells(*random)).set_index("method")["remark"]["swag"]
+
+
 def test_unknown_data_sets_count_as_resampled():
     assert splits_of("somebodys-own") == ("resampled", False, {})
     assert splits_of("yacht-tail").along_features

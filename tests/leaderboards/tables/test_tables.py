@@ -40,6 +40,15 @@ def test_means_errors_marks_and_what_is_missing(small):
     assert found["map"][1] == "–"
 
 
+def test_splits_along_features_have_median_and_worst(cells):
+    values = {0: 1.0, 1: 1.1, 2: 1.2, 3: 1.3, 5: 90.0}
+    rows = [{"suite": "uci-gap", "dataset": "yacht-gap", "split": k, "nmll": value} for k, value in values.items()]
+    text = markdown(tables(cells(*rows)))
+    assert body(text)["vifa"] == ["1.20 (worst 90.0, split 5)"]
+    assert "median, with the worst split, over n = 5 test splits" in text
+    assert "Standard errors" not in text
+
+
 def test_remarks_have_signs_and_a_legend(cells):
     improving = json.dumps({"still_improving": 1.0})
     rows = [{"method": "constant", "nmll": 2.0}, {"method": "map", "nmll": 3.0}, {"method": "swag", "nmll": 1.0}]

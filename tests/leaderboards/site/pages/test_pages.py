@@ -426,6 +426,23 @@ def test_ruined_means_show_median_and_farthest_split(built):
     assert "one split" not in site["method-vifa.html"].words
 
 
+def test_splits_along_features_show_median_and_worst(built):
+    values = dict(zip((0, 1, 2, 3, 5), [1.0, 1.1, 1.2, 1.3, 90.0], strict=True))
+    of_split = {"suite": "uci-gap", "dataset": "yacht-gap", "method": "mc-dropout"}
+    pages = built(*({**of_split, "split": k, "nmll": v, "crps": v / 2} for k, v in {**values, 4: 7.0}.items()))
+    page = pages["dataset-yacht-gap.html"]
+    (measured,) = [row for row in page.rows if "worst 90.0, split 5" in row]
+    assert "1.20" in measured
+    assert "worst 45.0, split 5" in measured  # CRPS
+    assert "±" not in measured
+    assert any("dnnc-r" in row and "3.41" in row for row in page.rows)  # the published median
+    assert "NMLL 90.00 on 5, CRPS 45.00 on 5" in page.words
+    assert "4 no real gap" in page.words
+    assert "Splits with no real gap: 4." in page.words
+    assert "worst 90.0" in pages["suite-uci-gap.html"].words
+    assert "worst 90.0" in pages["method-mc-dropout.html"].words
+
+
 def test_unfinished_splits_are_counted(built):
     rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
     assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words

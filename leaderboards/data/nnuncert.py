@@ -1,0 +1,70 @@
+"""Published numbers of gaps and tails: `nnuncert.csv`, summaries of the scores in github.com/pjoachims/nnuncert.
+
+The thesis behind it cuts gaps and tails as the suites `uci-gap` and `uci-tail` do, but orders equal values otherwise.
+It takes five features of three sets for categories, and all others have a split, those without a real gap as well. Its
+scores are of one Gaussian per test point with the predictive mean and variance. The columns of the file are regime,
+dataset, method, metric, mean, stderr, median and n, the number of splits.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+SOURCE = "Joachims, nnuncert: Uncertainty Quantification with BNNs, MSc thesis' code, github.com/pjoachims/nnuncert"
+NOTE = "their own splits, one per continuous feature, some without a real gap; one Gaussian per test point"
+
+METRICS = {
+    "rmse": "rmse",
+    "crps": "crps",
+    "nmll": "nmll",
+    "picp": "coverage_95",
+    "mpiw": "interval_width_95",
+}
+METHODS = {
+    "MC dropout 400": "mc-dropout",
+    "PNN": "pnn",
+    "PNN-E": "pnn-ensemble",
+    "NLM": "nlm",
+    "NLM-E": "nlm-ensemble",
+    "PBP": "pbp",
+    "DNNC-R": "dnnc-r",
+}
+# Why nothing here measures a quantity, by metric and by method.
+NO_METRIC = {"interval_width_95": "interval widths are not measured here"}
+NO_METHOD = {
+    "pnn": "it predicts a noise variance at each point, as `map` does with `--likelihood heteroscedastic`",
+    "pnn-ensemble": "its members predict a noise variance, as `deep-ensemble` has with `--likelihood heteroscedastic`",
+    "nlm": "no method here is Bayesian linear regression on the features of a trained network",
+    "nlm-ensemble": "no method here is an ensemble of Bayesian linear regressions on the features of trained networks",
+    "pbp": "no method here is probabilistic backpropagation",
+    "dnnc-r": "no method here is marginally calibrated deep distributional regression",
+}
+GAUSSIAN = "of one Gaussian per point; here of the mixture of samples (`nmll_moment` is of one Gaussian too)"
+OF_GAUSSIAN = ("nmll", "crps", "coverage_95")
+
+
+def read() -> pd.DataFrame:
+    """Return the numbers with the columns of `frames.PUBLISHED`: a mean and a median for each row of the file."""
+    table = pd.read_csv(Path(__file__).with_name("nnuncert.csv"))
+    method, metric = table["method"].map(METHODS), table["metric"].map(METRICS)
+    named = pd.DataFrame(
+        {
+            "source": SOURCE,
+            "table": "results/uci/" + table["regime"],
+            "suite": "uci-" + table["regime"],
+            "dataset": table["dataset"] + "-" + table["regime"],
+            "method": method,
+            "metric": metric,
+            "n": table["n"].astype(float),
+            "note": NOTE,
+            "incomparable": [_incomparable(*pair) for pair in zip(method, metric, strict=True)],
+        }
+    )
+    means = named.assign(statistic="mean", value=table["mean"], stderr=table["stderr"])
+    medians = named.assign(statistic="median", value=table["median"], stderr=float("nan"))
+    return pd.concat([means, medians], ignore_index=True)
+
+
+def _incomparable(method: str, metric: str) -> str:
+    """Return why a number is another quantity than those measured here; "" if it is not."""
+    return NO_METRIC.get(metric) or NO_METHOD.get(method) or (GAUSSIAN if metric in OF_GAUSSIAN else "")

@@ -25,9 +25,12 @@ class Finished:
 
 @pytest.fixture
 def shown(monkeypatch):
-    """Return a function that shows the means {data set: {method: mean}}, and returns what is printed."""
+    """Return a function that shows the means {data set: {method: mean}}, and returns what is printed.
 
-    def show(means, width=100, preset="quick", missing=(), failed=(), remark=""):
+    Medians are below the means of "map" by 10, and above all others; the worst splits are 90.
+    """
+
+    def show(means, width=100, preset="quick", missing=(), failed=(), remark="", by_median=False):
         console = Console(file=io.StringIO(), width=width, highlight=False)
         monkeypatch.setattr(outcome, "out", console)
         monkeypatch.setattr("bench.console.display.out", console)
@@ -42,6 +45,9 @@ def shown(monkeypatch):
                     "metric": "nmll",
                     "mean": mean,
                     "stderr": 0.1,
+                    "median": mean - 10 if method == "map" else mean + 10,
+                    "worst": 90.0,
+                    "by_median": by_median,
                     "n": 2,
                     "n_failed": int(method in failed),
                     "remark": remark,
@@ -66,6 +72,13 @@ def test_methods_are_ordered_by_mean_rank(shown):
     text = shown({"yacht": {"map": 3.0, "vifa": 1.0, "swag": 2.0}, "wine": {"map": 0.3, "vifa": 0.2, "swag": 0.1}})
     assert order(text, "map", "vifa", "swag") in (["vifa", "swag", "map"], ["swag", "vifa", "map"])
     assert order(text, "map", "vifa", "swag")[-1] == "map"
+
+
+def test_splits_along_features_show_median_and_worst(shown):
+    text = shown({"yacht": {"map": 3.0, "vifa": 1.0}, "wine": {"map": 3.0, "vifa": 4.0}}, by_median=True)
+    assert "median and worst over splits" in text
+    assert order(text, "map", "vifa") == ["map", "vifa"]
+    assert text.count("-7.00, 90.00*") == 2
 
 
 def test_the_lowest_mean_of_each_set_is_marked(shown):

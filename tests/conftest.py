@@ -14,6 +14,7 @@ from methods.catalogue import registry
 torch.set_num_threads(1)
 
 TESTS = Path(__file__).resolve().parent
+collect_ignore = ["assets"]  # packages of others with tests of their own
 FAULTY = TESTS / "faulty.py"
 
 # Folders and files, by the start of their path, whose tests train, sample, start processes or build a site.
@@ -39,6 +40,7 @@ INTEGRATION = (
     "leaderboards/publishing",
     "leaderboards/site",
     "leaderboards/test_main.py",
+    "methods/catalogue/test_outside_packages.py",
     "methods/catalogue/test_scaffold.py",
     "methods/maths/test_factor_analysis.py",
     "methods/mcmc",

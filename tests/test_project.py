@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 PACKAGES = ("bench", "datasets", "leaderboards", "methods")
-# The first two are in tests/support; "my_method" and "calls_of_tests" are made by a template and by a test.
-OURS = {*PACKAGES, "run_all", *("documents", "joint_gaussian"), "my_method", "calls_of_tests"}
+# In tests/support, in tests/assets/outside, and made by a template and by a test.
+OURS = {*PACKAGES, "run_all", *("documents", "joint_gaussian"), *("ivon", "sgld"), "my_method", "calls_of_tests"}
 # Imports inside functions of `leaderboards` that are guarded, as its dependency group has none of them.
 GUARDED = {"optuna"}
 

@@ -39,7 +39,8 @@ def trains_natively(examined: Examined, task: Task) -> str:
     stack = train_stacked(method, task, data, fits, schedule)
     if stack.execution != "native":
         reason = UNAVAILABLE.get(method.name, "no reason is known")
-        return f"no: {reason}. Captured graphs of its updates are replayed, several times slower"
+        instead = "Captured graphs are replayed" if stack.execution == "captured" else "Updates are made one by one"
+        return f"no: {reason}. {instead}, several times slower"
     alone = train_stacked(method, task, data, fits[-1:], schedule)
     pair = examined.predictives(stack)[-1][0], examined.predictives(alone)[0][0]
     difference = ((pair[0] - pair[1]).abs().max() / (1e-12 + pair[1].abs().max())).item()

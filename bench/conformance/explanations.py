@@ -74,4 +74,5 @@ def _is_own(frame: FrameType, method: Method) -> bool:
     if package != "methods" and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         return True
     classes = [kind for kind in type(method).__mro__ if kind not in Method.__mro__]
-    return frame.f_code.co_filename in map(inspect.getsourcefile, classes)
+    functions = [member for kind in classes for member in vars(kind).values() if inspect.isfunction(member)]
+    return frame.f_code.co_filename in {function.__code__.co_filename for function in functions}

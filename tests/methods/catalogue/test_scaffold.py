@@ -1,11 +1,7 @@
 """A new method: its files, the page about them, and the whole way from `new` to a result."""
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -75,37 +71,6 @@ def test_nothing_is_written_over(tmp_path):
     assert result.exit_code == 2
     assert "--into" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
-
-
-@pytest.fixture
-def shell(tmp_path):
-    """Runs a command line beside a new virtual environment that sees what this Python sees, without a network."""
-    if absent := [name for name in ("pip", "setuptools") if not importlib.util.find_spec(name)]:
-        pytest.skip(f"without {', '.join(absent)} nothing can be installed")
-    venv.create(tmp_path / "venv", symlinks=True)
-    (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
-    seen = "; ".join(f"site.addsitedir({path!r})" for path in site_packages())
-    (site / "seen.pth").write_text(f"{ROOT}\nimport site; {seen}\n")
-    programs = tmp_path / "venv" / "bin"
-    (programs / "pip").write_text(f'#!/bin/sh\nexec {programs}/python -m pip "$@"\n')
-    (programs / "pip").chmod(0o755)
-    (tmp_path / "work").mkdir()
-    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}  # 0 means no isolation
-    threads = {"OMP_NUM_THREADS": "1", "COLUMNS": "120", "BENCH_NATIVE_CACHE": str(tmp_path / "native")}
-    environment = os.environ | offline | threads | {"PATH": os.pathsep.join([str(programs), os.environ["PATH"]])}
-    environment.pop("PYTHONPATH", None)
-
-    def run(line: str) -> str:
-        arguments = {"cwd": tmp_path / "work", "env": environment, "capture_output": True, "text": True}
-        result = subprocess.run(line, shell=True, **arguments)
-        assert result.returncode == 0, result.stdout + result.stderr
-        return result.stdout
-
-    return run
-
-
-def site_packages() -> list[str]:
-    return [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
 
 
 def lines_of_the_page() -> list[str]:

@@ -1,0 +1,46 @@
+"""Packages in `assets/outside`, written from the docs alone, pass the check and run like methods of the project."""
+
+import importlib
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from bench import conformance
+
+ROOT = Path(__file__).resolve().parents[3]
+OUTSIDE = ROOT / "tests" / "assets" / "outside"
+CLASSES = {"ivon": "IVON", "sgld": "SGLD"}
+SLOW = ("trains natively", "cost")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_checks_pass(name, monkeypatch):
+    monkeypatch.syspath_prepend(OUTSIDE / name / "src")
+    module = importlib.import_module(name)
+    rules = [title for title in conformance.RULES if title not in SLOW]
+    findings = list(conformance.check(getattr(module, CLASSES[name])(), rules))
+    assert len(findings) == len(rules)
+    assert [finding for finding in findings if not finding.passed or finding.warned] == []
+
+
+def test_installed_packages_run(shell, tmp_path):
+    shutil.copytree(OUTSIDE, tmp_path / "work", dirs_exist_ok=True)
+    shell("pip install -e ivon -e sgld")
+    request = (
+        "--suite uci --datasets diabetes --methods ivon,sgld --splits 0 --trials 2 --folds 2 --epochs 1 --workers 1"
+    )
+    shell(f"python {ROOT / 'run_all.py'} {request} --out results")
+    cells = pq.read_table(tmp_path / "work" / "results" / "cells").to_pylist()
+    assert {(cell["method"], cell["status"]) for cell in cells} == {("ivon", "ok"), ("sgld", "ok")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSES)
+def test_installed_package_passes_every_check(name, shell, tmp_path):
+    shutil.copytree(OUTSIDE / name, tmp_path / "work" / name)
+    shell(f"pip install -e {name}")
+    printed = shell(f"python -m methods check {name}")
+    assert printed.count(" ok ") == len(conformance.RULES)
+    assert "1 passed" in shell(f"python -m pytest -q {name}")

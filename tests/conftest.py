@@ -53,6 +53,7 @@ INTEGRATION = (
     "methods/test_variational_laplace.py",
     "test_docs.py",
     "test_docs_numbers.py",
+    "test_python_docs.py",
     "test_faults.py",
     "test_own_data.py",
     "test_run_all.py",

@@ -1,4 +1,4 @@
-"""Nested tuples, dictionaries and named tuples of tensors as JSON and arrays, without pickle."""
+"""Nested tuples, dictionaries and named tuples of tensors and arrays as JSON and arrays, without pickle."""
 
 import importlib
 import sys
@@ -9,18 +9,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.engine.vectorise import PerReplica
+
 PLAIN = (bool, int, float, str, type(None))
 
 
 def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
-    """Return a tree as JSON, whose tensors are appended to `tensors` and stand in it as their numbers.
+    """Return a tree as JSON, whose tensors and arrays are appended to `tensors` and stand in it as their numbers.
 
     Raises:
-        TypeError: A part is neither a container, a tensor, a number nor a text.
+        TypeError: A part is neither a container, a tensor, an array, a number nor a text.
     """
     if isinstance(tree, Tensor):
         tensors.append(tree.detach().cpu().numpy())
         return {"tensor": len(tensors) - 1}
+    if isinstance(tree, np.ndarray) and tree.dtype != object:
+        tensors.append(tree)
+        return {"array": len(tensors) - 1}
+    if isinstance(tree, PerReplica):
+        return {"replicas": [packed(tree[number], tensors) for number in range(len(tree))]}
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         kind = f"{type(tree).__module__}:{type(tree).__name__}"
         if _record(kind) is not type(tree):
@@ -32,7 +39,7 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
         return {"dict": {key: packed(part, tensors) for key, part in tree.items()}}
     if type(tree) in PLAIN:
         return {"value": tree}
-    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, numbers and texts can")
+    raise TypeError(f"a {type(tree).__name__} cannot be saved without pickle; tensors, arrays, numbers and texts can")
 
 
 def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.device) -> Any:
@@ -44,6 +51,10 @@ def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.devi
     match packed_tree:
         case {"tensor": int(number)}:
             return torch.tensor(tensors[number], device=device)
+        case {"array": int(number)}:
+            return tensors[number]
+        case {"replicas": list(parts)}:
+            return PerReplica([unpacked(part, tensors, device) for part in parts])
         case {"record": str(kind), "parts": list(parts)}:
             record = _record(kind)
             if record is None or len(parts) != len(record._fields):

@@ -105,7 +105,7 @@ def test_other_files_are_refused(tmp_path):
 def test_trees_keep_their_structure(monkeypatch):
     monkeypatch.setitem(sys.modules, "pairs", sys.modules[__name__])
     monkeypatch.setattr(Pair, "__module__", "pairs")
-    tree = (Pair(torch.arange(3), {"x": [torch.ones(2, 2), None]}), 1.5, "text")
+    tree = (Pair(torch.arange(3), {"x": [torch.ones(2, 2), None]}), np.eye(2), 1.5, "text")
     tensors = []
     again = unpacked(json.loads(json.dumps(packed(tree, tensors))), tensors, torch.device("cpu"))
     assert str(again) == str(tree)

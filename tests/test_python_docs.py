@@ -1,0 +1,30 @@
+"""The Python in `docs/python.md` and in the notebook runs as it stands."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def code_of(path: Path) -> str:
+    """Return the code of a notebook, or of the Python blocks of a Markdown file."""
+    if path.suffix == ".ipynb":
+        cells = json.loads(path.read_text())["cells"]
+        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("name", ["python.md", "python.ipynb"])
+def test_documented_python_runs(tmp_path, name):
+    (tmp_path / "document.py").write_text(code_of(DOCS / name))
+    environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": str(DOCS.parent), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "error::UserWarning", "document.py"]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "diabetes.npz").exists()

@@ -119,6 +119,13 @@ def main(
     likelihood: Annotated[
         str | None, typer.Option(help="Likelihood of regression: gaussian or heteroscedastic.", rich_help_panel=HOW)
     ] = None,
+    hidden: Annotated[
+        str | None,
+        typer.Option(help="Units of each hidden layer, 50,50 for two of 50; by default 50.", rich_help_panel=HOW),
+    ] = None,
+    activation: Annotated[
+        str | None, typer.Option(help="Activation of hidden units: relu, softplus or tanh.", rich_help_panel=HOW)
+    ] = None,
     network: Annotated[
         str | None, typer.Option(help="Network for images: lenet5, resnet18, ...", rich_help_panel=HOW)
     ] = None,
@@ -234,6 +241,8 @@ def main(
             "sampler": sampler,
             "space": space,
             "likelihood": likelihood,
+            "hidden": hidden,
+            "activation": activation,
             "network": network,
         }
         changes = {name: value for name, value in options.items() if value is not None}

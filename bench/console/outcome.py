@@ -181,7 +181,7 @@ def _next_steps(wanted: Sequence[Cell], folder: Path) -> list[str]:
     command = ["python", "-m", "leaderboards", "rank", str(folder)]
     command += ["--suite", suite, "--preset", preset, "--metric", metric]
     steps = [f"Which differences are certain: {shlex.join(command)}"]
-    if preset == "quick" and "tuned" in SUITES[suite].presets:
+    if preset.removesuffix("-modified") == "quick" and "tuned" in SUITES[suite].presets:
         steps.append(
             "The preset quick is for a first look; --preset tuned compares, and --dry-run says how long it takes"
         )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from bench.experiment import fixed
 from bench.experiment.plan import excluded, protocol_of, suite_of
-from bench.experiment.protocol import STREAMS, Protocol
+from bench.experiment.protocol import Protocol
 from bench.experiment.request import InvalidRequest, Request, known
 from methods.catalogue.options import registered
 
@@ -28,8 +28,6 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
     if protocol.hparams is None:
         return {}
     kind = suite_of(request).kind
-    if kind.data == STREAMS:
-        raise InvalidRequest(f"--hparam {protocol.hparams}: the suite {request.suite} has no hyper-parameters")
     spaces = _spaces(request, names, method_names, protocol)
     for each in map(fixed.parse, protocol.hparams.split()):
         if each.method:

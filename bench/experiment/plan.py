@@ -6,7 +6,7 @@ from functools import partial
 
 import datasets
 from bench.experiment.cells import Cell, cells_of
-from bench.experiment.protocol import IMAGES, SETTINGS, Protocol
+from bench.experiment.protocol import SETTINGS, Protocol
 from bench.experiment.request import InvalidRequest, Request, known
 from bench.experiment.suites import SUITES, Suite
 from methods.catalogue.options import with_options
@@ -86,9 +86,15 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     """
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
+    kind = suite_of(request).kind
     for name in request.changes:
-        if SETTINGS[name].data == (IMAGES,) and suite_of(request).kind.data != IMAGES:
-            raise InvalidRequest(f"{name} is a setting of networks for images, and the suite {request.suite} has none")
+        if kind.data not in SETTINGS[name].data:
+            concerned = " and ".join(SETTINGS[name].data)
+            raise InvalidRequest(f"{name} is a setting for {concerned}, and the suite {request.suite} has {kind.data}")
+        if name in ("hidden", "activation") and kind.settled:
+            raise InvalidRequest(
+                f"{name} cannot be changed in the suite {request.suite}, whose reference posteriors are of one network"
+            )
     try:
         protocol = original.changed(**request.changes)
     except ValueError as error:

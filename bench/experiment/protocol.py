@@ -88,6 +88,13 @@ def _milestones_complaint(text: str) -> str | None:
     return f"is {text!r}; it must be rising numbers of epochs, as in 100,150"
 
 
+def _hidden_complaint(text: str) -> str | None:
+    """Return what is wrong with the numbers of hidden units, or None."""
+    if all(re.fullmatch("[1-9][0-9]*", units) for units in text.split(",")):
+        return None
+    return f"is {text!r}; it must be the number of units of each hidden layer, as in 50,50"
+
+
 NETWORKS = (
     "mlp",
     "cnn",
@@ -125,7 +132,8 @@ class Protocol:
         samples: S, weight samples of a test-time predictive.
         validation_samples: S of a validation predictive.
         network: architecture of image classifiers. Other data use the suite's multilayer perceptron.
-        activation: of image classifiers. A method that needs a smooth one has softplus whatever the protocol says.
+        hidden: units of each hidden layer of a multilayer perceptron, as "50,50"; None for the suite's.
+        activation: of networks. A method that needs a smooth one has softplus whatever the protocol says.
         schedule: learning rate of image classifiers: "constant", a "cosine" that falls to zero, or a "step" schedule.
         milestones: epochs after which a step schedule divides the learning rate, as "100,150".
         factor: what a step schedule divides the learning rate by at each milestone.
@@ -155,7 +163,8 @@ class Protocol:
     samples: int = _count(100, "{} samples per test prediction", rescales=True)
     validation_samples: int = _count(100, "{} per validation prediction", tuning=True, rescales=True)
     network: str = _choice(NETWORKS, "network {}", since=5, data=(IMAGES,))
-    activation: str = _choice(("relu", "softplus"), "{} activations", since=9, data=(IMAGES,))
+    hidden: str | None = _text(_hidden_complaint, "hidden layers of {} units", since=11, data=(VECTORS,))
+    activation: str = _choice(("relu", "softplus", "tanh"), "{} activations", since=9)
     schedule: str = _choice(("constant", "cosine", "step"), "{} learning rate", since=5, data=(IMAGES,))
     milestones: str | None = _text(_milestones_complaint, "which falls after epochs {}", since=9, data=(IMAGES,))
     factor: int | None = _count(None, "divided by {} each time", least=2, since=9, data=(IMAGES,))
@@ -200,6 +209,11 @@ class Protocol:
     def milestone_epochs(self) -> tuple[int, ...]:
         """The milestones as numbers; none without a step schedule."""
         return tuple(map(int, self.milestones.split(","))) if self.milestones else ()
+
+    @property
+    def hidden_units(self) -> tuple[int, ...] | None:
+        """Units of each hidden layer of a multilayer perceptron; None for the suite's."""
+        return tuple(map(int, self.hidden.split(","))) if self.hidden else None
 
     def fixed_for(self, method: str) -> dict[str, float]:
         """Return the hyper-parameters of a method that are given instead of tuned."""

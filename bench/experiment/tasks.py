@@ -35,7 +35,8 @@ def task_from(source: datasets.Source, suite: str, protocol: Protocol) -> Task:
         # The bias of a linear model is the weight of a column of ones.
         network = MLP(source.n_features + source.model.bias, hidden, likelihood.n_outputs, bias=bool(hidden))
     else:
-        network = MLP(source.n_features, SUITES[suite].hidden, likelihood.n_outputs)
+        hidden = protocol.hidden_units or SUITES[suite].hidden
+        network = MLP(source.n_features, hidden, likelihood.n_outputs, protocol.activation)
     has_reference = "prior_precision" in SUITES[suite].kind.settled
     return Task(source.name, likelihood, network, protocol.weights is not None, has_reference)
 

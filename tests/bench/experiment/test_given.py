@@ -56,7 +56,7 @@ def test_an_impossible_fixed_hyperparameter_is_refused(text, complaint):
 def test_what_the_model_settles_is_not_fixed():
     with pytest.raises(InvalidRequest, match="settle prior_precision; leave the option out"):
         given("prior_precision=3", suite="posterior", methods=("vifa",), names=("yacht-linear",))
-    with pytest.raises(InvalidRequest, match="the suite factor-analysis has no hyper-parameters"):
+    with pytest.raises(InvalidRequest, match="hparams is a setting for vectors and images"):
         given("lr=3", suite="factor-analysis", methods=("batch-svd",), names=())
 
 

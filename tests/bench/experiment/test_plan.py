@@ -182,7 +182,7 @@ def test_a_senseless_change_is_refused(name, value):
 def test_a_network_can_be_chosen_for_images_alone():
     asked = request(suite="images", changes={"network": "cnn"})
     assert plan.protocol_of(asked)[1].network == "cnn"
-    with pytest.raises(InvalidRequest, match="the suite uci has none"):
+    with pytest.raises(InvalidRequest, match="the suite uci has vectors"):
         plan.protocol_of(request(changes={"network": "cnn"}))
     with pytest.raises(InvalidRequest, match="network is 'vgg'; it must be one of mlp, cnn, lenet5"):
         plan.protocol_of(request(suite="images", changes={"network": "vgg"}))
@@ -195,10 +195,22 @@ def test_a_setting_of_the_wrong_kind_is_refused_by_its_protocol(setting):
 
 
 def test_what_concerns_images_is_refused_elsewhere():
-    with pytest.raises(
-        InvalidRequest, match="precision is a setting of networks for images, and the suite uci has none"
-    ):
+    with pytest.raises(InvalidRequest, match="precision is a setting for images, and the suite uci has vectors"):
         plan.protocol_of(request(changes={"precision": "bfloat16"}))
+    with pytest.raises(InvalidRequest, match="hidden is a setting for vectors, and the suite images has images"):
+        plan.protocol_of(request(suite="images", changes={"hidden": "50,50"}))
+
+
+def test_the_network_of_a_reference_posterior_stays(monkeypatch):
+    for change in ({"hidden": "50,50"}, {"activation": "tanh"}):
+        with pytest.raises(InvalidRequest, match="cannot be changed in the suite toy"):
+            plan.protocol_of(request(suite="toy", changes=change))
+
+
+@pytest.mark.parametrize("hidden", ["0", "50,", "50;50", "-3", "fifty", ""])
+def test_hidden_units_that_make_no_network_are_refused(hidden):
+    with pytest.raises(InvalidRequest, match=r"hidden is .*; it must be the number of units .* 50,50"):
+        plan.protocol_of(request(changes={"hidden": hidden}))
 
 
 def test_the_sets_out_of_distribution_for_others_are_named_once_and_not_those_asked_for():

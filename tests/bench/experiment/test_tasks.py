@@ -4,6 +4,7 @@ import pytest
 
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
+from methods.networks.mlp import MLP
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,9 @@ def test_suites_with_reference_posteriors_say_so(suite, dataset, expected):
 def test_images_have_the_activation_of_the_protocol(network):
     assert task_of("images", "mnist", Protocol(network=network)).network.activation == "relu"
     assert task_of("images", "mnist", Protocol(network=network, activation="softplus")).network.activation == "softplus"
+
+
+def test_the_protocol_chooses_the_perceptron():
+    assert task_of("uci", "yacht").network == MLP(6, (50,), 1)
+    assert task_of("uci", "yacht", Protocol(hidden="20,10", activation="tanh")).network == MLP(6, (20, 10), 1, "tanh")
+    assert task_of("uci", "digits", Protocol(hidden="50")).network == MLP(64, (50,), 10)

@@ -21,7 +21,7 @@ def notes_on_noise_ranges(cells: Sequence[Cell], data_dir: Path | None) -> list[
         cells: Cells of a run; sets that cannot be loaded here are passed over.
         data_dir: Data folder; None for the default.
     """
-    names = dict.fromkeys(cell.dataset for cell in cells if cell.suite == "uci")
+    names = dict.fromkeys(cell.dataset for cell in cells if cell.suite in ("uci", "own"))
     return [note for name in names if (note := _note(name, data_dir))]
 
 

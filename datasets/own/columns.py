@@ -21,6 +21,8 @@ TASKS = ("regression", "classification")
 MISSING = "(missing)"  # category of rows whose text is missing
 MOST_NUMBERS = 0.9  # share of values that are numbers from which a column of texts was probably meant as numbers
 MANY_CATEGORIES = 50
+MOST_OFFSET = 1e5  # of a target's mean over its standard deviation; single precision has a spacing of 6e-8 of the mean
+LEAST_SD = 1e-12  # of a target; precisions and squares are then far inside the range of single precision
 FEW_VALUES = 20  # different whole numbers in a target that may be classes; different texts that any column may have
 FEW_IN_CLASS = 10  # rows
 SHOWN = 10  # values or columns that a sentence names
@@ -126,14 +128,13 @@ def target_of(column: pd.Series, task: str | None) -> Target:
             "or give --task classification"
         )
     y = _numbers(column).to_numpy()
+    _check_scale(name, y)
     few = column.nunique() <= FEW_VALUES and bool((y == y.round()).all())
     doubt = (
         f"the target {name!r} has {column.nunique()} different whole numbers and is taken as numbers, not classes; "
         "--task classification takes them as classes"
     )
-    note = (
-        f"The mean of {name} is {y.mean():.3g}, its standard deviation {y.std():.3g}; RMSE and NMLL are in its units."
-    )
+    note = f"The mean of {name} is {y.mean():.3g}, its standard deviation {y.std():.3g}; scores are in its unit."
     return Target(y, (), (note,), (doubt,) if few else ())
 
 
@@ -162,6 +163,18 @@ def _classes(column: pd.Series) -> Target:
     rare = {value: size for value, size in sizes.items() if size < FEW_IN_CLASS}
     warnings = (f"few rows of some classes of {name!r}: {_listed(rare)}; a split may lack them",) if rare else ()
     return Target(y.astype(np.float64), classes, (f"Classes, with their rows: {_listed(numbered)}.",), warnings)
+
+
+def _check_scale(name: str, y: np.ndarray) -> None:
+    """Raise InvalidTable for a target whose values single precision, in which models predict, cannot keep apart."""
+    mean, sd = abs(float(y.mean())), float(y.std())
+    if mean > MOST_OFFSET * sd:
+        raise InvalidTable(
+            f"the target {name!r} has mean {mean:.3g} and standard deviation {sd:.3g}; predictions have seven digits, "
+            "too few to tell such values apart. Subtract a constant from it"
+        )
+    if not LEAST_SD < sd < 1 / LEAST_SD:
+        raise InvalidTable(f"the target {name!r} has standard deviation {sd:.3g}; give it in another unit")
 
 
 def _check_missing(missing: dict[str, int], n_rows: int, impute: str) -> None:
@@ -200,7 +213,7 @@ def _categories(column: pd.Series) -> pd.Series:
     if present.nunique() > max(FEW_VALUES, n_rows // 2):
         raise InvalidTable(
             f"the column {name!r} has {present.nunique()} different texts in {n_rows} rows ({_examples(present)}), "
-            "like a name or an ID; remove it, or turn it into numbers or fewer categories"
+            "like a name, an ID, a date, or numbers with a decimal comma; remove it, or turn it into numbers"
         )
     texts: pd.Series = column.astype(object).where(column.notna(), MISSING).astype(str)
     return texts

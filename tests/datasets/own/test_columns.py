@@ -42,7 +42,7 @@ def test_allowed_missing_numbers_stay_missing_texts_are_a_category(frame):
 @pytest.mark.parametrize(
     ("column", "complaint"),
     [
-        ([f"row {number}" for number in range(40)], "40 different texts in 40 rows.*like a name or an ID"),
+        ([f"row {number}" for number in range(40)], "40 different texts in 40 rows.*like a name, an ID, a date"),
         ([*map(str, range(39)), "?"], r"holds numbers but for '\?'"),
         (pd.date_range("2020-01-01", periods=40), "dates or times"),
         ([np.inf, *range(39)], "infinite in 1 rows"),
@@ -104,6 +104,8 @@ def test_whole_numbers_may_be_classes_and_are_warned_of():
         (series("1", "2", "x"), "regression", "must be numbers; it holds '1', '2', 'x'"),
         (series(*"abcdef"), None, "6 classes in 6 rows"),
         (series(1.0, np.inf, 2.0), None, "infinite in 1 rows"),
+        (series(1e9, 1e9 + 2, 1e9 + 5.5), None, "mean 1e.09 and standard deviation 2.27"),
+        (series(0, 1e-13, 3e-13), None, "in another unit"),
     ],
 )
 def test_targets_that_cannot_be_predicted_are_refused(column, task, complaint):

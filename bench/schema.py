@@ -10,6 +10,8 @@ space and whether times are uncontended. Version 4 added the identity of the cod
 6 added the metrics of `SINCE`. Columns that are not in a file of an older version are read as null.
 """
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 SCHEMA_VERSION = 6
@@ -302,22 +304,31 @@ def predictions_schema(n_samples: int, n_classes: int | None = None) -> pa.Schem
             of the second, and so on.
         nll: -log of the mixture's density or probability at y, nats; null for OOD points.
     """
+    parts = {"mean": n_samples, "variance": n_samples} if n_classes is None else {"log_probs": n_samples * n_classes}
+    return _predictions_schema(parts)
 
-    def samples(length: int) -> pa.DataType:
-        return pa.list_(pa.float32(), length)
 
-    parameters = (
-        [("mean", samples(n_samples)), ("variance", samples(n_samples))]
-        if n_classes is None
-        else [("log_probs", samples(n_samples * n_classes))]
-    )
+def single_predictions_schema(parts: Mapping[str, int]) -> pa.Schema:
+    """Return the schema of predictions that have one distribution per point, and no samples (`bench.metrics.single`).
+
+    Columns as in `predictions_schema`, where `mean` and `variance` are the distribution's, one number each, and:
+        pit: probability integral transform of y; null for OOD points.
+
+    Args:
+        parts: the distribution's own columns, with how many numbers each has per point.
+    """
+    return _predictions_schema({"mean": 1, "variance": 1, **parts}, pa.field("pit", pa.float64()))
+
+
+def _predictions_schema(parts: Mapping[str, int], *further: pa.Field) -> pa.Schema:
     return pa.schema(
         [
             pa.field("row", pa.int64(), nullable=False),
             pa.field("ood", pa.bool_(), nullable=False),
             pa.field("y", pa.float64()),
-            *[pa.field(name, kind, nullable=False) for name, kind in parameters],
+            *[pa.field(name, pa.list_(pa.float32(), length), nullable=False) for name, length in parts.items()],
             pa.field("nll", pa.float64()),
+            *further,
         ]
     )
 

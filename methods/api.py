@@ -10,7 +10,7 @@ from methods.maths.gaussian import LowRankNormal, LowRankPrecision, kl_diagonal
 from methods.maths.gradients import expected_gradient, grad, grad_and_value, grad_over_samples
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
 from methods.maths.noise import Noise
-from methods.maths.predictive import Classes, Normals, Predictive
+from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
 from methods.maths.search_spaces import LogUniform, OneOf
 from methods.networks.layers import Layer, Matrix
 from methods.networks.mlp import MLP, Network
@@ -29,6 +29,7 @@ __all__ = [
     "Gaussian",
     "HParams",
     "HeteroscedasticGaussian",
+    "Histogram",
     "Layer",
     "Likelihood",
     "LogUniform",
@@ -45,7 +46,9 @@ __all__ = [
     "Plan",
     "Predictive",
     "Problem",
+    "Quantiles",
     "Step",
+    "StudentT",
     "Sweep",
     "Task",
     "clip_norm",

@@ -14,7 +14,7 @@ from bench.arrays.data import classification, regression
 from bench.metrics import log_density, pool
 from bench.metrics.intervals import quantiles
 from bench.metrics.regression import moments
-from methods.maths.predictive import Classes, Normals
+from methods.maths.predictive import Classes, Normals, Regression
 
 
 class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
@@ -90,7 +90,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
 
         The standard deviation is that of a new target: it includes the noise.
         """
-        mean, variance = moments(self._normals(X))
+        mean, variance = moments(self._regression(X))
         return (mean.numpy(), variance.sqrt().numpy()) if return_std else mean.numpy()
 
     def predict_quantiles(self, X: Any, q: float | Sequence[float]) -> np.ndarray:
@@ -106,7 +106,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         levels = np.asarray(q, dtype=np.float64)
         if not ((levels > 0) & (levels < 1)).all() or levels.ndim > 1:
             raise ValueError(f"q should be a probability between 0 and 1, or several, got {q!r}")
-        predictive = self._normals(X)
+        predictive = self._regression(X)
         columns = [quantiles(predictive, level) for level in np.atleast_1d(levels)]
         return np.stack(columns, axis=1) if levels.ndim else columns[0]
 
@@ -121,7 +121,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
             n: Number of draws.
             random_state: Seed of the draws; by default that of the estimator.
         """
-        predictive = self._normals(X)
+        predictive = self._regression(X)
+        if not isinstance(predictive, Normals):
+            raise NotImplementedError(f"{self.method} predicts {type(predictive).__name__}, which cannot be drawn from")
         generator = check_random_state(self.random_state if random_state is None else random_state)
         mean, sd = (part.double().T.numpy() for part in (predictive.mean, predictive.variance.sqrt()))
         chosen = generator.randint(mean.shape[1], size=n)
@@ -141,9 +143,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         tags.regressor_tags.poor_score = True  # by scikit-learn's measure: `score` is a log density and not R^2
         return tags
 
-    def _normals(self, X: Any) -> Normals:
+    def _regression(self, X: Any) -> Regression:
         predictive = self._predictive(self._inputs(X))
-        assert isinstance(predictive, Normals)
+        assert not isinstance(predictive, Classes)
         return predictive
 
 

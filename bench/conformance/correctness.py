@@ -13,6 +13,7 @@ from bench.conformance.examined import (
     TEST_ROWS,
     TRAIN_ROWS,
     Examined,
+    Violation,
     data_of,
     in_words,
     new_study,
@@ -22,7 +23,8 @@ from bench.conformance.examined import (
 from bench.engine.replica import Fit
 from bench.engine.stacked_training import train_stacked
 from bench.engine.timing import microseconds
-from methods.maths.predictive import Classes, Normals
+from bench.metrics.single import distribution_of
+from methods.maths.predictive import Classes, Histogram, Normals, Quantiles, StudentT
 from methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
@@ -61,13 +63,18 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
 def predictive_is_a_density(examined: Examined, task: Task) -> str:
     """Check the predictive's shapes, and that each test point's density or probabilities are normalised."""
     predictive = examined.predictives(examined.stacked_fits(task))[0]
-    kind = Normals if task.likelihood.standardises else Classes
-    require(
-        isinstance(predictive, kind), f"`predict` returns {type(predictive).__name__}; it must return {kind.__name__}"
-    )
+    allowed = (Normals, StudentT, Quantiles, Histogram) if task.likelihood.standardises else (Classes,)
+    wanted = " or ".join(kind.__name__ for kind in allowed)
+    require(isinstance(predictive, allowed), f"`predict` returns {type(predictive).__name__}; it must return {wanted}")
     if isinstance(predictive, Classes):
         return _check_probabilities(predictive, max(2, task.likelihood.n_outputs))
-    return _check_densities(predictive)
+    if isinstance(predictive, Normals):
+        return _check_densities(predictive)
+    try:
+        distribution_of(predictive)
+    except ValueError as error:
+        raise Violation(f"{error}") from None
+    return f"{type(predictive).__name__}, normalised by its definition"
 
 
 def measures_cost(examined: Examined) -> str:

@@ -13,7 +13,7 @@ from bench.engine.private_torch import tree_leaves
 from datasets import Standardisation
 from methods.base import FullBatchMethod, Method
 from methods.maths.noise import Noise
-from methods.maths.predictive import Classes, Normals, Predictive
+from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
 from methods.networks.mixed_precision import Mixed
 from methods.problem import Batch, HParams, Problem, Step, Sweep, Task
 
@@ -232,7 +232,8 @@ class Model:
             got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(predictive) if isinstance(leaf, Tensor))
             raise TypeError(
                 f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
-                f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C); it "
+                f"variance of the shape (S, {len(x)}), Classes of log_probs of the shape (S, {len(x)}, C), or a "
+                f"StudentT, Quantiles or Histogram whose parts have the length {len(x)} in the second place; it "
                 f"returned a {type(predictive).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
             )
         return predictive
@@ -252,10 +253,8 @@ class Model:
 
 
 def _is_predictive(predictive: Any, n_points: int) -> bool:
-    n_axes = {Normals: 2, Classes: 3}.get(type(predictive))
+    n_axes = {Normals: 2, Classes: 3, StudentT: 2, Quantiles: 3, Histogram: 3}.get(type(predictive))
     return n_axes is not None and all(
-        isinstance(part, Tensor)
-        and (part.ndim, part.shape) == (n_axes, predictive[0].shape)
-        and part.shape[1] == n_points
+        isinstance(part, Tensor) and part.ndim == n_axes and part.shape[:2] == (len(predictive[0]), n_points)
         for part in predictive
     )

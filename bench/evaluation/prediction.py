@@ -121,6 +121,8 @@ class PredictionEvaluation(TunedEvaluation):
             return diverged(known, "the final fit predicts numbers that are not finite")
         train, test = self._final_rows(number), self.splits[number].test
         y = torch.tensor(self.dataset.y[test])
+        if not metrics.log_density(predictive, y).isfinite().all():
+            return diverged(known, "the density of the final fit's predictive is 0 or infinite at a test target")
         y_scale = float(Standardisation.of(self.dataset.y, train).scale)
         return replace(
             known,

@@ -23,7 +23,7 @@ from bench.reference.sampled import sampled
 from bench.results.record import Outcome
 from bench.schema import POSTERIORS
 from datasets import Standardisation
-from methods.maths.predictive import Classes, Predictive
+from methods.maths.predictive import Classes, Normals, Predictive
 
 SAMPLES = 10_000  # of the weights, for methods without moments in closed form
 COMPARED = 100  # inputs at which predictions are compared
@@ -200,6 +200,7 @@ def _outputs(predictive: Predictive) -> np.ndarray:
     """Return the linear model's outputs (S, n), recovered from its predictive."""
     if isinstance(predictive, Classes):
         return (predictive.log_probs[..., 1] - predictive.log_probs[..., 0]).cpu().numpy()
+    assert isinstance(predictive, Normals)
     return predictive.mean.cpu().numpy()
 
 

@@ -1,4 +1,4 @@
-"""Central predictive intervals of a Gaussian mixture, and their interval score."""
+"""Central predictive intervals, and their interval score."""
 
 from collections.abc import Sequence
 
@@ -6,16 +6,19 @@ import numpy as np
 from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr, ndtri
 
-from methods.maths.predictive import Normals
+from bench.metrics.single import distribution_of
+from methods.maths.predictive import Normals, Regression
 
 MARGIN = 1e-6  # around the range of the components' quantiles, in standard deviations of the widest one
 
 
-def quantiles(predictive: Normals, level: float) -> np.ndarray:
-    """Return the quantile of the mixture at each point, (n,), for a probability.
+def quantiles(predictive: Regression, level: float) -> np.ndarray:
+    """Return the quantile of the predictive at each point, (n,), for a probability.
 
-    A quantile of the mixture lies between the smallest and the largest one of its components.
+    A quantile of a mixture lies between the smallest and the largest one of its components.
     """
+    if not isinstance(predictive, Normals):
+        return distribution_of(predictive).quantile(level)
     # Points first, so that the components of one point lie side by side.
     mean, sd = predictive.mean.double().T.numpy(), predictive.variance.double().sqrt().T.numpy()
     of_components = mean + sd * ndtri(level)
@@ -29,7 +32,7 @@ def quantiles(predictive: Normals, level: float) -> np.ndarray:
     return np.asarray(find_root(excess, (lowest - margin, highest + margin), args=(np.arange(len(mean)),)).x)
 
 
-def interval_scores(predictive: Normals, y: np.ndarray, percents: Sequence[int]) -> dict[int, float]:
+def interval_scores(predictive: Regression, y: np.ndarray, percents: Sequence[int]) -> dict[int, float]:
     """Return the interval score of each central interval, mean over points, original target units.
 
     For the interval [l, u] of probability 1 - a it is (u - l) + 2/a (l - y)_+ + 2/a (y - u)_+: the width, and a penalty

@@ -3,16 +3,20 @@
 import numpy as np
 import pyarrow as pa
 import torch
+from torch import Tensor
 
 from bench import metrics
-from bench.schema import predictions_schema
-from methods.maths.predictive import Normals, Predictive
+from bench.metrics import regression
+from bench.schema import predictions_schema, single_predictions_schema
+from methods.maths.predictive import Classes, Normals, Predictive
 
 
 def predictions_table(
     predictive: Predictive, rows: np.ndarray, y: torch.Tensor, ood: Predictive | None = None
 ) -> pa.Table:
-    """Return the predictives at test points and OOD points as a table of `bench.schema.predictions_schema`.
+    """Return the predictives at test points and OOD points as a table.
+
+    Its schema is `bench.schema.predictions_schema`, or `single_predictions_schema` for predictives without samples.
 
     Args:
         predictive: the predictive at n test points.
@@ -20,25 +24,40 @@ def predictions_table(
         y: (n,), targets in original units, or class numbers.
         ood: the predictive at the data set's OOD points, if it has any.
     """
-    n_samples = len(predictive[0])
     n_ood = 0 if ood is None else ood[0].shape[1]
-    n_classes = None if isinstance(predictive, Normals) else predictive.log_probs.shape[2]
-    schema = predictions_schema(n_samples, n_classes)
-
-    def per_point(*parts: torch.Tensor) -> pa.Array:
-        """Return parts (S, n) or (S, n, C) as one list of S or S C numbers per point."""
-        points = torch.cat([part.transpose(0, 1).flatten(1).float() for part in parts])
-        return pa.FixedSizeListArray.from_arrays(pa.array(points.reshape(-1).numpy()), points.shape[1])
-
     no_targets = pa.nulls(n_ood, pa.float64())
-    samples = {
-        name: per_point(part, *([] if ood is None else [getattr(ood, name)]))
-        for name, part in predictive._asdict().items()
-    }
-    columns = samples | {
+
+    def of_targets(values: Tensor) -> pa.Array:
+        """Return values (n,) of test points, and nulls for OOD points."""
+        return pa.concat_arrays([pa.array(values.numpy()), no_targets])
+
+    parts = [_parts(each) for each in (predictive, ood) if each is not None]
+    columns = {name: _per_point(*(part[name] for part in parts)) for name in parts[0]}
+    if isinstance(predictive, Classes):
+        schema = predictions_schema(len(predictive[0]), predictive.log_probs.shape[2])
+    elif isinstance(predictive, Normals):
+        schema = predictions_schema(len(predictive[0]))
+    else:
+        schema = single_predictions_schema({name: columns[name].type.list_size for name in predictive._fields})
+        columns["pit"] = of_targets(regression.cdf(predictive, y))
+    columns |= {
         "row": pa.array(np.concatenate([rows, np.arange(n_ood)])),
         "ood": pa.array(np.arange(len(rows) + n_ood) >= len(rows)),
-        "y": pa.concat_arrays([pa.array(y.numpy()), no_targets]),
-        "nll": pa.concat_arrays([pa.array(-metrics.log_density(predictive, y).numpy()), no_targets]),
+        "y": of_targets(y),
+        "nll": of_targets(-metrics.log_density(predictive, y)),
     }
     return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _parts(predictive: Predictive) -> dict[str, Tensor]:
+    """Return the stored tensors by their column, (S, n) or (S, n, C); of one distribution per point its moments too."""
+    if isinstance(predictive, Classes | Normals):
+        return predictive._asdict()
+    matched = regression.moments(predictive)
+    return {"mean": matched.mean[None], "variance": matched.variance[None], **predictive._asdict()}
+
+
+def _per_point(*parts: Tensor) -> pa.Array:
+    """Return parts (S, n) or (S, n, C) as one list of S or S C numbers per point."""
+    points = torch.cat([part.transpose(0, 1).flatten(1).float() for part in parts])
+    return pa.FixedSizeListArray.from_arrays(pa.array(points.reshape(-1).numpy()), points.shape[1])

@@ -1,4 +1,7 @@
-"""Metrics of regression. The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), original target units."""
+"""Metrics of regression, in original target units.
+
+The predictive at a point is the mixture (1/S) sum_s N(m_s, v_s), or one distribution of `bench.metrics.single`.
+"""
 
 import math
 
@@ -6,26 +9,29 @@ import torch
 from torch import Tensor
 
 from bench.metrics.intervals import interval_scores
+from bench.metrics.single import distribution_of
 from bench.uncertainty.risk_coverage import augrc, aurc
 from bench.uncertainty.uniformity import uniformity_p_value
-from methods.maths.predictive import Normals
+from methods.maths.predictive import Normals, Regression
 
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
-def log_densities(predictive: Normals, y: Tensor) -> Tensor:
-    """Return log N(y; m_s, v_s) of each component per point, (S, n), nats."""
+def log_densities(predictive: Regression, y: Tensor) -> Tensor:
+    """Return log N(y; m_s, v_s) of each component per point, (S, n), nats; of a single distribution (1, n)."""
+    if not isinstance(predictive, Normals):
+        return torch.as_tensor(distribution_of(predictive).log_density(y.double().cpu().numpy()))[None]
     mean, variance = _float64(predictive)
     return -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
 
 
-def log_density(predictive: Normals, y: Tensor) -> Tensor:
+def log_density(predictive: Regression, y: Tensor) -> Tensor:
     """Return log (1/S) sum_s N(y; m_s, v_s) per point, (n,), nats."""
     components = log_densities(predictive, y)
     return torch.logsumexp(components, dim=0) - math.log(len(components))
 
 
-def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]:
+def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, float]:
     """Return the metrics of `bench.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
     mixture = moments(predictive)
     headline = -log_density(predictive, y).mean().item()
@@ -50,7 +56,7 @@ def evaluate(predictive: Normals, y: Tensor, y_scale: float) -> dict[str, float]
     }
 
 
-def joint_nmll(predictive: Normals, y: Tensor) -> float:
+def joint_nmll(predictive: Regression, y: Tensor) -> float:
     """Return -log (1/S) sum_s prod_n N(y_n; m_sn, v_sn) / N, nats: the joint density of all N points, per point.
 
     Some papers print it as a log-likelihood. It is not the NMLL, which averages over the samples at each point.
@@ -59,18 +65,24 @@ def joint_nmll(predictive: Normals, y: Tensor) -> float:
     return (math.log(len(joint)) - torch.logsumexp(joint, dim=0)).item() / len(y)
 
 
-def cdf(predictive: Normals, y: Tensor) -> Tensor:
-    """Return P(Y <= y) under the mixture per point, (n,): the probability integral transform of y."""
+def cdf(predictive: Regression, y: Tensor) -> Tensor:
+    """Return P(Y <= y) under the predictive per point, (n,): the probability integral transform of y."""
+    if not isinstance(predictive, Normals):
+        return torch.as_tensor(distribution_of(predictive).cdf(y.double().cpu().numpy()))
     mean, variance = _float64(predictive)
     return torch.special.ndtr((y - mean) / variance.sqrt()).mean(0)
 
 
-def crps(predictive: Normals, y: Tensor) -> Tensor:
-    """Return the continuous ranked probability score of a Gaussian mixture per test point, (n,), original units.
+def crps(predictive: Regression, y: Tensor) -> Tensor:
+    """Return the continuous ranked probability score per test point, (n,), original units.
 
-    The score is E|Y - y| - E|Y - Y'| / 2. With A(m, v) = m (2 Phi(m / sqrt(v)) - 1) + 2 sqrt(v) phi(m / sqrt(v)) it
-    equals 1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4).
+    The score is E|Y - y| - E|Y - Y'| / 2. Of a Gaussian mixture it equals, with
+    A(m, v) = m (2 Phi(m / sqrt(v)) - 1) + 2 sqrt(v) phi(m / sqrt(v)),
+    1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4). For single
+    distributions `bench.metrics.single` has the formulas.
     """
+    if not isinstance(predictive, Normals):
+        return torch.as_tensor(distribution_of(predictive).crps(y.double().cpu().numpy()))
     mean, variance = _float64(predictive)
     # A loop over components needs S x n numbers of memory instead of S x S x n.
     spread = sum(_expected_absolute(mean - mean[s], variance + variance[s]).mean(0) for s in range(len(mean)))
@@ -90,8 +102,11 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
     return mean * (2 * torch.special.ndtr(z) - 1) + 2 * sd * density
 
 
-def moments(predictive: Normals) -> Normals:
-    """Return mean and variance of the mixture per point, (n,) each, float64."""
+def moments(predictive: Regression) -> Normals:
+    """Return mean and variance of the predictive per point, (n,) each, float64."""
+    if not isinstance(predictive, Normals):
+        single = distribution_of(predictive)
+        return Normals(torch.as_tensor(single.mean), torch.as_tensor(single.variance))
     mean, variance = _float64(predictive)
     return Normals(mean.mean(0), variance.mean(0) + mean.var(0, correction=0))
 

@@ -24,6 +24,7 @@ class Predictions(NamedTuple):
         mean: predictive means (N, S) in original units; None for classification.
         variance: predictive variances (N, S) in original units; None for classification.
         log_probs: log class probabilities (N, S, C); None for regression.
+        pit: probability integral transform of y (N,), where the predictive is not a mixture of `mean` and `variance`.
     """
 
     y: np.ndarray
@@ -31,6 +32,7 @@ class Predictions(NamedTuple):
     mean: np.ndarray | None
     variance: np.ndarray | None
     log_probs: np.ndarray | None
+    pit: np.ndarray | None = None
 
 
 def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
@@ -55,7 +57,8 @@ def read(path: Path) -> Predictions | None:
     try:
         file = pq.ParquetFile(path)
         names = [name for name in ("mean", "variance", "log_probs") if name in file.schema_arrow.names]
-        parts = [_some(file, names, ood) for ood in (False, True)]
+        stored = [name for name in ("pit",) if name in file.schema_arrow.names]
+        parts = [_some(file, [*names, *stored], ood) for ood in (False, True)]
         table = pa.concat_tables(parts)
         samples = {name: _matrix(table[name]) for name in names}
         log_probs = samples.get("log_probs")
@@ -64,7 +67,10 @@ def read(path: Path) -> Predictions | None:
     except (OSError, pa.ArrowException, LookupError, ValueError):
         return None
     y = table["y"].to_numpy().astype(float)
-    return Predictions(y, table["ood"].to_numpy(), samples.get("mean"), samples.get("variance"), log_probs)
+    of_targets = {name: table[name].to_numpy().astype(float) for name in stored}
+    return Predictions(
+        y, table["ood"].to_numpy(), samples.get("mean"), samples.get("variance"), log_probs, **of_targets
+    )
 
 
 def _some(file: pq.ParquetFile, names: list[str], ood: bool) -> pa.Table:
@@ -99,8 +105,10 @@ def _n_classes(log_probs: np.ndarray) -> int:
 def pit(predicted: Predictions) -> np.ndarray:
     """Return the probability integral transform (N,) of regression targets, uniform if well calibrated.
 
-    PIT = 1/S sum_s Phi((y - mean_s) / sd_s).
+    PIT = 1/S sum_s Phi((y - mean_s) / sd_s) of a mixture; other distributions have theirs stored.
     """
+    if predicted.pit is not None:
+        return predicted.pit
     from scipy.special import ndtr
 
     assert predicted.mean is not None

@@ -1,7 +1,13 @@
-"""Predictive distributions: equal mixtures of S components at each of n test points, one per weight sample."""
+"""Predictive distributions at n test points: equal mixtures of S components, or one distribution per point.
+
+`Normals` and `Classes` are mixtures, with one component per weight sample. `StudentT`, `Quantiles` and `Histogram` are
+for closed forms and other libraries: their leading axis has the length 1, and they cannot be pooled in an ensemble.
+`bench.metrics` scores all of them, and its docstrings have the formulas.
+"""
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -30,4 +36,62 @@ class Classes(NamedTuple):
     log_probs: Tensor
 
 
-Predictive = Normals | Classes
+class StudentT(NamedTuple):
+    """Predictive distribution of a regression: location + scale T, where T has Student's t distribution.
+
+    Attributes:
+        df: (1, n), degrees of freedom, above 2, so that the variance is finite.
+        location: (1, n), original target units.
+        scale: (1, n), original target units, above 0.
+    """
+
+    df: Tensor
+    location: Tensor
+    scale: Tensor
+
+
+class Quantiles(NamedTuple):
+    """Predictive distribution of a regression by K >= 2 quantiles; `Quantiles.of` makes it.
+
+    The distribution function is linear between neighbouring quantiles. The tails are exponential, with the density of
+    the neighbouring piece where they begin.
+
+    Attributes:
+        levels: (1, n, K), probabilities between 0 and 1, strictly increasing.
+        values: (1, n, K), the quantiles, original target units, strictly increasing.
+    """
+
+    levels: Tensor
+    values: Tensor
+
+    @classmethod
+    def of(cls, levels: Tensor, values: Tensor) -> "Quantiles":
+        """Return the distribution of quantiles `values` (n, K), in original target units, at `levels` (K,)."""
+        values = torch.as_tensor(values)
+        return cls(torch.as_tensor(levels).to(values).expand_as(values)[None], values[None])
+
+
+class Histogram(NamedTuple):
+    """Predictive distribution of a regression: uniform in each of K bins; `Histogram.of` makes it.
+
+    The density outside of all bins is 0, and the NMLL of a target there infinite.
+
+    Attributes:
+        edges: (1, n, K + 1), original target units, strictly increasing.
+        probabilities: (1, n, K), of the bins, at least 0, with the sum 1.
+    """
+
+    edges: Tensor
+    probabilities: Tensor
+
+    @classmethod
+    def of(cls, edges: Tensor, probabilities: Tensor) -> "Histogram":
+        """Return the distribution of bins with `probabilities` (n, K); `edges` are (K + 1,) or (n, K + 1)."""
+        probabilities = torch.as_tensor(probabilities)
+        n_points, n_bins = probabilities.shape
+        return cls(torch.as_tensor(edges).to(probabilities).expand(n_points, n_bins + 1)[None], probabilities[None])
+
+
+Single = StudentT | Quantiles | Histogram  # one distribution per point
+Regression = Normals | Single
+Predictive = Regression | Classes

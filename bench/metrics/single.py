@@ -1,0 +1,217 @@
+"""Predictive distributions of a regression that are no mixtures: Student's t, quantiles, histograms.
+
+All are scored in float64, in original target units, by the metrics of `bench.metrics.regression`.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from scipy import special, stats
+
+from methods.maths.predictive import Quantiles, Single, StudentT
+
+SUM_TOLERANCE = 1e-4  # of the sum of a histogram's probabilities, in single precision; they are divided by their sum
+
+
+class Distribution(Protocol):
+    """One distribution per point; y is (n,) in original target units, and so is every result.
+
+    Attributes:
+        mean: (n,).
+        variance: (n,).
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """Return log p(y), nats; minus infinity where the density is 0."""
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        """Return P(Y <= y)."""
+
+    def quantile(self, level: float) -> np.ndarray:
+        """Return the quantile for a probability between 0 and 1."""
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the continuous ranked probability score, the integral of (F(t) - 1{t >= y})^2 over t."""
+
+
+def distribution_of(predictive: Single) -> Distribution:
+    """Return the distribution that a predictive describes.
+
+    Raises:
+        ValueError: if the predictive has several components, or describes no distribution with a density and a
+            variance. The message says what is wrong.
+    """
+    name = type(predictive).__name__
+    parts = [part.double().cpu().numpy() for part in predictive]
+    if len(parts[0]) != 1:
+        raise ValueError(
+            f"{name} holds one distribution per point and got {len(parts[0])}; ensembles and mixtures need Normals"
+        )
+    first, second, *third = (part[0] for part in parts)
+    if isinstance(predictive, StudentT):
+        _require(bool((first > 2).all()), f"`df` of {name} must be above 2, so that the variance is finite")
+        _require(bool((third[0] > 0).all()), f"`scale` of {name} must be above 0")
+        return _StudentT(first, second, third[0])
+    if isinstance(predictive, Quantiles):
+        levels, values = first, second
+        _require(levels.shape[1] >= 2, f"{name} needs at least 2 levels and got {levels.shape[1]}")
+        inside = (levels > 0) & (levels < 1)
+        _require(
+            bool(inside.all() and (np.diff(levels) > 0).all()), f"`levels` of {name} must increase between 0 and 1"
+        )
+        _require_increasing(values, f"`values` of {name}")
+        return _PiecewiseLinear(values, levels)
+    edges, probabilities = first, second
+    _require_increasing(edges, f"`edges` of {name}")
+    sums = probabilities.sum(1, keepdims=True)
+    off = float(np.abs(sums - 1).max())
+    _require(bool((probabilities >= 0).all()), f"`probabilities` of {name} must be at least 0")
+    _require(off < SUM_TOLERANCE, f"`probabilities` of {name} must sum to 1 at each point; a sum is off by {off:.1e}")
+    cumulated = np.cumsum(probabilities / sums, 1)
+    cumulated[:, -1] = 1
+    return _PiecewiseLinear(edges, np.hstack([np.zeros_like(sums), cumulated]))
+
+
+class _StudentT:
+    """Student's t distribution with `df` degrees of freedom, shifted and scaled; (n,) each."""
+
+    def __init__(self, df: np.ndarray, location: np.ndarray, scale: np.ndarray):
+        self._df, self._scale = df, scale
+        self._t = stats.t(df, location, scale)
+        self.mean, self.variance = location, scale**2 * df / (df - 2)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self._t.logpdf(y))
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self._t.cdf(y))
+
+    def quantile(self, level: float) -> np.ndarray:
+        return np.asarray(self._t.ppf(level))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the CRPS in closed form (Jordan, Krueger and Lerch 2019, appendix A).
+
+        With z = (y - location) / scale, density f and distribution function F of T, nu = df and the beta function B:
+
+            scale (z (2 F(z) - 1) + 2 f(z) (nu + z^2) / (nu - 1)
+                   - 2 sqrt(nu) / (nu - 1) B(1/2, nu - 1/2) / B(1/2, nu/2)^2).
+        """
+        nu, z = self._df, (y - self.mean) / self._scale
+        betas = np.exp(special.betaln(0.5, nu - 0.5) - 2 * special.betaln(0.5, nu / 2))
+        density, below = stats.t.pdf(z, nu), stats.t.cdf(z, nu)
+        spread = 2 * density * (nu + z**2) - 2 * np.sqrt(nu) * betas
+        return np.asarray(self._scale * (z * (2 * below - 1) + spread / (nu - 1)))
+
+
+class _PiecewiseLinear:
+    """A distribution function F that is linear between knots, with exponential tails.
+
+    With the slope f of the first piece, F(t) = F_1 exp((t - x_1) / b), b = F_1 / f, below the first knot x_1, so that
+    the density has no jump there; likewise 1 - F(t) above the last knot. There is no tail where F_1 is 0.
+
+    Args:
+        knots: (n, K), strictly increasing.
+        levels: (n, K), F at the knots.
+    """
+
+    def __init__(self, knots: np.ndarray, levels: np.ndarray):
+        self._x, self._f = knots, levels
+        self._masses, self._widths = np.diff(levels), np.diff(knots)
+        self._slopes = self._masses / self._widths
+        self._low, self._high = levels[:, 0], 1 - levels[:, -1]  # masses of the tails
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._low_scale = np.where(self._low > 0, self._low / self._slopes[:, 0], 0.0)
+            self._high_scale = np.where(self._high > 0, self._high / self._slopes[:, -1], 0.0)
+        centres = np.column_stack(
+            [knots[:, 0] - self._low_scale, (knots[:, 1:] + knots[:, :-1]) / 2, knots[:, -1] + self._high_scale]
+        )
+        masses = np.column_stack([self._low, self._masses, self._high])
+        within = np.column_stack([self._low_scale**2, self._widths**2 / 12, self._high_scale**2])
+        self.mean = (masses * centres).sum(1)
+        self.variance = (masses * (within + (centres - self.mean[:, None]) ** 2)).sum(1)
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        piece = self._piece(y)
+        below, above = self._beyond(y)
+        with np.errstate(divide="ignore"):
+            inside = np.log(np.take_along_axis(self._slopes, piece[:, None], 1)[:, 0])
+        tails = inside - _ratio(below, self._low_scale) - _ratio(above, self._high_scale)
+        return np.where((below > 0) & (self._low == 0) | (above > 0) & (self._high == 0), -np.inf, tails)
+
+    def cdf(self, y: np.ndarray) -> np.ndarray:
+        below, above = self._beyond(y)
+        inside = self._inside(self._piece(y), np.clip(y, self._x[:, 0], self._x[:, -1]))
+        return np.where(
+            below > 0,
+            self._low * np.exp(-_ratio(below, self._low_scale)),
+            np.where(above > 0, 1 - self._high * np.exp(-_ratio(above, self._high_scale)), inside),
+        )
+
+    def quantile(self, level: float) -> np.ndarray:
+        rows = np.arange(len(self._x))
+        piece = np.clip((self._f <= level).sum(1) - 1, 0, self._masses.shape[1] - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = self._x[rows, piece] + (level - self._f[rows, piece]) / self._slopes[rows, piece]
+            low = self._x[:, 0] + self._low_scale * np.log(level / self._low)
+            high = self._x[:, -1] - self._high_scale * np.log((1 - level) / self._high)
+        return np.where(level < self._low, low, np.where(1 - level < self._high, high, inside))
+
+    def crps(self, y: np.ndarray) -> np.ndarray:
+        """Return the CRPS, the integral of F^2 below y and of (1 - F)^2 above y, exactly and piece by piece.
+
+        Over a piece of width w on which F goes linearly from p to q, the integral of F^2 is w (p^2 + p q + q^2) / 3.
+        """
+        split = np.clip(y[:, None], self._x[:, :-1], self._x[:, 1:])
+        at_split = self._f[:, :-1] + self._slopes * (split - self._x[:, :-1])
+        lower = _squares(split - self._x[:, :-1], self._f[:, :-1], at_split)
+        upper = _squares(self._x[:, 1:] - split, 1 - at_split, 1 - self._f[:, 1:])
+        below, above = self._beyond(y)
+        low = _tail(below, self._low, self._low_scale)
+        high = _tail(above, self._high, self._high_scale)
+        return (lower + upper).sum(1) + low + high
+
+    def _piece(self, y: np.ndarray) -> np.ndarray:
+        return np.clip((self._x <= y[:, None]).sum(1) - 1, 0, self._masses.shape[1] - 1)
+
+    def _inside(self, piece: np.ndarray, y: np.ndarray) -> np.ndarray:
+        rows = np.arange(len(self._x))
+        return self._f[rows, piece] + self._slopes[rows, piece] * (y - self._x[rows, piece])
+
+    def _beyond(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far each y is below the first knot and above the last one, 0 if it is not."""
+        return np.maximum(self._x[:, 0] - y, 0), np.maximum(y - self._x[:, -1], 0)
+
+
+def _ratio(distance: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return distance / scale, 0 where there is no tail."""
+    return distance / np.where(scale > 0, scale, np.inf)
+
+
+def _squares(width: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return the integral of the square of a function that is linear from `start` to `end` over a width."""
+    return width * (start**2 + start * end + end**2) / 3
+
+
+def _tail(distance: np.ndarray, mass: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the part of the CRPS over an exponential tail, of a target that lies `distance` inside it, or 0 of none.
+
+    With G the tail's mass beyond a point, and u = G(y), it is the integral of G^2 beyond y, which is u^2 scale / 2, and
+    that of (1 - G)^2 between y and the knot.
+    """
+    beyond = mass * np.exp(-_ratio(distance, scale))
+    between = distance - 2 * scale * (mass - beyond) + scale * (mass**2 - beyond**2) / 2
+    return between + beyond**2 * scale / 2
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
+
+
+def _require_increasing(values: np.ndarray, name: str) -> None:
+    least = float(np.diff(values).min())
+    _require(least > 0, f"{name} must increase strictly, or the density is infinite; the smallest step is {least:.3g}")

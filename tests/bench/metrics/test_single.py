@@ -1,0 +1,192 @@
+"""Scores of Student's t, quantiles and histograms against SciPy and numerical integration."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from scipy.integrate import quad
+
+from bench import metrics
+from bench.metrics import regression
+from bench.metrics.intervals import quantiles
+from bench.metrics.prediction_table import predictions_table
+from bench.metrics.single import distribution_of
+from bench.schema import REGRESSION
+from methods.maths.predictive import Histogram, Normals, Quantiles, StudentT
+
+LEVELS = np.array([0.05, 0.3, 0.5, 0.9])
+VALUES = np.array([[-2.0, 0.0, 1.0, 5.0], [10.0, 10.5, 12.0, 12.1]])
+EDGES = np.array([-1.0, 0.0, 2.0, 5.0])
+PROBABILITIES = np.array([[0.2, 0.5, 0.3], [0.6, 0.0, 0.4]])
+
+
+def tensors(*arrays) -> list[torch.Tensor]:
+    return [torch.tensor(array, dtype=torch.float64) for array in arrays]
+
+
+def student() -> StudentT:
+    return StudentT(*(part[None] for part in tensors([2.5, 30.0], [1.0, -3.0], [0.5, 4.0])))
+
+
+def by_quantiles() -> Quantiles:
+    return Quantiles.of(*tensors(LEVELS, VALUES))
+
+
+def histogram() -> Histogram:
+    return Histogram.of(*tensors(EDGES, PROBABILITIES))
+
+
+ALL = pytest.mark.parametrize("make", [student, by_quantiles, histogram])
+INSIDE = [torch.tensor([0.7, 11.0]).double(), torch.tensor([-3.5, 9.0]).double(), torch.tensor([7.0, 13.0]).double()]
+
+
+def densities(predictive, point: int):
+    """Return the density of one point as a function of y."""
+
+    def density(y: float) -> float:
+        at = torch.full((2,), float(y), dtype=torch.float64)
+        return regression.log_density(predictive, at)[point].exp().item()
+
+    return density
+
+
+def kinks(predictive, point: int) -> list[float]:
+    knots = {Quantiles: VALUES, Histogram: np.tile(EDGES, (2, 1))}.get(type(predictive))
+    # An interval of its own around the outer knots, near which tails may be short.
+    return [] if knots is None else [knots[point][0] - 1, *knots[point], knots[point][-1] + 1]
+
+
+def integral(function, predictive, point: int, low: float, high: float) -> float:
+    """Return the integral between quantiles, in pieces without a jump."""
+    ends = sorted({low, high, *(knot for knot in kinks(predictive, point) if low < knot < high)})
+    return sum(quad(function, *pair, limit=200)[0] for pair in pairwise(ends))
+
+
+@ALL
+@pytest.mark.parametrize("point", [0, 1])
+def test_density_cdf_and_quantiles_agree(make, point):
+    predictive = make()
+    ends = [quantiles(predictive, level)[point] for level in (1e-4, 0.2, 0.72, 1 - 1e-4)]
+    for (low, p), (high, q) in [((ends[0], 1e-4), (ends[1], 0.2)), ((ends[1], 0.2), (ends[3], 1 - 1e-4))]:
+        assert integral(densities(predictive, point), predictive, point, low, high) == pytest.approx(q - p, abs=1e-6)
+    for level, end in zip((1e-4, 0.2, 0.72, 1 - 1e-4), ends, strict=True):
+        below = regression.cdf(predictive, torch.full((2,), end, dtype=torch.float64))
+        assert below[point].item() == pytest.approx(level, abs=1e-9)
+
+
+@ALL
+@pytest.mark.parametrize("point", [0, 1])
+def test_moments_are_integrals(make, point):
+    predictive, matched = make(), regression.moments(make())
+    if isinstance(predictive, StudentT):
+        mean, variance = stats.t.stats([2.5, 30.0], [1.0, -3.0], [0.5, 4.0])
+    else:
+        density = densities(predictive, point)
+        low, high = (quantiles(predictive, level)[point] for level in (1e-13, 1 - 1e-13))
+        first = integral(lambda y: y * density(y), predictive, point, low, high)
+        second = integral(lambda y: (y - first) ** 2 * density(y), predictive, point, low, high)
+        mean, variance = {point: first}, {point: second}
+    assert matched.mean[point].item() == pytest.approx(mean[point], rel=1e-6)
+    assert matched.variance[point].item() == pytest.approx(variance[point], rel=1e-6)
+
+
+@ALL
+@pytest.mark.parametrize("y", INSIDE, ids=["inside", "below", "above"])
+@pytest.mark.parametrize("point", [0, 1])
+def test_crps_is_the_integral_of_squared_differences(make, y, point):
+    predictive = make()
+
+    def below(t: float) -> float:
+        return regression.cdf(predictive, torch.full((2,), float(t), dtype=torch.float64))[point].item()
+
+    target, far = y[point].item(), 4000.0 if isinstance(predictive, StudentT) else 300.0
+    expected = integral(lambda t: below(t) ** 2, predictive, point, -far, target)
+    expected += integral(lambda t: (1 - below(t)) ** 2, predictive, point, target, far)
+    assert regression.crps(predictive, y)[point].item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_student_has_the_density_of_scipy():
+    y = torch.tensor([0.7, 11.0]).double()
+    expected = stats.t.logpdf(y.numpy(), [2.5, 30.0], [1.0, -3.0], [0.5, 4.0])
+    np.testing.assert_allclose(regression.log_density(student(), y), expected)
+    assert metrics.nmll(student(), y) == pytest.approx(-expected.mean())
+
+
+def test_student_of_many_degrees_is_the_normal():
+    y = torch.tensor([0.7, 11.0, -4.0]).double()
+    location, scale = torch.tensor([[1.0, 9.0, 0.0]]).double(), torch.tensor([[0.5, 2.0, 3.0]]).double()
+    ours = metrics.evaluate(StudentT(torch.full_like(scale, 1e9), location, scale), y, 2.0)
+    assert ours == pytest.approx(metrics.evaluate(Normals(location, scale**2), y, 2.0), rel=1e-6)
+
+
+def test_histogram_has_the_density_of_scipy():
+    expected = [stats.rv_histogram((row, EDGES), density=False) for row in PROBABILITIES]
+    y = torch.tensor([1.5, 3.0]).double()
+    for point, distribution in enumerate(expected):
+        ours = regression.log_density(histogram(), y)[point].exp().item()
+        assert ours == pytest.approx(distribution.pdf(y[point].item()))
+        assert regression.moments(histogram()).variance[point].item() == pytest.approx(distribution.var())
+
+
+def test_quantiles_are_those_given():
+    for level, column in zip(LEVELS, VALUES.T, strict=True):
+        np.testing.assert_allclose(quantiles(by_quantiles(), level), column, atol=1e-12)
+
+
+def test_quantile_density_has_no_jump_at_its_tails():
+    for end in (0, -1):
+        at = torch.tensor(VALUES[:, end])
+        near = [regression.log_density(by_quantiles(), at + step) for step in (-1e-9, 1e-9)]
+        torch.testing.assert_close(*near, rtol=0, atol=1e-6)
+
+
+def test_targets_outside_of_all_bins_have_an_infinite_nmll():
+    assert metrics.nmll(histogram(), torch.tensor([1.0, 5.5]).double()) == math.inf
+    assert math.isfinite(regression.crps(histogram(), torch.tensor([1.0, 5.5]).double()).sum())
+
+
+@ALL
+def test_all_metrics_of_regression_are_finite(make):
+    found = metrics.evaluate(make(), torch.tensor([0.7, 4.0]).double(), 2.0)
+    assert set(found) == {"nmll", *REGRESSION}
+    assert all(math.isfinite(value) for value in found.values())
+
+
+@ALL
+def test_table_holds_moments_pit_and_parts(make):
+    predictive, y = make(), torch.tensor([0.7, 4.0]).double()
+    table = predictions_table(predictive, np.array([5, 7]), y, ood=make())
+    stored = table.to_pydict()
+    np.testing.assert_allclose(stored["pit"][:2], regression.cdf(predictive, y))
+    np.testing.assert_allclose(np.ravel(stored["mean"]), np.tile(regression.moments(predictive).mean, 2), rtol=1e-6)
+    assert stored["pit"][2:] == [None, None]
+    for name, part in predictive._asdict().items():
+        np.testing.assert_allclose(stored[name][:2], part[0].reshape(2, -1), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("predictive", "message"),
+    [
+        (
+            StudentT(*torch.ones(3, 5, 2)),
+            "holds one distribution per point and got 5; ensembles and mixtures need Norm",
+        ),
+        (StudentT(*torch.ones(3, 1, 2)), "`df` of StudentT must be above 2"),
+        (StudentT(torch.full((1, 2), 3.0), *torch.zeros(2, 1, 2)), "`scale` of StudentT must be above 0"),
+        (Quantiles.of(torch.tensor([0.5]), torch.ones(2, 1)), "needs at least 2 levels and got 1"),
+        (Quantiles.of(torch.tensor([0.0, 0.5]), torch.tensor([[1.0, 2.0]])), "must increase between 0 and 1"),
+        (
+            Quantiles.of(torch.tensor([0.2, 0.5]), torch.tensor([[1.0, 1.0]])),
+            "must increase strictly, or the density is",
+        ),
+        (Histogram.of(torch.tensor([0.0, 0.0]), torch.ones(2, 1)), "`edges` of Histogram must increase strictly"),
+        (Histogram.of(torch.tensor([0.0, 1.0]), torch.ones(2, 1) / 2), "a sum is off by 5.0e-01"),
+        (Histogram.of(torch.arange(3.0), torch.tensor([[2.0, -1.0]])), "must be at least 0"),
+    ],
+)
+def test_what_is_no_distribution_is_refused(predictive, message):
+    with pytest.raises(ValueError, match=message):
+        distribution_of(predictive)

@@ -7,15 +7,16 @@ part leaves them undefined.
 
 Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
 space and whether times are uncontended. Version 4 added the identity of the code. Version 5 added `execution`. Version
-6 added the metrics of `SINCE`. Columns that are not in a file of an older version are read as null.
+6 added the metrics of `SINCE`, version 7 `checked`. Columns that are not in a file of an older version are read as
+null.
 """
 
 from collections.abc import Mapping
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 6
-READABLE_VERSIONS = (2, 3, 4, 5, 6)
+SCHEMA_VERSION = 7
+READABLE_VERSIONS = (2, 3, 4, 5, 6, 7)
 
 # Tables that may be kept beside a cell's row.
 TABLES = (
@@ -24,6 +25,13 @@ TABLES = (
 )
 
 STATUSES = ("ok", "diverged", "failed", "timeout")
+
+# Whether a method of another package kept the contract, for the code that it had.
+CHECKED = {
+    "passed": "`python -m methods check` passed",
+    "failed": "`python -m methods check` failed",
+    "not checked": "`python -m methods check` was not run on the machine that trained",
+}
 
 # How the final fit was trained. Ways differ by rounding alone.
 EXECUTIONS = {
@@ -246,6 +254,7 @@ CELLS = pa.schema(
         pa.field("code_revision", pa.string(), nullable=False),
         pa.field("code_dirty", pa.bool_()),
         pa.field("code_identity", pa.string()),  # "SHARED-METHOD", see `bench.experiment.code.identity_of`
+        pa.field("checked", pa.string()),  # a key of `CHECKED`; null for a method of this project
         pa.field("data_sha256", pa.string()),
         pa.field("split_sha256", pa.string()),
         pa.field("versions", pa.string(), nullable=False),  # python, torch, ... as JSON

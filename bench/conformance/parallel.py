@@ -8,6 +8,8 @@ import methods
 from bench import conformance
 from bench.environment.machine import this_machine
 from bench.environment.process import settle
+from bench.experiment.checks import keep_outcome
+from methods.base import Method
 
 
 def check_each(
@@ -32,7 +34,7 @@ def check_each(
     n_jobs = min(n_jobs or this_machine().cores, len(chosen))
     if n_jobs == 1:
         for name, method in chosen.items():
-            for finding in conformance.check(method):
+            for finding in _findings(name, method):
                 yield name, finding
             on_method(name)
         return
@@ -40,7 +42,7 @@ def check_each(
     parallel = joblib.Parallel(n_jobs, batch_size=1, pre_dispatch=n_jobs, return_as="generator_unordered")
     findings: dict[str, list[conformance.Finding]] = {}
     waiting = list(chosen)
-    for name, of_method in parallel(joblib.delayed(_findings)(name) for name in longest_first):
+    for name, of_method in parallel(joblib.delayed(_in_a_process)(name) for name in longest_first):
         findings[name] = of_method
         on_method(name)
         while waiting and waiting[0] in findings:
@@ -49,6 +51,15 @@ def check_each(
                 yield first, finding
 
 
-def _findings(name: str) -> tuple[str, list[conformance.Finding]]:
+def _in_a_process(name: str) -> tuple[str, list[conformance.Finding]]:
     settle()
-    return name, list(conformance.check(methods.get(name)))
+    return name, list(_findings(name, methods.get(name)))
+
+
+def _findings(name: str, method: Method) -> Iterator[conformance.Finding]:
+    """Yield the findings of a method, then keep their outcome for the rows of its runs."""
+    failed = []
+    for finding in conformance.check(method):
+        failed += [] if finding.passed else [finding.check]
+        yield finding
+    keep_outcome(name, failed)

@@ -12,6 +12,7 @@ from bench.engine.native_training import UNAVAILABLE
 from bench.environment import memory
 from bench.environment.process import settle
 from bench.experiment.cells import Cell
+from bench.experiment.checks import outcome_of_check
 from bench.experiment.code import identity_of
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress
@@ -94,7 +95,8 @@ def _say_what_is_not_native() -> None:
 
 
 def _provenance(cell: Cell, device: str) -> Provenance:
-    return Provenance.now(device, identity_of(cell.suite, cell.dataset, cell.method))
+    identity = identity_of(cell.suite, cell.dataset, cell.method)
+    return Provenance.now(device, identity, outcome_of_check(cell.method))
 
 
 def _failed(outcome: Outcome, problem: Exception) -> Outcome:

@@ -1,6 +1,7 @@
 """The code that the numbers of a cell depend on."""
 
 from functools import cache, partial
+from importlib.metadata import EntryPoint
 
 import datasets
 from bench.environment.code_identity import code_identity
@@ -44,9 +45,14 @@ def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
     if isinstance(SUITES[suite].kind, Streams):
         estimator = ESTIMATORS[method].target
         return (estimator.partition(":")[0],), estimator
-    entry = target(registered(method.removeprefix(ENSEMBLE)))
     pooled = ("methods.ensemble",) if method.startswith(ENSEMBLE) else ()
-    return (entry.module, *pooled), f"{entry.value} {entry.dist.version if entry.dist else ''}"
+    modules, facts = code_of(target(registered(method.removeprefix(ENSEMBLE))))
+    return (*modules, *pooled), facts
+
+
+def code_of(entry: EntryPoint) -> tuple[tuple[str, ...], str]:
+    """Return the modules of a method's entry point, and its class with the version of its package."""
+    return (entry.module,), f"{entry.value} {entry.dist.version if entry.dist else ''}"
 
 
 def _reader(source: datasets.Source) -> str:

@@ -184,6 +184,8 @@ class Provenance(Record):
         code_dirty: True if tracked files of code differed from it; None if unknown.
         code_identity: Hash of the code that the numbers depend on, see `bench.experiment.code.identity_of`; None if
             unknown.
+        checked: Whether the code of a method of another package kept the contract, a key of `bench.schema.CHECKED`;
+            None for a method of this project.
         versions: Versions of Python and of packages, as a JSON object.
         device: Name of the GPU, or "cpu".
         host: Name of the machine.
@@ -193,19 +195,21 @@ class Provenance(Record):
     code_revision: str
     code_dirty: bool | None = None
     code_identity: str | None = None
+    checked: str | None = None
     versions: str
     device: str
     host: str
     finished_at: datetime
 
     @classmethod
-    def now(cls, device: str, code_identity: str | None = None) -> Provenance:
+    def now(cls, device: str, code_identity: str | None = None, checked: str | None = None) -> Provenance:
         """Return the provenance of a result that this process has just finished on the device of that name."""
         revision = code_revision()
         return cls(
             code_revision=revision.commit,
             code_dirty=revision.dirty,
             code_identity=code_identity,
+            checked=checked,
             versions=versions(),
             device=device,
             host=host(),

@@ -170,6 +170,17 @@ class Site:
             self._standings[key] = standings_of(self.cells, *key, self.rankings(*key))
         return self._standings[key]
 
+    @cached_property
+    def unchecked(self) -> dict[str, str]:
+        """Methods of other packages with a row whose code has not passed `methods check`, and the reason in words."""
+        outcomes = self.cells[["method", "checked"]].drop_duplicates()
+        words = {"not checked": "not checked", "failed": "failed its check"}  # the last that applies is given
+        return {
+            str(method): said
+            for outcome, said in words.items()
+            for method in outcomes.loc[outcomes["checked"] == outcome, "method"]
+        }
+
     def card(self, method: str) -> Card:
         """Return the catalogue entry of a method."""
         if method not in self._cards:

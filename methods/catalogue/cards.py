@@ -2,11 +2,13 @@
 
 A method's title, paper and variant come from the source of its class. Idea and objective describe a family, that is,
 all methods of one module. Those of built-in families are in `cards.toml`. A third-party method can have class
-attributes `idea` (one sentence) and `objective` (LaTeX). Missing parts are empty strings.
+attributes `idea` (one sentence) and `objective` (LaTeX); without them its module's docstring is taken: the first line,
+and the first block that is indented. Missing parts are empty strings.
 """
 
 import ast
 import re
+import textwrap
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -27,6 +29,7 @@ class Card(NamedTuple):
         idea: the family's idea in one sentence.
         objective: the family's objective, as LaTeX of one formula.
         variant: how this method differs within its family: the first sentence of its class's docstring.
+        formula_text: the objective as plain text, of a method of another package without `objective`.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Card(NamedTuple):
     idea: str = ""
     objective: str = ""
     variant: str = ""
+    formula_text: str = ""
 
 
 def card(name: str) -> Card:
@@ -63,9 +67,11 @@ def _read(name: str) -> Card:
         estimator = families()[name]
         return Card(name, estimator["title"], "", name, estimator["title"], estimator["idea"], estimator["objective"])
     entry = registry.target(name)
-    facts = _facts(registry.source(entry), entry.attr)
+    module = registry.source(entry)
+    facts = _facts(module, entry.attr)
     stem = entry.module.rpartition(".")[2]
     family = families().get(stem, {}) if entry.value == registry.BUILT_IN.get(name) else {}
+    first_line, formula = ("", "") if family else _documented(ast.get_docstring(module) or "")
     title = facts.get("title", name)
     return Card(
         name,
@@ -73,9 +79,10 @@ def _read(name: str) -> Card:
         facts.get("paper", ""),
         stem if family else name,
         family.get("title", title),
-        facts.get("idea", family.get("idea", "")),
+        facts.get("idea", family.get("idea", first_line)),
         facts.get("objective", family.get("objective", "")),
         facts.get("variant", ""),
+        "" if "objective" in facts else formula,
     )
 
 
@@ -96,6 +103,13 @@ def _facts(module: ast.Module, name: str) -> dict[str, str]:
     documented = (ast.get_docstring(classes[name]) or "").partition("\n\n")[0]
     sentence = re.split(r"(?<=\.) (?=[A-Z])", " ".join(documented.split()))[0]
     return texts | ({"variant": sentence} if sentence else {})
+
+
+def _documented(docstring: str) -> tuple[str, str]:
+    """Return the first line of a docstring, and its first indented block with the indentation removed."""
+    blocks = docstring.split("\n\n")
+    indented = (block for block in blocks[1:] if all(line.startswith("    ") for line in block.splitlines()))
+    return docstring.partition("\n")[0], textwrap.dedent(next(indented, ""))
 
 
 def _lineage(classes: dict[str, ast.ClassDef], name: str) -> list[ast.ClassDef]:

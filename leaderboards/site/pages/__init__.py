@@ -105,6 +105,7 @@ def _environment(site: Site) -> Environment:
         "card": site.card,
         "BASELINE": BASELINE,
         "UNRANKED": UNRANKED,
+        "unchecked": site.unchecked,
         "NO_BETTER": NO_BETTER,
     }
     return environment

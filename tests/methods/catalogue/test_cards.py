@@ -47,6 +47,10 @@ def test_cards_need_no_torch():
             'class Theirs(Base):\n    "One thing. Another."\n    name, title = "x", "X!"\n    objective = r"\\alpha"\n',
             ("X!", "Me 2026, A title", r"\alpha", "One thing."),
         ),
+        (
+            '"""Theirs: a method.\n\nIt minimises\n\n    a + b,\n      c\n\nin time."""\nclass Theirs: pass\n',
+            ("theirs", "", "", "", "Theirs: a method.", "a + b,\n  c"),
+        ),
         ("class Theirs:\n    title = compute()\n", ("theirs", "", "", "")),
         ("class Theirs(Theirs): pass\n", ("theirs", "", "", "")),
         ("no valid Python", ("theirs", "", "", "")),
@@ -61,5 +65,6 @@ def test_third_party_card_has_what_is_readable(monkeypatch, tmp_path, source, wa
         card = methods.card("theirs")
     finally:
         registry._targets.cache_clear()
-    assert (card.title, card.paper, card.objective, card.variant) == wanted
+    read = (card.title, card.paper, card.objective, card.variant, card.idea, card.formula_text)
+    assert read[: len(wanted)] == wanted
     assert "foreign_card" not in sys.modules

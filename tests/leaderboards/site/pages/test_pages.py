@@ -15,9 +15,10 @@ import pytest
 import leaderboards
 from bench.schema import CELLS, TRAINING
 from leaderboards.data.results import read_results
-from leaderboards.site import places
+from leaderboards.site import content, places
 from leaderboards.stats import rank, rank_on_datasets
 from leaderboards.stats.placing import AHEAD
+from methods import Card
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -535,6 +536,24 @@ def test_many_methods_take_one_line_each(built):
 def test_missing_figures_are_explained(built):
     words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
     assert "There are no PIT figures and curves of risk against coverage: they need predictions of single" in words
+
+
+def test_methods_that_did_not_pass_their_check_are_marked(built):
+    outcomes = {"passes": "passed", "fails": "failed", "unknown": "not checked", "vifa": None}
+    site = built(*({"method": name, "nmll": 1.0, "checked": outcome} for name, outcome in outcomes.items()))
+    words = site["dataset-energy.html"].words
+    assert "fails failed its check" in words
+    assert "unknown not checked" in words
+    assert "python -m methods check unknown tests whether" in site["method-unknown.html"].words
+    assert all("methods check" not in site[f"method-{name}.html"].words for name in ("passes", "vifa"))
+
+
+def test_formula_of_an_outside_method_is_that_of_its_docstring(built, monkeypatch):
+    described = Card("theirs", "Theirs", idea="They do it.", formula_text="a + b,\n  c")
+    monkeypatch.setattr(content, "card", lambda name: described)
+    site = built({"method": "theirs", "nmll": 1.0})
+    assert "They do it." in site["method-theirs.html"].words
+    assert "a + b,\n  c</pre>" in site.html["method-theirs.html"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,63 @@
+"""A run knows whether the present code of an outside method has passed its check."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from bench.conformance import Finding, parallel
+from bench.conformance.parallel import check_each
+from bench.environment import code_identity
+from bench.experiment.checks import keep_outcome, outcome_of_check
+from methods.catalogue import registry
+
+SOURCE = 'from methods.map import MAP\nclass Theirs(MAP):\n    name = "theirs"\n    RATE = 1\n'
+
+
+def forget_sources() -> None:
+    for cached in vars(code_identity).values():
+        if hasattr(cached, "cache_clear") and cached.__module__ == code_identity.__name__:
+            cached.cache_clear()
+
+
+@pytest.fixture
+def module(monkeypatch, tmp_path):
+    """The file of an outside method `theirs`, with an empty cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "checked_theirs.py"
+    file.write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("theirs", "checked_theirs:Theirs", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    registry._targets.cache_clear()
+    forget_sources()
+    yield file
+    registry._targets.cache_clear()
+    forget_sources()
+
+
+@pytest.mark.parametrize(("failed", "outcome"), [((), "passed"), (("deterministic",), "failed")])
+def test_outcome_is_kept(module, failed, outcome):
+    assert outcome_of_check("theirs") == "not checked"
+    keep_outcome("theirs", failed)
+    assert [outcome_of_check(name) for name in ("theirs", "ensemble:theirs", "theirs(rate=2)")] == [outcome] * 3
+
+
+def test_changed_code_is_not_checked(module):
+    keep_outcome("theirs", ())
+    module.write_text(SOURCE.replace("RATE = 1", "RATE = 2"))
+    forget_sources()
+    assert outcome_of_check("theirs") == "not checked"
+
+
+def test_built_in_methods_and_estimators_have_no_outcome(module, tmp_path):
+    keep_outcome("map", ())
+    assert outcome_of_check("map") is None
+    assert outcome_of_check("batch-svd") is None
+    assert not (tmp_path / "cache").exists()
+
+
+def test_check_keeps_the_outcome(module, monkeypatch):
+    findings = [Finding("first", True, "fine"), Finding("second", True, "slow", warned=True)]
+    monkeypatch.setattr(parallel.conformance, "check", lambda method: iter(findings))
+    assert len(list(check_each(["theirs"], 1))) == 2
+    assert outcome_of_check("theirs") == "passed"

@@ -281,6 +281,7 @@ def main(
     from bench.console.live_page import live_pages
     from bench.console.outcome import show_outcome
     from bench.costs.workload import surroundings, workload, workload_elsewhere
+    from bench.experiment.flagged import notes_on_flagged
     from bench.experiment.noise_ranges import notes_on_noise_ranges
     from bench.native import compiler
     from bench.results.earlier import notes_on_earlier_rows
@@ -294,6 +295,7 @@ def main(
         if not fresh:
             display.show_notes(notes_on_earlier_rows(results.rows(), wanted, data_dir))
         display.show_notes(notes_on_noise_ranges(wanted, data_dir))
+        display.show_notes(notes_on_flagged(wanted))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
         if not todo:
             spare.end()

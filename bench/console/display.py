@@ -54,7 +54,8 @@ def show_lists(data_dir: Path | None) -> None:
             table.add_column(heading)
         for name, preset in suite.presets.items():
             splits = suite.splits[name]
-            table.add_row(name, "all" if splits is None else f"first {splits}", suite.kind.in_words(preset))
+            every = "all unflagged" if any(datasets.entry(each).flagged for each in suite.datasets()) else "all"
+            table.add_row(name, every if splits is None else f"first {splits}", suite.kind.in_words(preset))
         out.print(table)
         table = Table(title="Data sets", title_justify="left", box=None)
         for heading in ("name", "title", "rows", "features", "splits", "state", "from"):

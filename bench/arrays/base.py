@@ -35,6 +35,8 @@ class PosteriorEstimator(BaseEstimator):
         preset: str = "tuned",
         hparams: Mapping[str, float | Sequence[float]] | None = None,
         settings: Mapping[str, int | str | None] | None = None,
+        hidden: Sequence[int] = (50,),
+        activation: str = "relu",
         device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -43,6 +45,8 @@ class PosteriorEstimator(BaseEstimator):
         self.preset = preset
         self.hparams = hparams
         self.settings = settings
+        self.hidden = hidden
+        self.activation = activation
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -83,7 +87,8 @@ class PosteriorEstimator(BaseEstimator):
         kind = extra.get("estimator", "posterior")
         if kind != cls.__name__:
             raise ValueError(f"{path} holds a {kind}; load it as one, not as a {cls.__name__}")
-        estimator = cls(**extra["params"])
+        hidden = tuple(np.atleast_1d(extra["params"]["hidden"]).tolist())  # JSON has no tuples
+        estimator = cls(**extra["params"] | {"hidden": hidden})
         if device is not None:
             estimator.device = device
         estimator.posterior_ = posterior
@@ -93,11 +98,18 @@ class PosteriorEstimator(BaseEstimator):
             setattr(estimator, name, np.array(values, dtype=dtype))
         return estimator
 
-    def _protocol(self, changes: Mapping[str, str]) -> Protocol:
-        return protocol_of(self.preset, {**(self.settings or {}), **changes}, self.hparams)
+    def _protocol(self, **given: str) -> Protocol:
+        """Return the protocol, of which `given` are further parameters."""
+        hidden = ",".join(map(str, np.atleast_1d(self.hidden)))
+        given = {"hidden": hidden, "activation": self.activation, **given}
+        settings = self.settings or {}
+        if twice := [name for name in ("hparams", *given) if name in settings]:
+            raise ValueError(f"settings has {twice[0]!r}; give the parameter {twice[0]} of the estimator instead")
+        return protocol_of(self.preset, {**settings, **given}, self.hparams)
 
     def _checked(self, x: Any, y: Any, protocol: Protocol, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return features (N, P) and targets (N,) after scikit-learn's checks; a row for each fold at least."""
+        _refuse_missing(x)
         x, y = validate_data(self, x, y, dtype=np.float64, ensure_min_samples=max(2, protocol.folds), **options)
         return x, y
 
@@ -136,14 +148,29 @@ class PosteriorEstimator(BaseEstimator):
     def _inputs(self, x: Any) -> np.ndarray:
         """Return the features (n, P) of new inputs after scikit-learn's checks."""
         check_is_fitted(self)
+        _refuse_missing(x)
         checked: np.ndarray = validate_data(self, x, dtype=np.float64, reset=False)
         return checked
 
-    def _inputs_and_targets(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _inputs_and_targets(self, x: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return features (n, P) and targets (n,) of test points after scikit-learn's checks."""
         check_is_fitted(self)
-        checked: tuple[np.ndarray, np.ndarray] = validate_data(self, x, y, dtype=np.float64, reset=False)
+        _refuse_missing(x)
+        checked: tuple[np.ndarray, np.ndarray] = validate_data(self, x, y, dtype=np.float64, reset=False, **options)
         return checked
+
+
+def _refuse_missing(x: Any) -> None:
+    """Raise ValueError for a data frame with missing values, with its columns named, which scikit-learn does not."""
+    if not hasattr(x, "isna") or not hasattr(x, "columns"):
+        return
+    missing = x.isna().sum(axis=0)
+    columns = ", ".join(f"{name!r} ({count} rows)" for name, count in missing.items() if count)
+    if columns:
+        raise ValueError(
+            f"X contains NaN in {columns}; fill them, for example with sklearn.impute.SimpleImputer in a pipeline, or "
+            "leave these rows out"
+        )
 
 
 def _silent(progress: JobProgress) -> None:

@@ -58,7 +58,14 @@ def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, An
     }
     arrays: dict[str, Any] = {f"tensor_{number}": tensor for number, tensor in enumerate(tensors)}
     with Path(path).open("wb") as file:
-        np.savez_compressed(file, description=np.array(json.dumps(description)), **arrays)
+        np.savez_compressed(file, description=np.array(json.dumps(description, default=_plain)), **arrays)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as one of Python, which JSON can hold."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be saved without pickle; give a number or a text in its place")
 
 
 def load(path: str | PathLike[str], device: str | None = None) -> tuple[Posterior, dict[str, Any]]:

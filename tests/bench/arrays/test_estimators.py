@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from bench import PosteriorClassifier, PosteriorRegressor
+from bench.tuning.tuner import Diverged
 
 HPARAMS = {"lr": 0.02, "prior_precision": 0.1}
 GIVEN = {**HPARAMS, "noise_precision": 50.0}
@@ -132,6 +133,13 @@ def test_heteroscedastic_noise_follows_the_inputs():
     assert sd[0] < 0.3 < 0.6 < sd[1]
 
 
+def test_network_has_the_given_layers():
+    fitted = PosteriorRegressor("map", hparams=GIVEN, hidden=(7, 5), activation="tanh", **SHORT).fit(*wave())
+    network = fitted.posterior_.fits.stack.model.network
+    assert (network.hidden, network.activation) == ((7, 5), "tanh")
+    assert fitted.posterior_.fits.n_weights == 1 * 7 + 7 + 7 * 5 + 5 + 5 * 1 + 1
+
+
 def test_fits_of_one_seed_are_equal():
     x, y = wave()
     means = [PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(x, y).predict(x) for _ in range(2)]
@@ -171,6 +179,31 @@ def test_columns_of_data_frames_are_checked():
         fitted.predict(pd.DataFrame(x, columns=["size"]))
 
 
+def test_missing_values_are_refused_by_column():
+    x, y = rings()
+    frame = pd.DataFrame(x, columns=["age", "size"])
+    frame.loc[3:5, "size"] = np.nan
+    classifier = PosteriorClassifier("map", hparams=HPARAMS, **SHORT)
+    with pytest.raises(ValueError, match=r"NaN in 'size' \(3 rows\); fill them"):
+        classifier.fit(frame, y)
+    fitted = classifier.fit(frame.fillna(0), y)
+    with pytest.raises(ValueError, match="NaN in 'size'"):
+        fitted.predict(frame)
+
+
+def test_diverged_fits_say_so():
+    with pytest.raises(Diverged, match="smaller learning rate"):
+        PosteriorRegressor("map", hparams={**GIVEN, "lr": 1e30}, **SHORT).fit(*wave())
+
+
+@pytest.mark.parametrize("y", [np.full(40, 7.0), np.arange(40) > 20, 1e6 + np.arange(40.0)])
+def test_unusual_targets_are_learned(y):
+    x = np.arange(40.0)[:, None]
+    fitted = PosteriorRegressor("map", hparams=HPARAMS, **SHORT).fit(x, y)
+    mean, sd = fitted.predict(x, return_std=True)
+    assert np.abs(mean - y).mean() <= 2 * sd.mean()
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -179,6 +212,9 @@ def test_columns_of_data_frames_are_checked():
         ({"likelihood": "poisson"}, "likelihood is 'poisson'"),
         ({"hparams": {"momentum": 1.0}}, "there is no hyper-parameter 'momentum'"),
         ({"settings": {"epoch": 1}}, "did you mean 'epochs'"),
+        ({"settings": {"hidden": "20"}}, "give the parameter hidden of the estimator"),
+        ({"hidden": ()}, "hidden is ''"),
+        ({"activation": "gelu"}, "activation is 'gelu'"),
     ],
 )
 def test_impossible_parameters_are_refused(params, message):

@@ -48,6 +48,13 @@ def test_estimator_is_the_same_after_loading(tmp_path, method):
     assert {name: vars(loaded)[name] for name in names} == {name: vars(estimator)[name] for name in names}
 
 
+def test_numbers_of_numpy_can_be_saved(tmp_path):
+    given = {"hparams": {**GIVEN, "lr": np.float32(0.02)}, "hidden": 7}
+    PosteriorRegressor("map", **given, **{**SHORT, "random_state": np.int64(3)}).fit(X, Y).save(tmp_path / "wave.npz")
+    loaded = PosteriorRegressor.load(tmp_path / "wave.npz")
+    assert (loaded.random_state, loaded.hidden) == (3, (7,))
+
+
 @pytest.mark.parametrize("labels", [np.array(["a", "b", "c"]), np.array(["a", "b", "c"], object), np.array([3, 5, 9])])
 def test_labels_keep_their_type(tmp_path, labels):
     estimator = PosteriorClassifier("map", hparams=HPARAMS, **SHORT).fit(X, np.resize(labels, 40))

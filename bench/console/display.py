@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,30 @@ if TYPE_CHECKING:
 
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# How commands are written where the package's own command was called; `python` is another one there.
+COMMANDS = {"python run_all.py": "lockstep-bench run", "python -m bench.speed": "lockstep-bench speed"} | {
+    f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
+}
+
+
+class CommandConsole(Console):
+    """Console that prints commands in the form in which this program was called."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, as `Console.print` does."""
+        called_by_name = Path(sys.argv[0]).stem == "lockstep-bench"
+        super().print(*(_renamed(each) if called_by_name else each for each in objects), **options)
+
+
+def _renamed(printed: Any) -> Any:
+    if isinstance(printed, str):
+        for before, after in COMMANDS.items():
+            printed = printed.replace(before, after)
+    return printed
+
+
+out = CommandConsole(highlight=False)
+err = CommandConsole(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:

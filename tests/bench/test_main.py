@@ -1,0 +1,48 @@
+"""One command for all: `lockstep-bench`, also as `python -m bench`."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from bench.__main__ import COMMANDS, app
+from bench.console import display
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_its_help(name):
+    shown = CliRunner().invoke(app, [name, "--help"])
+    assert shown.exit_code == 0, shown.output
+    assert "Usage" in shown.output
+
+
+def test_help_names_commands_without_importing_them():
+    code = (
+        "import sys; sys.argv = ['lockstep-bench', '--help']; from bench.__main__ import app\n"
+        "try: app()\nexcept SystemExit: pass\n"
+        "assert not {'torch', 'pandas', 'run_all', 'datasets', 'leaderboards'} & sys.modules.keys()"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert all(name in shown for name in COMMANDS)
+
+
+def test_an_unknown_command_is_refused():
+    shown = CliRunner().invoke(app, ["rn"])
+    assert shown.exit_code == 2
+    assert "No such command 'rn'" in shown.output
+
+
+def test_arguments_reach_the_command():
+    shown = CliRunner().invoke(app, ["run", "--suite", "ucci"])
+    assert shown.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("called", "printed"),
+    [("lockstep-bench", "lockstep-bench datasets fetch x"), ("run_all.py", "python -m datasets fetch x")],
+)
+def test_messages_name_commands_as_they_were_called(monkeypatch, capsys, called, printed):
+    monkeypatch.setattr(sys, "argv", [called])
+    display.CommandConsole(width=100).print("run `python -m datasets fetch x`")
+    assert printed in capsys.readouterr().out

@@ -42,7 +42,6 @@ def list_(
     for heading in ("rows", "features", "OOD", "splits"):
         table.add_column(heading, justify="right")
     table.add_column("state", no_wrap=True)
-    table.add_column("from")
     for name in datasets.names():
         state = _state(name, datasets.availability(name, data_dir))
         try:
@@ -52,11 +51,13 @@ def list_(
         except BrokenDataset:
             columns = [""] * 6
         # Text, not str: rich would read markup in the title of another package's set.
-        package = "" if (provider := datasets.provider(name)) == "built in" else provider
-        table.add_row(name, *map(Text, columns), Text(state, STYLES[state]), Text(package))
+        table.add_row(name, *map(Text, columns), Text(state, STYLES[state]))
     Console().print(table)
     for name, weights in WEIGHTS.items():
         typer.echo(f"\n{name}: weights, {weights.title}: {_state(name, datasets.availability(name, data_dir))}")
+    for name in datasets.names():
+        if (provider := datasets.provider(name)) != "built in":
+            typer.echo(f"\n{name}: your own, from {provider}")
     typer.echo(f"\ndata folder: {datasets.data_dir(data_dir)}")
     for problem in datasets.problems():
         typer.echo(f"broken: {problem}")
@@ -180,9 +181,8 @@ def _state(name: str, status: datasets.Availability) -> str:
     """Return the state in words."""
     if status.state == "missing":
         return "not here"
-    if status.state == "ready" and not datasets.published(name).needs_download:
-        return "built in"
-    return status.state
+    needs_nothing = status.state == "ready" and not datasets.published(name).needs_download
+    return "built in" if needs_nothing and datasets.provider(name) == "built in" else status.state
 
 
 def _features(source: datasets.Source) -> str:

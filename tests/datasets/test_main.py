@@ -44,20 +44,21 @@ def test_list_shows_every_set_and_its_state(run, tmp_path, tiny, place):
     assert row_of(out, "a1a") == "a1a Adult income, 1605 rows (a1a) binary 1605 123 20 not here"
     assert row_of(out, "digits-ood") == "digits-ood Handwritten digits 0-4, OOD 5-9 5 classes 901 64 896 20 built in"
     assert row_of(out, "cifar100") == "cifar100 CIFAR-100 100 classes 60000 3x32x32 5 not here"
-    assert row_of(out, "tiny") == "tiny Tiny [bold] regression 10 3 2 not here tiny_set"
+    assert row_of(out, "tiny") == "tiny Tiny [bold] regression 10 3 2 not here"
     assert f"data folder: {folder}" in out
+    assert [line for line in out.splitlines() if "your own" in line] == ["tiny: your own, from tiny_set"]
     place(folder, tiny)
-    assert row_of(run("list")[1], "tiny").endswith("ready tiny_set")
+    assert row_of(run("list")[1], "tiny").endswith("ready")
     place(folder, {DATA: b"cut"})
-    assert row_of(run("list")[1], "tiny").endswith("damaged tiny_set")
-    assert row_of(run("list", "--data-dir", tmp_path)[1], "tiny").endswith("not here tiny_set")
+    assert row_of(run("list")[1], "tiny").endswith("damaged")
+    assert row_of(run("list", "--data-dir", tmp_path)[1], "tiny").endswith("not here")
 
 
 def test_list_shows_broken_entries_with_their_errors(run, install):
     install("broken_set", "import no_such_module", mine="broken_set:SOURCE", yacht="broken_set:OTHER")
     code, out, _ = run("list", "--notes")
     assert code == 0
-    assert row_of(out, "mine") == "mine broken broken_set"
+    assert row_of(out, "mine") == "mine broken"
     assert "ModuleNotFoundError: No module named 'no_such_module'" in out
     assert "broken_set:OTHER claims the name of a built-in set" in out
 

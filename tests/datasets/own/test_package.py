@@ -42,10 +42,9 @@ def test_an_installed_package_gives_the_table(frame, write, tmp_path):
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--target", str(site))
     run("-m", "pip", "install", "--quiet", *offline, "./houses", cwd=tmp_path, site=site)
     listed = run("-m", "datasets", "list", cwd=tmp_path, site=site)
-    assert ["houses", "houses:", "price", "regression", "40", "5", "1", "built", "in", "houses"] in [
-        line.split() for line in listed.splitlines()
-    ]
-    assert "houses: built in" in run("-m", "datasets", "verify", "houses", cwd=tmp_path, site=site)
+    assert ["houses", "houses:", "price", "regression", "40", "5", "1", "ready"] in map(str.split, listed.splitlines())
+    assert "houses: your own, from houses" in listed
+    assert "houses: ready" in run("-m", "datasets", "verify", "houses", cwd=tmp_path, site=site)
     assert "1 passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "houses", cwd=tmp_path, site=site)
     code = "import datasets; d = datasets.load('houses'); print(float(d.y.sum()), datasets.entry('houses').suites)"
     assert run("-c", code, cwd=tmp_path, site=site).split(" ", 1) == [str(float(frame["price"].sum())), "('own',)\n"]

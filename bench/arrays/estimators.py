@@ -14,6 +14,7 @@ from bench.arrays.data import classification, regression
 from bench.metrics import log_density, pool
 from bench.metrics.intervals import quantiles
 from bench.metrics.regression import moments
+from bench.metrics.single import distribution_of
 from methods.maths.predictive import Classes, Normals, Regression
 
 
@@ -124,7 +125,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         """Return draws of new targets from the joint predictive, (n_points, n), as GaussianProcessRegressor.sample_y.
 
         One draw, a column, takes one weight sample for all points, which makes its mean a function of X, and then adds
-        independent noise at each point.
+        independent noise at each point. Methods that predict one distribution per point have independent draws.
 
         Args:
             X: (n_points, P), features.
@@ -132,9 +133,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
             random_state: Seed of the draws; by default that of the estimator.
         """
         predictive = self._regression(X)
-        if not isinstance(predictive, Normals):
-            raise NotImplementedError(f"{self.method} predicts {type(predictive).__name__}, which cannot be drawn from")
         generator = check_random_state(self.random_state if random_state is None else random_state)
+        if not isinstance(predictive, Normals):
+            distribution, n_points = distribution_of(predictive), predictive[0].shape[1]
+            return np.stack([distribution.quantile(generator.uniform(size=n_points)) for _ in range(n)], axis=1)
         mean, sd = (part.double().T.numpy() for part in (predictive.mean, predictive.variance.sqrt()))
         chosen = generator.randint(mean.shape[1], size=n)
         return mean[:, chosen] + sd[:, chosen] * generator.standard_normal((len(mean), n))

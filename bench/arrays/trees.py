@@ -35,8 +35,6 @@ def packed(tree: Any, tensors: list[np.ndarray]) -> Any:
         return {"record": kind, "parts": [packed(part, tensors) for part in tree]}
     if isinstance(tree, tuple | list):
         return {type(tree).__name__: [packed(part, tensors) for part in tree]}
-    if isinstance(tree, PerReplica):
-        return {"per replica": [packed(tree[number], tensors) for number in range(len(tree))]}
     if isinstance(tree, dict) and all(isinstance(key, str) for key in tree):
         return {"dict": {key: packed(part, tensors) for key, part in tree.items()}}
     if type(tree) in PLAIN:
@@ -66,8 +64,6 @@ def unpacked(packed_tree: Any, tensors: Sequence[np.ndarray], device: torch.devi
             return tuple(unpacked(part, tensors, device) for part in parts)
         case {"list": list(parts)}:
             return [unpacked(part, tensors, device) for part in parts]
-        case {"per replica": list(parts)}:
-            return PerReplica([unpacked(part, tensors, device) for part in parts])
         case {"dict": dict(parts)}:
             return {key: unpacked(part, tensors, device) for key, part in parts.items()}
         case {"value": value} if type(value) in PLAIN:

@@ -30,8 +30,8 @@ class Distribution(Protocol):
     def cdf(self, y: np.ndarray) -> np.ndarray:
         """Return P(Y <= y)."""
 
-    def quantile(self, level: float) -> np.ndarray:
-        """Return the quantile for a probability between 0 and 1."""
+    def quantile(self, level: float | np.ndarray) -> np.ndarray:
+        """Return the quantile for a probability between 0 and 1, or for one probability per point, (n,)."""
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Return the continuous ranked probability score, the integral of (F(t) - 1{t >= y})^2 over t."""
@@ -89,7 +89,7 @@ class _StudentT:
     def cdf(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(self._t.cdf(y))
 
-    def quantile(self, level: float) -> np.ndarray:
+    def quantile(self, level: float | np.ndarray) -> np.ndarray:
         return np.asarray(self._t.ppf(level))
 
     def crps(self, y: np.ndarray) -> np.ndarray:
@@ -151,9 +151,9 @@ class _PiecewiseLinear:
             np.where(above > 0, 1 - self._high * np.exp(-_ratio(above, self._high_scale)), inside),
         )
 
-    def quantile(self, level: float) -> np.ndarray:
+    def quantile(self, level: float | np.ndarray) -> np.ndarray:
         rows = np.arange(len(self._x))
-        piece = np.clip((self._f <= level).sum(1) - 1, 0, self._masses.shape[1] - 1)
+        piece = np.clip((self._f <= np.asarray(level)[..., None]).sum(1) - 1, 0, self._masses.shape[1] - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = self._x[rows, piece] + (level - self._f[rows, piece]) / self._slopes[rows, piece]
             low = self._x[:, 0] + self._low_scale * np.log(level / self._low)

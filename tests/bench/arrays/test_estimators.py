@@ -7,14 +7,17 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+import torch
+from scipy.stats import kstest, norm, t
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from bench import PosteriorClassifier, PosteriorRegressor
+from bench.arrays import Posterior
 from bench.tuning.tuner import Diverged
+from methods.maths.predictive import StudentT
 
 HPARAMS = {"lr": 0.02, "prior_precision": 0.1}
 GIVEN = {**HPARAMS, "noise_precision": 50.0}
@@ -93,6 +96,18 @@ def test_draws_have_the_moments_of_the_joint_predictive(regressor):
     np.testing.assert_allclose(np.cov(draws), expected, atol=stderr)
     assert expected[0, 1] > 2 * stderr  # the draws of two near points share their weights
     np.testing.assert_array_equal(draws, regressor.sample(x, 20_000, random_state=0))
+
+
+def test_draws_of_one_distribution_per_point_follow_it(monkeypatch):
+    def predict(self, x):
+        return StudentT(*(torch.full((1, len(x)), value) for value in (5.0, 3.0, 2.0)))
+
+    fitted = PosteriorRegressor("map", hparams=GIVEN, **SHORT).fit(*wave())
+    monkeypatch.setattr(Posterior, "predict", predict)
+    draws = fitted.sample([[0.0], [1.0]], 2000, random_state=0)
+    assert draws.shape == (2, 2000)
+    assert kstest(draws.ravel(), t(5, 3, 2).cdf).pvalue > 0.01
+    assert abs(np.corrcoef(draws)[0, 1]) < 0.1
 
 
 def test_probabilities_are_the_mean_over_weight_samples(classifier):

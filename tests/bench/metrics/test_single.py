@@ -131,6 +131,13 @@ def test_histogram_has_the_density_of_scipy():
         assert regression.moments(histogram()).variance[point].item() == pytest.approx(distribution.var())
 
 
+@ALL
+def test_each_point_can_have_its_own_level(make):
+    distribution = distribution_of(make())
+    together = distribution.quantile(np.array([0.05, 0.6]))
+    assert together.tolist() == [distribution.quantile(0.05)[0], distribution.quantile(0.6)[1]]
+
+
 def test_quantiles_are_those_given():
     for level, column in zip(LEVELS, VALUES.T, strict=True):
         np.testing.assert_allclose(quantiles(by_quantiles(), level), column, atol=1e-12)

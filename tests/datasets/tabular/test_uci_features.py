@@ -109,3 +109,15 @@ def test_files_come_from_two_pinned_commits():
     assert {len(commit) for commit in commits} == {40}
     assert len(commits) == 2
     assert len({file.sha256 for file in files}) == 15
+    (path,) = (file.address for file in files if file.path == "uci_gap/yacht/index_test_0.txt")
+    assert path.startswith("cambridge-mlg/DUN/4fc85182f911d48c0de8b71f901866f42f7955e4/experiments/data/")
+    assert path.endswith("UCI_for_sharing/gap/yacht/data/index_test_0.txt")
+
+
+def test_files_are_fetched_by_their_addresses(tmp_path, web, require_data):
+    require_data("yacht-gap")
+    files = datasets.entry("yacht-gap").files
+    web.files.update({file.address: (datasets.data_dir() / file.path).read_bytes() for file in files})
+    arrived = datasets.fetch("yacht-gap", tmp_path, base_url=web.url)
+    assert {path.relative_to(tmp_path).as_posix() for path in arrived} == {file.path for file in files}
+    assert datasets.load("yacht-gap", tmp_path).split_sha256 == datasets.load("yacht-gap").split_sha256

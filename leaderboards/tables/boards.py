@@ -186,7 +186,9 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
             filter(
                 None,
                 (
-                    "Numbers are medians over splits, with the worst split below." if by_median else "",
+                    "Numbers are medians over splits, with the worst split below; tests compare means."
+                    if by_median
+                    else "",
                     _tests_in_words(rankings.get(leading)),
                     _protocols_in_words(published, means, sources),
                     about_times(summary),

@@ -106,10 +106,10 @@ def _facts(module: ast.Module, name: str) -> dict[str, str]:
 
 
 def _documented(docstring: str) -> tuple[str, str]:
-    """Return the first line of a docstring, and its first indented block with the indentation removed."""
+    """Return the first line of a docstring, and its first indented block without indentation and final stop."""
     blocks = docstring.split("\n\n")
     indented = (block for block in blocks[1:] if all(line.startswith("    ") for line in block.splitlines()))
-    return docstring.partition("\n")[0], textwrap.dedent(next(indented, ""))
+    return docstring.partition("\n")[0], textwrap.dedent(next(indented, "")).rstrip(",. ")
 
 
 def _lineage(classes: dict[str, ast.ClassDef], name: str) -> list[ast.ClassDef]:

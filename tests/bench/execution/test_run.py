@@ -79,7 +79,7 @@ def test_a_row_is_complete_and_fits_the_schema(job, method):
     outcome = outcome_of(job(method))
     table = pa.Table.from_pylist([outcome.row], schema=CELLS)
     missing = [name for name in table.column_names if table[name].null_count]
-    of_others = {"error", "error_class", "reference", "validation_w2_scaled", "sgd_ratio"}
+    of_others = {"error", "error_class", "reference", "validation_w2_scaled", "sgd_ratio", "checked"}
     of_others |= {"log", "exclusive"}  # what the scheduler alone knows
     assert set(missing) == of_others | (set(METRICS) - REGRESSION)
     assert outcome.row["status"] == "ok"

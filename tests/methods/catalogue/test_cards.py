@@ -48,7 +48,7 @@ def test_cards_need_no_torch():
             ("X!", "Me 2026, A title", r"\alpha", "One thing."),
         ),
         (
-            '"""Theirs: a method.\n\nIt minimises\n\n    a + b,\n      c\n\nin time."""\nclass Theirs: pass\n',
+            '"""Theirs: a method.\n\nIt minimises\n\n    a + b,\n      c,\n\nin time."""\nclass Theirs: pass\n',
             ("theirs", "", "", "", "Theirs: a method.", "a + b,\n  c"),
         ),
         ("class Theirs:\n    title = compute()\n", ("theirs", "", "", "")),

@@ -87,7 +87,9 @@ def protocol_of(request: Request) -> tuple[str, Protocol]:
     presets = suite_of(request).presets
     original = presets[known("preset", request.preset, tuple(presets))]
     kind = suite_of(request).kind
-    for name in request.changes:
+    for name, value in request.changes.items():
+        if value == getattr(original, name):  # a page's command gives all fields where it does not know the preset
+            continue
         if kind.data not in SETTINGS[name].data:
             concerned = " and ".join(SETTINGS[name].data)
             raise InvalidRequest(f"{name} is a setting for {concerned}, and the suite {request.suite} has {kind.data}")

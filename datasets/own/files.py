@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,8 +54,17 @@ def read_frame(path: Path) -> pd.DataFrame:
             text = content.decode("utf-8-sig")
             separator = "\t" if suffix == ".tsv" else _separator(text)
             names = next(csv.reader(io.StringIO(text), delimiter=separator), [])
-            frame = pd.read_csv(io.StringIO(text), sep=separator, low_memory=False, index_col=False)
-    except (ValueError, OSError, csv.Error) as error:  # pandas and pyarrow raise kinds of ValueError
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "error", pd.errors.ParserWarning
+                )  # of rows that are cut to the first line's length
+                frame = pd.read_csv(io.StringIO(text), sep=separator, low_memory=False, index_col=False)
+    except (
+        ValueError,
+        OSError,
+        csv.Error,
+        pd.errors.ParserWarning,
+    ) as error:  # pandas and pyarrow raise kinds of ValueError
         raise InvalidTable(
             f"{path} cannot be read as a table: {error}. Its first line must name the columns, in UTF-8"
         ) from error

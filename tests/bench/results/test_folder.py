@@ -128,7 +128,7 @@ def test_missing_sets_are_those_of_the_latest_run(results):
     results.note_missing([Missing("boston", "no files", "fetch them"), Missing("yacht", "no files", "fetch them")])
     results.note_missing([Missing("yacht", "still no files", "fetch them")])
     noted = json.loads((results.out / "unavailable.json").read_text())
-    assert noted == [{"dataset": "yacht", "reason": "still no files", "remedy": "fetch them"}]
+    assert noted == [{"dataset": "yacht", "reason": "still no files", "remedy": "fetch them", "no_connection": ""}]
 
 
 def test_nothing_is_put_aside_where_there_is_nothing(results):

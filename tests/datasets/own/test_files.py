@@ -35,6 +35,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
         ("latin.csv", "é,b\n1,2\n".encode("latin-1"), "UTF-8"),
         ("broken.parquet", b"not parquet", "cannot be read as a table"),
         ("twice.csv", b"a,b,a\n1,2,3\n", "several columns called 'a'"),
+        ("row_names.csv", b"a,b\nr1,1,2\nr2,3,4\n", "cannot be read as a table"),
         ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as a table"),
     ],
 )

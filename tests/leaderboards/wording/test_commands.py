@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import run_all
 from bench.experiment.parsing import parse_settings
 from bench.experiment.plan import protocol_of
-from bench.experiment.protocol import IMAGES, SETTINGS, Protocol
+from bench.experiment.protocol import SETTINGS, Protocol
 from bench.experiment.request import Request
 from bench.experiment.suites import SUITES
 from leaderboards.wording.commands import command
@@ -19,7 +19,8 @@ OTHERS = {
     "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17, "shifts": "all",
     "start": "imagenet", "precision": "bfloat16",
     "milestones": "5", "validation": "holdout", "fold_kind": "block",
-    "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1", "activation": "softplus",
+    "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1",
+    "activation": "softplus", "hidden": "20,20",
 }  # fmt: skip
 
 
@@ -47,7 +48,8 @@ def test_a_preset_that_was_changed_is_run_again_as_it_was(suite, preset):
     """Every field, changed alone, with the preset's own protocol at hand and without it."""
     original = SUITES[suite].presets[preset]
     for name, value in OTHERS.items():
-        if SETTINGS[name].data == (IMAGES,) and SUITES[suite].kind.data != IMAGES:
+        kind = SUITES[suite].kind
+        if kind.data not in SETTINGS[name].data or (kind.settled and name in ("hidden", "activation")):
             continue
         protocol = original.changed(**{name: value})
         label = preset if protocol == original else f"{preset}-modified"

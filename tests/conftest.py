@@ -40,6 +40,7 @@ INTEGRATION = (
     "leaderboards/publishing",
     "leaderboards/site",
     "leaderboards/test_main.py",
+    "methods/catalogue/test_foreign_packages.py",
     "methods/catalogue/test_outside_packages.py",
     "methods/catalogue/test_scaffold.py",
     "methods/maths/test_factor_analysis.py",

@@ -4,7 +4,7 @@ from bench.conformance.examined import SEEDS, TRAIN_ROWS, Doubt, Examined, data_
 from bench.engine.native_training import MIN_UPDATES, UNAVAILABLE
 from bench.engine.replica import Fit
 from bench.engine.stacked_training import MAX_PHASES, train_stacked
-from methods.base import Plan
+from methods.base import FullBatchMethod, Plan
 from methods.problem import Task
 
 # Relative, between predictions of a fit in a stack and alone. Native states have equal bits. What follows is computed
@@ -16,6 +16,8 @@ COUNTED = Plan(n_updates=1000, updates_per_epoch=10)
 
 def has_few_phases(examined: Examined) -> str:
     """Count the values of `Method.phase`, each of which is compiled on its own. Many are a warning."""
+    if isinstance(examined.method, FullBatchMethod):
+        return "not applicable: the method has no updates"
     phases = {examined.method.phase(update, COUNTED) for update in range(1, COUNTED.n_updates + 1)}
     if len(phases) <= FEW:
         return f"{len(phases)} in {COUNTED.n_updates:,} updates"

@@ -23,7 +23,7 @@ MODULES = (
     "datasets",
 )
 RUN_ALL = "run_all.py"
-PLACEHOLDERS = ("mine", "houses", "a", "b", "x", "y")  # names that stand for the reader's own
+PLACEHOLDERS = ("mine", "sklearn-gp", "houses", "a", "b", "x", "y")  # names that stand for the reader's own
 
 
 def found(code: str) -> str:

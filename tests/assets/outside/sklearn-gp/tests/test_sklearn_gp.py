@@ -1,0 +1,10 @@
+"""Does it keep the contract of lockstep-bench?"""
+
+from sklearn_gp import SklearnGP
+
+from bench.conformance import check
+
+
+def test_it_keeps_the_contract():
+    broken = [f"{finding.check}: {finding.detail}" for finding in check(SklearnGP()) if not finding.passed]
+    assert not broken, "\n".join(broken)

@@ -1,0 +1,64 @@
+"""Packages that wrap scikit-learn pass the check and run, and `docs/foreign-libraries.md` shows the first as it is."""
+
+import importlib
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from bench import conformance
+
+ROOT = Path(__file__).resolve().parents[3]
+OUTSIDE = ROOT / "tests" / "assets" / "outside"
+PAGE = (ROOT / "docs" / "foreign-libraries.md").read_text(encoding="utf-8")
+CLASSES = {"sklearn-gp": "SklearnGP", "boosted": "Boosted"}
+SLOW = "finite over its search spaces"  # of `boosted` a thousand trees per point
+
+
+def commands() -> list[str]:
+    """Return the commands at the start of the page."""
+    return [line.strip() for line in PAGE.splitlines() if line.startswith("    p")][:3]
+
+
+@pytest.mark.parametrize(("language", "file"), [("python", "src/sklearn_gp.py"), ("toml", "pyproject.toml")])
+def test_page_shows_the_package(language, file):
+    (shown,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert shown == (OUTSIDE / "sklearn-gp" / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_checks_pass(name, monkeypatch):
+    monkeypatch.syspath_prepend(OUTSIDE / name / "src")
+    module = importlib.import_module(name.replace("-", "_"))
+    rules = [title for title in conformance.RULES if name != "boosted" or title != SLOW]
+    findings = list(conformance.check(getattr(module, CLASSES[name])(), rules))
+    assert len(findings) == len(rules)
+    assert [finding for finding in findings if not finding.passed or finding.warned] == []
+
+
+def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
+    shutil.copytree(OUTSIDE, tmp_path / "work", dirs_exist_ok=True)
+    install, _, run = commands()
+    shell(f"{install} -e boosted")
+    few = "--splits 0 --trials 2 --folds 2 --epochs 1 --workers 1 --out results"
+    shell(f"{run.replace('run_all.py', str(ROOT / 'run_all.py'))},boosted {few}")
+    cells = {cell["method"]: cell for cell in pq.read_table(tmp_path / "work" / "results" / "cells").to_pylist()}
+    assert {name: cell["status"] for name, cell in cells.items()} == dict.fromkeys(
+        ("sklearn-gp", "boosted", "linear", "map"), "ok"
+    )
+    assert cells["boosted"]["crps"] < cells["boosted"]["rmse"]
+    columns = pq.read_table(
+        next((tmp_path / "work" / "results" / "predictions").rglob("boosted/**/*.parquet"))
+    ).column_names
+    assert columns == ["row", "ood", "y", "mean", "variance", "levels", "values", "nll", "pit"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSES)
+def test_installed_package_passes_every_check(name, shell, tmp_path):
+    shutil.copytree(OUTSIDE / name, tmp_path / "work" / name)
+    shell(f"pip install -e {name}")
+    assert shell(f"python -m methods check {name}").count(" ok ") == len(conformance.RULES)
+    assert "1 passed" in shell(f"python -m pytest -q {name}")

@@ -220,12 +220,14 @@ def _categories(column: pd.Series) -> pd.Series:
 
 
 def _row_numbers(numbers: pd.DataFrame) -> list[str]:
-    """Return a warning for each column that counts the rows."""
-    return [
-        f"column {str(name)!r} counts the rows; remove it unless it is an input"
-        for name in numbers
-        if len(numbers) > 1 and bool((numbers[name].diff().iloc[1:] == 1).all())
-    ]
+    """Return a warning for each column that counts the rows, or is called an ID and has another number in each."""
+    warnings = []
+    for name in map(str, numbers):
+        if (numbers[name].diff().iloc[1:] == 1).all():
+            warnings.append(f"column {name!r} counts the rows; remove it unless it is an input")
+        elif name.lower().endswith("id") and numbers[name].is_unique:
+            warnings.append(f"column {name!r} has another number in each row; remove it if it is an ID")
+    return warnings
 
 
 def _constant(frame: pd.DataFrame) -> list[str]:

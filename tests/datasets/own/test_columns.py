@@ -64,9 +64,10 @@ def test_a_table_without_inputs_is_refused(frame):
 
 
 def test_doubtful_inputs_are_warned_of(frame):
-    doubtful = frame[["area"]].assign(index=range(5, 45), constant="same")
+    doubtful = frame[["area"]].assign(index=range(5, 45), user_id=range(80, 0, -2), constant="same", grid=[1, 2] * 20)
     assert [warning.split(",")[0] for warning in features_of(doubtful, "").warnings] == [
         "column 'index' counts the rows; remove it unless it is an input",
+        "column 'user_id' has another number in each row; remove it if it is an ID",
         "constant",
     ]
 

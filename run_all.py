@@ -1,19 +1,19 @@
 """The command: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bench.console import display
+from bench.console.elsewhere import backend_of, cluster_of
+from bench.console.endings import INTERRUPTED, INVALID, NOT_OK, stops
 from bench.execution import spare
-from bench.execution.cluster.connection import Tls, check, connected
+from bench.execution.cluster.connection import Tls
 from bench.execution.workers import workers_on
 from bench.experiment import own_data
 from bench.experiment.parsing import parse_devices, parse_hparams, parse_settings, parse_splits
@@ -24,17 +24,12 @@ from bench.replications.entries import SUITE as PAPERS
 from bench.replications.requests import requests_of
 
 if TYPE_CHECKING:
-    from bench.console.runner import Store
-    from bench.costs.workload import Surroundings
-    from bench.execution.cluster.backend import DaskBackend
-    from bench.execution.scheduler import Backend
-    from bench.execution.workers import Worker
-    from bench.experiment.cells import Cell
-    from bench.experiment.jobs import Job
-    from bench.results.folder import Results
+    from collections.abc import Sequence
 
-# Exit codes.
-NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
+    from bench.experiment.cells import Cell
+    from bench.results.folder import Results
+    from leaderboards.data.longer import LongerTraining
+
 WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
 OWN = "Your own data"
 
@@ -233,7 +228,7 @@ def main(
         display.show_lists(data_dir)
         return
     try:
-        elsewhere = _cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
+        elsewhere = cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
         options = {
             "trials": trials,
             "folds": folds,
@@ -277,7 +272,7 @@ def main(
         raise typer.Exit(INVALID) from None
 
     import leaderboards
-    from bench.console import forecast
+    from bench.console import forecast, passes
     from bench.console.live_page import live_pages
     from bench.console.outcome import show_outcome
     from bench.costs.workload import surroundings, workload, workload_elsewhere
@@ -288,7 +283,7 @@ def main(
     from bench.results.folder import Results
     from bench.results.lock import locked
 
-    with _stops(out), nullcontext() if dry_run else locked(out):
+    with stops(out), nullcontext() if dry_run else locked(out):
         results = Results(out)
         if not (dry_run or fresh):
             display.show_invalid(results.mend())
@@ -299,7 +294,7 @@ def main(
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
         if not todo:
             spare.end()
-        with _backend(elsewhere if todo else None, todo, fetch=not dry_run) as backend:
+        with backend_of(elsewhere if todo else None, todo, fetch=not dry_run) as backend:
             if backend:
                 load = workload_elsewhere(todo, backend.workers)
             else:
@@ -332,14 +327,16 @@ def main(
             interrupted = False
             if todo:
                 build = partial(leaderboards.build, out, html or out / "html")
+                Thread(target=leaderboards.prepare, daemon=True).start()
                 with live_pages(results, leaderboards.prepare, build, len(wanted) - len(todo), len(wanted)) as store:
-                    interrupted = _run(store, jobs, where, load.weights, timeout)
+                    interrupted = passes.run_cells(store, jobs, where, load.weights, timeout)
         same = True
         if timing and not interrupted:
-            interrupted, same = _time(results, wanted, around, data_dir, timeout)
+            interrupted, same = passes.time_cells(results, wanted, around, data_dir, timeout)
         if longer and not interrupted:
-            interrupted, all_trained = _train_longer(results, wanted, longer, around, workers, data_dir, timeout)
-            same = same and all_trained
+            interrupted, failed = passes.train_longer(results, wanted, longer, around, workers, data_dir, timeout)
+            display.show_gains(_gains(results, wanted, longer), failed)
+            same = same and not failed
         from leaderboards.stats.remarks import SIGNS
 
         page = leaderboards.build(out, html or out / "html")
@@ -353,136 +350,15 @@ def main(
         raise typer.Exit(NOT_OK)
 
 
-@contextmanager
-def _stops(out: Path) -> Iterator[None]:
-    """Turn what can stop a run into a message and an exit code."""
-    from bench.results.lock import InUse
-    from bench.results.storage import NotStored, cannot_store
-
-    try:
-        yield
-    except (InUse, InvalidRequest) as problem:
-        display.show_error(str(problem))
-        raise typer.Exit(INVALID) from None
-    except NotStored as problem:
-        display.show_not_stored(problem.reason, out, problem.cells)
-    except OSError as problem:
-        if not cannot_store(problem, [out]):
-            raise
-        display.show_not_stored(problem, out)
-    else:
-        return
-    raise typer.Exit(NOT_STORED)
-
-
-def _cluster_of(
-    address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool, longer: int | None
-) -> tuple[str, Tls] | None:
-    """Return address and certificates of `--cluster`, or None; raise InvalidRequest for contradicting options."""
-    if address is None:
-        if tls.given:
-            raise InvalidRequest(f"{next(iter(tls.given))} is for a cluster; name one with --cluster tls://HOST:PORT")
-        return None
-    for option, value in (("--devices", devices), ("--workers", workers)):
-        if value is not None:
-            raise InvalidRequest(
-                f"{option} {value} is for this machine, and --cluster {address} has workers with devices of their own; "
-                "leave one of the two out"
-            )
-    for option, asked in (("--timing", timing), ("--longer", longer)):
-        if asked:
-            raise InvalidRequest(f"{option} is for this machine; run it without --cluster on the same results folder")
-    check(address, tls)
-    return address, tls
-
-
-@contextmanager
-def _backend(elsewhere: tuple[str, Tls] | None, todo: "Sequence[Cell]", fetch: bool) -> "Iterator[DaskBackend | None]":
-    """Yield the backend of a cluster, whose machines download missing data if `fetch`; None for this machine."""
-    if elsewhere is None:
-        yield None
-        return
-    with connected(*elsewhere) as client:
-        from bench.execution.cluster.backend import DaskBackend, needs_of
-
-        backend = DaskBackend(client, needs_of(todo, fetch), display.warn)
-        try:
-            yield backend
-        finally:
-            backend.end()
-
-
-def _run(
-    store: "Store",
-    jobs: "Sequence[Job]",
-    where: "Sequence[Worker] | Backend",
-    weights: "Mapping[Cell, float]",
-    timeout: float | None,
-) -> bool:
-    """Run jobs; return True if Ctrl-C ended the run."""
-    import leaderboards
-    from bench.console.runner import run
-    from bench.execution.pool import NoProcess
-
-    Thread(target=leaderboards.prepare, daemon=True).start()
-    try:
-        return run(store, jobs, where, timeout, weights)
-    except NoProcess as problem:
-        display.show_no_process(problem)
-        raise typer.Exit(NO_PROCESS) from None
-
-
-def _time(
-    results: "Results", wanted: "Sequence[Cell]", around: "Surroundings", data_dir: Path | None, timeout: float | None
-) -> tuple[bool, bool]:
-    """Repeat cells for their times; return whether Ctrl-C ended it, and whether every cell gave equal numbers."""
-    from bench.costs.workload import workload
-    from bench.execution.timing import Timings, due
-
-    cells = due(results, wanted)
-    display.show_timing(cells)
-    if not cells:
-        return False, True
-    timings = Timings(results, cells)
-    with TemporaryDirectory() as folder:  # for new studies, so that the whole search is timed
-        load = workload(cells, around, results.rows(), each=1).warmed_up()
-
-        def journal(cell: "Cell") -> Path:
-            return Path(folder) / f"{cell.key}.jsonl"
-
-        interrupted = _run(timings, load.jobs(journal, data_dir), load.workers, load.weights, timeout)
-    display.show_repeated(timings.differing, timings.failed)
-    return interrupted, not timings.differing and not timings.failed
-
-
-def _train_longer(
-    results: "Results",
-    wanted: "Sequence[Cell]",
-    factor: int,
-    around: "Surroundings",
-    workers: int | None,
-    data_dir: Path | None,
-    timeout: float | None,
-) -> tuple[bool, bool]:
-    """Train cells for longer; return whether Ctrl-C ended it, and whether every cell could be trained."""
-    from bench.costs.workload import workload
-    from bench.execution.longer import LongerTrainings, due, sampled
+def _gains(results: "Results", wanted: "Sequence[Cell]", factor: int) -> "list[LongerTraining]":
+    """Return the longer trainings of wanted cells that a results folder has."""
+    from bench.execution.longer import sampled
     from bench.results.reader import read_longer
     from leaderboards.data.longer import longer_trainings
 
-    trainings = due(results, wanted, factor)
-    display.show_longer([*dict.fromkeys(training.of for training in trainings)], factor)
-    store, interrupted = LongerTrainings(results, trainings), False
-    if trainings:
-        cells = list(dict.fromkeys(training.cell for training in trainings))
-        with TemporaryDirectory() as folder:
-            load = workload(cells, around, results.rows(), each=workers)
-            jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, validated=True)
-            interrupted = _run(store, jobs, load.workers, load.weights, timeout)
     keys = {cell.key for cell in sampled(results, wanted)}
     every = longer_trainings(read_longer(results.out).table.to_pandas())
-    display.show_gains([pair for pair in every if pair.key in keys and pair.factor == factor], store.failed)
-    return interrupted, not store.failed
+    return [pair for pair in every if pair.key in keys and pair.factor == factor]
 
 
 if __name__ == "__main__":

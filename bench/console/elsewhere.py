@@ -1,0 +1,52 @@
+"""Runs on the workers of a cluster: what may be asked of one, and its backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bench.console import display
+from bench.execution.cluster.connection import Tls, check, connected
+from bench.experiment.cells import Cell
+from bench.experiment.request import InvalidRequest
+
+if TYPE_CHECKING:
+    from bench.execution.cluster.backend import DaskBackend
+
+
+def cluster_of(
+    address: str | None, tls: Tls, devices: str | None, workers: int | None, timing: bool, longer: int | None
+) -> tuple[str, Tls] | None:
+    """Return address and certificates of `--cluster`, or None; raise InvalidRequest for contradicting options."""
+    if address is None:
+        if tls.given:
+            raise InvalidRequest(f"{next(iter(tls.given))} is for a cluster; name one with --cluster tls://HOST:PORT")
+        return None
+    for option, value in (("--devices", devices), ("--workers", workers)):
+        if value is not None:
+            raise InvalidRequest(
+                f"{option} {value} is for this machine, and --cluster {address} has workers with devices of their own; "
+                "leave one of the two out"
+            )
+    for option, asked in (("--timing", timing), ("--longer", longer)):
+        if asked:
+            raise InvalidRequest(f"{option} is for this machine; run it without --cluster on the same results folder")
+    check(address, tls)
+    return address, tls
+
+
+@contextmanager
+def backend_of(elsewhere: tuple[str, Tls] | None, todo: Sequence[Cell], fetch: bool) -> Iterator[DaskBackend | None]:
+    """Yield the backend of a cluster, whose machines download missing data if `fetch`; None for this machine."""
+    if elsewhere is None:
+        yield None
+        return
+    with connected(*elsewhere) as client:
+        from bench.execution.cluster.backend import DaskBackend, needs_of
+
+        backend = DaskBackend(client, needs_of(todo, fetch), display.warn)
+        try:
+            yield backend
+        finally:
+            backend.end()

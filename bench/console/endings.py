@@ -1,0 +1,34 @@
+"""How a run may end: its exit codes, and what stops it before its end."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from bench.console import display
+from bench.experiment.request import InvalidRequest
+
+NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
+
+
+@contextmanager
+def stops(out: Path) -> Iterator[None]:
+    """Turn what can stop a run into a message and an exit code."""
+    from bench.results.lock import InUse
+    from bench.results.storage import NotStored, cannot_store
+
+    try:
+        yield
+    except (InUse, InvalidRequest) as problem:
+        display.show_error(str(problem))
+        raise typer.Exit(INVALID) from None
+    except NotStored as problem:
+        display.show_not_stored(problem.reason, out, problem.cells)
+    except OSError as problem:
+        if not cannot_store(problem, [out]):
+            raise
+        display.show_not_stored(problem, out)
+    else:
+        return
+    raise typer.Exit(NOT_STORED)

@@ -1,0 +1,73 @@
+"""The passes of a run: over its cells, and afterwards over some of them for times, or for longer training."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import typer
+
+from bench.console import display
+from bench.console.endings import NO_PROCESS
+from bench.console.runner import Store, run
+from bench.costs.workload import Surroundings, workload
+from bench.execution import longer, timing
+from bench.execution.pool import NoProcess
+from bench.execution.scheduler import Backend
+from bench.execution.workers import Worker
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.results.folder import Results
+
+
+def run_cells(
+    store: Store,
+    jobs: Sequence[Job],
+    where: Sequence[Worker] | Backend,
+    weights: Mapping[Cell, float],
+    timeout: float | None,
+) -> bool:
+    """Run jobs; return True if Ctrl-C ended the run."""
+    try:
+        return run(store, jobs, where, timeout, weights)
+    except NoProcess as problem:
+        display.show_no_process(problem)
+        raise typer.Exit(NO_PROCESS) from None
+
+
+def time_cells(
+    results: Results, wanted: Sequence[Cell], around: Surroundings, data_dir: Path | None, timeout: float | None
+) -> tuple[bool, bool]:
+    """Repeat cells for their times; return whether Ctrl-C ended it, and whether every cell gave equal numbers."""
+    cells = timing.due(results, wanted)
+    display.show_timing(cells)
+    if not cells:
+        return False, True
+    timings = timing.Timings(results, cells)
+    with TemporaryDirectory() as folder:  # for new studies, so that the whole search is timed
+        load = workload(cells, around, results.rows(), each=1).warmed_up()
+        jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir)
+        interrupted = run_cells(timings, jobs, load.workers, load.weights, timeout)
+    display.show_repeated(timings.differing, timings.failed)
+    return interrupted, not timings.differing and not timings.failed
+
+
+def train_longer(
+    results: Results,
+    wanted: Sequence[Cell],
+    factor: int,
+    around: Surroundings,
+    workers: int | None,
+    data_dir: Path | None,
+    timeout: float | None,
+) -> tuple[bool, Mapping[Cell, str]]:
+    """Train cells for longer; return whether Ctrl-C ended it, and the status of those that could not be trained."""
+    trainings = longer.due(results, wanted, factor)
+    display.show_longer([*dict.fromkeys(training.of for training in trainings)], factor)
+    store, interrupted = longer.LongerTrainings(results, trainings), False
+    if trainings:
+        cells = list(dict.fromkeys(training.cell for training in trainings))
+        with TemporaryDirectory() as folder:
+            load = workload(cells, around, results.rows(), each=workers)
+            jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, validated=True)
+            interrupted = run_cells(store, jobs, load.workers, load.weights, timeout)
+    return interrupted, store.failed

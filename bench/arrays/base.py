@@ -1,12 +1,13 @@
 """What the two scikit-learn estimators share: parameters, tuning, fitting, saving."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,11 +17,13 @@ from bench.arrays.data import Arrays
 from bench.arrays.training import fit, protocol_of, tune
 from bench.experiment.progress import JobProgress
 from bench.experiment.protocol import Protocol
+from bench.metrics import log_density
 from bench.tuning.tuner import Diverged
 from methods.maths.predictive import Predictive
 
 DEFAULT_METHOD = "deep-ensemble"
 BLOCK = 64  # rows
+ROWS_AT_ONCE = 256 * BLOCK  # that are predicted together
 LARGEST_SEED = 2**31 - 1
 ARRAYS = ("classes_", "feature_names_in_")  # attributes that are arrays of numbers or texts
 
@@ -144,6 +147,17 @@ class PosteriorEstimator(BaseEstimator):
         if not all(part.isfinite().all() for part in predictive):
             raise Diverged(f"{self.method} predicts numbers that are not finite; give a smaller learning rate")
         return type(predictive)(*(part[:, : len(x)] for part in predictive))
+
+    def _predictives(self, x: np.ndarray) -> Iterator[Predictive]:
+        """Yield the predictive at parts of x (n, P), as those of a million rows with 100 samples fill a gigabyte."""
+        for first in range(0, len(x), ROWS_AT_ONCE):
+            yield self._predictive(x[first : first + ROWS_AT_ONCE])
+
+    def _log_density(self, x: np.ndarray, y: np.ndarray) -> float:
+        """Return the mean log predictive density of targets, or of class numbers, y (n,) at x (n, P), nats."""
+        parts = torch.split(torch.tensor(y, dtype=torch.float64), ROWS_AT_ONCE)
+        pairs = zip(self._predictives(x), parts, strict=True)
+        return float(torch.cat([log_density(predictive, part) for predictive, part in pairs]).mean())
 
     def _inputs(self, x: Any) -> np.ndarray:
         """Return the features (n, P) of new inputs after scikit-learn's checks."""

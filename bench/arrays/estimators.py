@@ -1,6 +1,6 @@
 """Approximate posteriors of neural networks as scikit-learn estimators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator
 from bench.arrays.data import classification, regression
-from bench.metrics import log_density, pool
+from bench.metrics import pool
 from bench.metrics.intervals import quantiles
 from bench.metrics.regression import moments
 from bench.metrics.single import distribution_of
@@ -101,8 +101,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
 
         The standard deviation is that of a new target: it includes the noise.
         """
-        mean, variance = moments(self._regression(X))
-        return (mean.numpy(), variance.sqrt().numpy()) if return_std else mean.numpy()
+        parts = [moments(predictive) for predictive in self._regressions(X)]
+        mean, variance = (torch.cat(each).numpy() for each in zip(*parts, strict=True))
+        return (mean, np.sqrt(variance)) if return_std else mean
 
     def predict_quantiles(self, X: Any, q: float | Sequence[float]) -> np.ndarray:
         """Return quantiles of a new target at X (n, P).
@@ -117,9 +118,10 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         levels = np.asarray(q, dtype=np.float64)
         if not ((levels > 0) & (levels < 1)).all() or levels.ndim > 1:
             raise ValueError(f"q should be a probability between 0 and 1, or several, got {q!r}")
-        predictive = self._regression(X)
-        columns = [quantiles(predictive, level) for level in np.atleast_1d(levels)]
-        return np.stack(columns, axis=1) if levels.ndim else columns[0]
+        each = levels.reshape(-1).tolist()
+        parts = [[quantiles(predictive, level) for level in each] for predictive in self._regressions(X)]
+        columns = np.concatenate(parts, axis=1).T
+        return columns if levels.ndim else columns[:, 0]
 
     def sample(self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = None) -> np.ndarray:
         """Return draws of new targets from the joint predictive, (n_points, n), as GaussianProcessRegressor.sample_y.
@@ -132,14 +134,9 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
             n: Number of draws.
             random_state: Seed of the draws; by default that of the estimator.
         """
-        predictive = self._regression(X)
         generator = check_random_state(self.random_state if random_state is None else random_state)
-        if not isinstance(predictive, Normals):
-            distribution, n_points = distribution_of(predictive), predictive[0].shape[1]
-            return np.stack([distribution.quantile(generator.uniform(size=n_points)) for _ in range(n)], axis=1)
-        mean, sd = (part.double().T.numpy() for part in (predictive.mean, predictive.variance.sqrt()))
-        chosen = generator.randint(mean.shape[1], size=n)
-        return mean[:, chosen] + sd[:, chosen] * generator.standard_normal((len(mean), n))
+        places = generator.uniform(size=n)  # of the chosen weight samples, between the first and the last
+        return np.concatenate([_draws(predictive, places, generator) for predictive in self._regressions(X)])
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean log predictive density of targets y (n,) at X (n, P), nats: minus the NMLL of the benchmark.
@@ -148,17 +145,17 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
         thousand times as large it is log(1000) = 6.9 nats smaller.
         """
         x, y = self._inputs_and_targets(X, y, y_numeric=True)
-        return float(log_density(self._predictive(x), torch.tensor(y, dtype=torch.float64)).mean())
+        return self._log_density(x, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # by scikit-learn's measure, as `score` is a log density and not R^2
         return tags
 
-    def _regression(self, X: Any) -> Regression:
-        predictive = self._predictive(self._inputs(X))
-        assert not isinstance(predictive, Classes)
-        return predictive
+    def _regressions(self, X: Any) -> Iterator[Regression]:
+        for predictive in self._predictives(self._inputs(X)):
+            assert not isinstance(predictive, Classes)
+            yield predictive
 
 
 class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
@@ -190,9 +187,11 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each of `classes_` at X (n, P), (n, C): the mean over weight samples."""
-        predictive = self._predictive(self._inputs(X))
-        assert isinstance(predictive, Classes)
-        return pool(predictive).probabilities.numpy()
+        parts = []
+        for predictive in self._predictives(self._inputs(X)):
+            assert isinstance(predictive, Classes)
+            parts.append(pool(predictive).probabilities.numpy())
+        return np.concatenate(parts)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean log probability of labels y (n,) at X (n, P), nats: minus the NMLL of the benchmark."""
@@ -202,5 +201,20 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
             raise ValueError(
                 f"y has the label {unknown.tolist()[0]!r}, which was not among those of fit, {self.classes_.tolist()}"
             )
-        labels = torch.tensor(np.searchsorted(self.classes_, y))
-        return float(log_density(self._predictive(x), labels).mean())
+        return self._log_density(x, np.searchsorted(self.classes_, y))
+
+
+def _draws(predictive: Regression, places: np.ndarray, generator: np.random.RandomState) -> np.ndarray:
+    """Return draws of targets, (n_points, n).
+
+    Args:
+        predictive: Predictive at n_points points.
+        places: (n,), between 0 and 1: which weight sample each draw takes.
+        generator: Source of the noise.
+    """
+    if not isinstance(predictive, Normals):
+        distribution, n_points = distribution_of(predictive), predictive[0].shape[1]
+        return np.stack([distribution.quantile(generator.uniform(size=n_points)) for _ in places], axis=1)
+    chosen = (places * len(predictive.mean)).astype(int)
+    mean, sd = (part[chosen].double().T.numpy() for part in (predictive.mean, predictive.variance.sqrt()))
+    return mean + sd * generator.standard_normal(mean.shape)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 import methods
@@ -148,5 +149,4 @@ def _check(evaluation: PredictionEvaluation) -> None:
 
 def _text(value: Any) -> str:
     """Return a value or a range of a hyper-parameter as `bench.experiment.fixed` reads it."""
-    ends = value if isinstance(value, Sequence) else (value,)
-    return "..".join(repr(float(end)) for end in ends)
+    return "..".join(map(repr, np.atleast_1d(np.asarray(value, dtype=np.float64)).tolist()))

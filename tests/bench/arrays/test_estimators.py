@@ -120,6 +120,21 @@ def test_probabilities_are_the_mean_over_weight_samples(classifier):
     assert classifier.score(x, y) == pytest.approx(np.log(true).mean(), rel=1e-5)
 
 
+def test_parts_of_many_rows_are_predicted_alike(regressor, classifier, monkeypatch):
+    x = np.random.default_rng(3).uniform(-2, 2, size=(300, 2))
+    y, labels = x[:, 0], rings(300)[1]
+    results = [
+        lambda: regressor.predict(x[:, :1], return_std=True),
+        lambda: regressor.predict_quantiles(x[:, :1], [0.2]),
+    ]
+    results += [lambda: regressor.score(x[:, :1], y), lambda: regressor.sample(x[:, :1], 3)]
+    results += [lambda: classifier.predict_proba(x), lambda: classifier.score(x, labels)]
+    whole = [result() for result in results]
+    monkeypatch.setattr("bench.arrays.base.ROWS_AT_ONCE", 64)
+    for result, expected in zip(results, whole, strict=True):
+        np.testing.assert_allclose(result(), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_label_that_fit_never_saw_is_refused(classifier):
     with pytest.raises(ValueError, match="'square', which was not among"):
         classifier.score([[0.0, 0.0]], ["square"])
@@ -225,6 +240,7 @@ def test_unusual_targets_are_learned(y):
         ({"method": "vfa"}, "did you mean 'vifa'"),
         ({"preset": "fast"}, "preset 'fast' is unknown"),
         ({"likelihood": "poisson"}, "likelihood is 'poisson'"),
+        ({"hparams": {"lr": "fast"}}, "could not convert"),
         ({"hparams": {"momentum": 1.0}}, "there is no hyper-parameter 'momentum'"),
         ({"settings": {"epoch": 1}}, "did you mean 'epochs'"),
         ({"settings": {"hidden": "20"}}, "give the parameter hidden of the estimator"),

@@ -232,7 +232,7 @@ class Model:
             got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(predictive) if isinstance(leaf, Tensor))
             raise TypeError(
                 f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
-                f"variance of the shape (S, {len(x)}), Classes of log_probs of the shape (S, {len(x)}, C), or a "
+                f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C), or a "
                 f"StudentT, Quantiles or Histogram whose parts have the length {len(x)} in the second place; it "
                 f"returned a {type(predictive).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
             )

@@ -16,6 +16,7 @@ from leaderboards.data.results import read_results
 from leaderboards.stats import paired
 from leaderboards.stats.ranking import rank, rank_on_datasets
 from leaderboards.stats.summary import with_labelled_presets
+from methods import UNRANKED
 
 
 def rows_of(values: dict[str, dict[str, list]], metric: str = "nmll", **columns) -> list[dict]:
@@ -195,8 +196,8 @@ def kept() -> pd.DataFrame:
 
 
 def means_of_sets(kept: pd.DataFrame, preset: str, metric: str) -> pd.DataFrame:
-    """Return means over splits, data sets by methods, without `constant`, which is not ranked."""
-    table = paired(kept, "uci", preset, metric).observed.drop(columns="constant")
+    """Return means over splits, data sets by methods, without the methods that are not ranked."""
+    table = paired(kept, "uci", preset, metric).observed.drop(columns=[*UNRANKED], errors="ignore")
     return table.groupby(level="dataset").agg(lambda values: values.mean(skipna=False))
 
 

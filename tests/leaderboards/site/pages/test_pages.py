@@ -18,7 +18,7 @@ from leaderboards.data.results import read_results
 from leaderboards.site import content, places
 from leaderboards.stats import rank, rank_on_datasets
 from leaderboards.stats.placing import AHEAD
-from methods import Card
+from methods import UNRANKED, Card
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -391,8 +391,25 @@ def test_remarks_stand_beside_numbers_with_a_legend(built):
     assert any("predicting the training mean" in row for row in page.rows if row.split()[0] == "constant")
     for name in ("dataset-wine.html", "suite-uci.html", "method-vifa.html"):
         assert "‡ still improving: on more than half of the splits" in site[name].words, name
-    (of_constant,) = [row for row in site["suite-uci.html"].rows if row.split()[:1] == ["constant"]]
-    assert "%" not in of_constant  # neither a rank nor a win rate
+
+
+@pytest.mark.parametrize("name", UNRANKED)
+def test_reference_lines_have_numbers_and_no_rank(built, name):
+    levels = {name: 0.5, "map": 2.5, "swag": 1.0}
+    site = built(
+        *(
+            {"dataset": dataset, "method": method, "split": split, "nmll": level + 0.1 * split}
+            for dataset in ("energy", "wine")
+            for method, level in levels.items()
+            for split in range(2)
+        )
+    )
+    (line,) = [row for row in site["suite-uci.html"].rows if row.split()[:1] == [name]]
+    assert "not ranked" in line
+    assert "0.55" in line
+    assert "%" not in line  # no win rate
+    swag = next(row for row in site["suite-uci.html"].rows if row.split()[:1] == ["swag"])
+    assert swag.split()[1] == "1.0"  # the mean rank
 
 
 def test_figures_colour_the_verdicts_of_rank(ranked_site):

@@ -94,8 +94,19 @@ class Examined:
 
     @staticmethod
     def predictives(fits: StackedFits) -> list[Predictive]:
-        """Return each fit's predictive at the test rows."""
-        return list(fits.predict([TEST_ROWS] * len(fits.fits), N_SAMPLES))
+        """Return each fit's predictive at the test rows.
+
+        Raises:
+            Violation: if a number is NaN.
+        """
+        predictives = list(fits.predict([TEST_ROWS] * len(fits.fits), N_SAMPLES))
+        for fit, predictive in zip(fits.fits, predictives, strict=True):
+            require(
+                not any(bool(part.isnan().any()) for part in predictive),
+                f"predictions are NaN after {fits.schedule.plan.n_updates} updates at {in_words(fit.hparams)}, the "
+                "middle of each range; move the search space, or keep the update finite there",
+            )
+        return predictives
 
 
 def on_every_task(rule: Callable[[Examined, Task], str]) -> Callable[[Examined], str]:

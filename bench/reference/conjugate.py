@@ -115,9 +115,15 @@ class LinearProblem(NamedTuple):
 
         The variance is that of the predictive less the noise's, so a method that gives one component with the variance
         of the outputs in it, instead of samples, has the same. It is below 0 where a predictive has too little noise.
+
+        Raises:
+            TypeError: if predictives are not `Normals`.
         """
         rows = np.arange(len(self.x), len(self.x) + len(self.probes))
         predictives = list(_predictives(stack, rows, n_samples))
+        if not isinstance(predictives[0], Normals):
+            kind = type(predictives[0]).__name__
+            raise TypeError(f"weights predict Normals, and got {kind}; declare `weight_posterior = False`")
         n_drawn = len(predictives[0].mean)
         between = [each.mean.double().var(0, correction=min(1, n_drawn - 1)).numpy() for each in predictives]
         within = [each.variance.double().mean(0).numpy() - 1 / self.beta for each in predictives]

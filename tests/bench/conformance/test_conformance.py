@@ -255,6 +255,11 @@ class Explodes(MAP):
         return state._replace(weights=state.weights / (problem.hparams.lr < 0.02))
 
 
+class LosesItsWeights(MAP):
+    def finish(self, problem, state):
+        return state.weights * torch.nan
+
+
 class ExplodesBeyondItsUsualSpace(MAP):
     def update(self, problem, state, batch, noise, step):
         state, _ = super().update(problem, state, batch, noise, step)
@@ -287,6 +292,11 @@ class ExplodesBeyondItsUsualSpace(MAP):
             ExplodesBeyondItsUsualSpace(),
             "finite over its search spaces",
             "All are in `wide_space`, .* by `wide_ranges`",
+        ),
+        (
+            LosesItsWeights(),
+            "stack equals alone",
+            "predictions are NaN after 24 updates at lr = 0.00548,",
         ),
         (Misspelt(), "declares itself", "`likelihoods` has 'guassian'; allowed are gaussian,"),
         (ForLargeNetworks(), "declares itself", "nothing can be checked, because .* regression .too few weights."),

@@ -13,7 +13,7 @@ from bench.reference.conjugate import orthogonal, strong_prior
 from methods.base import Method
 from methods.laplace import FullLaplace
 from methods.map import MAP
-from methods.maths.predictive import Normals
+from methods.maths.predictive import Normals, StudentT
 from methods.maths.search_spaces import LogUniform
 from methods.mfvi import MeanFieldVI
 from methods.problem import HParams
@@ -124,6 +124,16 @@ class Moments(FullLaplace):
 def test_predictive_in_closed_form_passes():
     finding = finding_of(Moments())
     assert finding.passed, finding.detail
+
+
+class Students(MAP):
+    def predict(self, problem, posterior, x, noise, n_samples):
+        mean, variance = super().predict(problem, posterior, x, noise, n_samples)
+        return StudentT(torch.full_like(mean[:1], 5.0), mean[:1], variance[:1].sqrt())
+
+
+def test_weights_that_do_not_predict_normals_fail():
+    assert "declare `weight_posterior = False`" in finding_of(Students()).detail
 
 
 class KeepsSixteen(FullLaplace):

@@ -24,6 +24,7 @@ INTEGRATION = (
     "bench/conformance",
     "bench/console",
     "bench/costs",
+    "bench/engine/test_explanations.py",
     "bench/engine/test_graph_capture.py",
     "bench/engine/test_native_training.py",
     "bench/engine/test_stacked_training.py",

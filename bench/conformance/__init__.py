@@ -1,6 +1,6 @@
 """Checks that a method keeps the contract of `methods.base`, as run by `python -m methods check NAME`.
 
-Imports `bench.engine`, `bench.metrics` and `bench.reference`.
+Imports `bench.engine`, `bench.experiment`, `bench.metrics` and `bench.reference`.
 
 Each check is a function of an `Examined` method. It returns a sentence for people if the method passes, and raises
 `Violation` if not. All checks together take seconds. They run on a tiny task of each kind that the method supports.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bench.conformance import conjugate_posterior, contract, correctness, execution, reproducibility
 from bench.conformance.examined import TASKS, Doubt, Examined, Violation
-from bench.conformance.explanations import SAYS, explained
+from bench.engine.explanations import SAYS, explained
 from methods.base import Method
 from methods.problem import Task
 

@@ -10,7 +10,7 @@ import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import RandomSampler
 
-from bench.conformance.explanations import explained
+from bench.engine.explanations import explained
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stacked_fits import StackedFits

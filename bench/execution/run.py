@@ -4,10 +4,13 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import torch
 
+import methods
+from bench.engine.explanations import meaning_of
 from bench.engine.native_training import UNAVAILABLE
 from bench.environment import memory
 from bench.environment.process import settle
@@ -59,6 +62,7 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
     except Exception as problem:
         if cannot_store(problem, {journal.parent for journal in job.journals}):
             raise
+        _explain(problem, job.cells[0].method)
         outcomes = [outcome if outcome.status else _failed(outcome, problem) for outcome in outcomes]
     _say_what_is_not_native()
     peak_mib, seconds = memory.peak_mib(place), time.perf_counter() - started
@@ -97,6 +101,13 @@ def _say_what_is_not_native() -> None:
 def _provenance(cell: Cell, device: str) -> Provenance:
     identity = identity_of(cell.suite, cell.dataset, cell.method)
     return Provenance.now(device, identity, outcome_of_check(cell.method))
+
+
+def _explain(problem: Exception, method: str) -> None:
+    """Add to an exception of torch which rule of the contract the method broke, and where."""
+    with suppress(methods.UnknownMethod, methods.BrokenMethod):
+        if meaning := meaning_of(problem, methods.get(method)):
+            problem.add_note(meaning)
 
 
 def _failed(outcome: Outcome, problem: Exception) -> Outcome:

@@ -391,6 +391,17 @@ def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
 
+def test_error_ends_with_the_rule_that_a_method_breaks(job, monkeypatch):
+    def update(self, problem, state, batch, noise, step):
+        return state if state.weights.sum() > 0 else (state, {})
+
+    monkeypatch.setattr(MAP, "update", update)
+    error = outcome_of(job("map")).row["error"]
+    assert "data-dependent control flow" in error or "reads the value" in error
+    last = error.strip().splitlines()[-1]
+    assert re.match(r"test_run.py, line \d+, `return state if .*`: it reads the value of a tensor", last), error
+
+
 def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
     cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
     row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"))).row

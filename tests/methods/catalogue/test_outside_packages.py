@@ -1,4 +1,4 @@
-"""Packages in `assets/outside`, written from the docs alone, pass the check and run like methods of the project."""
+"""Packages in `assets/outside`, which import `methods.api` alone, pass the check and run like built-in methods."""
 
 import importlib
 import shutil

@@ -1,4 +1,4 @@
-"""IVON: a diagonal natural-gradient method, written from docs/adding-a-method.md alone.
+"""IVON: a diagonal natural-gradient method.
 
 q(theta) = N(m, diag(s^2)), s^2 = 1 / (N h + alpha), maximises the ELBO. With a weight sample theta = m + s eps, the
 minibatch gradient g of the mean NLL at theta and the estimate h' = g eps / s of its Hessian's diagonal, an update is

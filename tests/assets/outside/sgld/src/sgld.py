@@ -1,4 +1,4 @@
-"""SGLD that keeps 16 draws, written from docs/adding-a-method.md alone.
+"""SGLD that keeps 16 draws.
 
 Stochastic gradient Langevin dynamics at a constant step size e (Welling and Teh 2011, eq. 4),
 

@@ -17,10 +17,9 @@ MEANINGS = {
     r"dynamic shape|torch\.nonzero": "it makes a tensor whose shape depends on values, as `x[mask]`, `nonzero` and "
     "`unique` do. All fits of a stack have equal shapes (rule 3); multiply by the mask, or choose by `torch.where`",
     r"data-dependent control flow|\.item\(\)|reads the value of a tensor|converted to an index|"
-    r"not allocated yet|storage|tolist|numpy\(\)|to numpy|data pointer": "it reads the value of a tensor, as `if`, "
-    "`float()`, `int()`, `.item()` and `.numpy()` do. All fits of a stack share one computation, so a method never "
-    "reads or branches on values (rule 1). Stay with tensors, choose by `torch.where`, and branch on `step.phase` "
-    "alone",
+    r"not allocated yet|doesn't have storage|numpy\(\)|to numpy|data pointer": "it reads the value of a tensor, as "
+    "`if`, `float()`, `int()`, `.item()` and `.numpy()` do. All fits of a stack share one computation, so a method "
+    "never reads or branches on values (rule 1). Use `torch.where` to choose, and branch on `step.phase` alone",
     r"[Ii]n-?place|doesn't match the broadcast shape": "it changes in place a tensor that all fits of a stack share, "
     "such as the result of `torch.zeros(3)`. Make a new tensor: `z + x` instead of `z += x`, and `torch.cat`, "
     "`torch.stack` or `torch.where` instead of `z[0] = x`",
@@ -33,7 +32,8 @@ MEANINGS = {
     r"out of meta tensor": f"it takes a tensor off the device of the data, or reads its value; {FROM_GIVEN}",
     r"[Bb]atching rule not implemented": "torch cannot vectorise one of its operators over the fits of a stack; write "
     "it with others, or declare `stackable = False`",
-    r"linalg|infs or NaNs": "a matrix decomposition failed, as it does for values that are not finite",
+    r"linalg|infs or NaNs": "a matrix decomposition failed, as it does for values that are not finite and for a matrix "
+    "that is not positive definite",
 }
 SAYS = ". What torch says: "
 LONGEST = 160  # characters of what torch says
@@ -42,12 +42,21 @@ LONGEST = 160  # characters of what torch says
 def explained(error: Exception, method: Method) -> str:
     """Return what an exception means for the author of a method, with the file and line where it arose."""
     said = f"{type(error).__name__}: {str(error).strip()}".partition("\n")[0]
-    meaning = next((words for pattern, words in MEANINGS.items() if re.search(pattern, str(error))), None)
-    if meaning:
+    if meaning := meaning_of(error, method):
         said = said.partition(" We don't support that yet")[0]
-        said = f"{meaning}{SAYS}{said[:LONGEST]}{'...' if len(said) > LONGEST else ''}"
+        return f"{meaning}{SAYS}{said[:LONGEST]}{'...' if len(said) > LONGEST else ''}"
+    return _at_its_line(error, method, said)
+
+
+def meaning_of(error: Exception, method: Method) -> str | None:
+    """Return which rule of the contract was broken, and in which line; None for an unknown exception."""
+    meaning = next((words for pattern, words in MEANINGS.items() if re.search(pattern, str(error))), None)
+    return _at_its_line(error, method, meaning) if meaning else None
+
+
+def _at_its_line(error: Exception, method: Method, words: str) -> str:
     line = _line_of(error, method)
-    return f"{line}: {said}" if line else said
+    return f"{line}: {words}" if line else words
 
 
 def _line_of(error: Exception, method: Method) -> str | None:

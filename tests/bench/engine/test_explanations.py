@@ -73,7 +73,7 @@ class MisspellsAHyperParameter(Changed):
     ("method", "meaning", "line"),
     [
         (BranchesOnAValue(), "reads the value of a tensor", "return weights if weights.sum"),
-        (BranchesOnTheCount(), "branch on `step.phase`", "return weights if step.count"),
+        (BranchesOnTheCount(), "branch on `step.phase` alone", "return weights if step.count"),
         (ReadsAHyperParameter(), "reads the value of a tensor", "return weights * float"),
         (UsesNumPy(), "reads the value of a tensor", "return torch.tensor"),
         (DrawsFromTorch(), "take random numbers from `noise`", "return weights . torch.randn_like"),

@@ -40,7 +40,7 @@ class Gain(NamedTuple):
 
     @property
     def still_improving(self) -> bool:
-        """Whether the gain matters and is no chance."""
+        """True if the gain is above `LEAST_GAIN` and significantly above zero."""
         least = stdtrit(self.n_pairs - 1, CERTAINTY) * self.stderr
         return bool(self.mean > max(LEAST_GAIN, least))
 

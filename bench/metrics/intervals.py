@@ -29,7 +29,8 @@ def quantiles(predictive: Regression, level: float) -> np.ndarray:
     def excess(x: np.ndarray, point: np.ndarray) -> np.ndarray:
         return ndtr((x[..., None] - mean[point]) / sd[point]).mean(-1) - level
 
-    return np.asarray(find_root(excess, (lowest - margin, highest + margin), args=(np.arange(len(mean)),)).x)
+    found = find_root(excess, (lowest - margin, highest + margin), args=(np.arange(len(mean)),))
+    return np.where(found.success, found.x, np.nan)
 
 
 def interval_scores(predictive: Regression, y: np.ndarray, percents: Sequence[int]) -> dict[int, float]:

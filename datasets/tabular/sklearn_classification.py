@@ -67,7 +67,7 @@ SOURCES = (
         n_classes=3,
         suites=("uci",),
         notes=(
-            "The classes can be told apart almost without error, and a test part has 18 rows: one row is 5.6 % of its "
+            "The classes can be separated almost without error, and a test part has 18 rows: one row is 5.6 % of its "
             "accuracy.",
             "Not the wine quality set, which is called `wine` here.",
             OWN_SPLITS,

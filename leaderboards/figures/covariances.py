@@ -10,7 +10,7 @@ from leaderboards.figures.panels import Scale, panels
 
 REFERENCE = "reference"
 LEVELS = 6  # shades of a heat map
-MOST_WEIGHTS = 20  # of a posterior whose heat map has squares that can be told apart
+MOST_WEIGHTS = 20  # of a posterior whose heat map has squares that can be distinguished
 
 
 def heat_maps(tables: Mapping[str, pd.DataFrame]) -> Markup:

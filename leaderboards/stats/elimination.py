@@ -44,8 +44,8 @@ class Elimination(NamedTuple):
         """Return the smallest true difference of two mean ranks that the last round detects with 80 % probability.
 
         The difference of two mean ranks is taken for normal, with the variance that it has for equally good methods.
-        The first on all data sets is told from the last on all with certainty, or never: then inf. NaN if nothing was
-        compared.
+        The first on all data sets is distinguished from the last on all with certainty, or never: then inf. NaN if
+        nothing was compared.
         """
         n_datasets, n_left = self.ranks.shape
         if not n_datasets or n_left < 2:

@@ -76,7 +76,7 @@ def over_datasets(summary: pd.DataFrame, name: str, datasets: list[str]) -> dict
 
 
 def signs(remark: str) -> str:
-    """Return the signs of a remark, which stand beside its number."""
+    """Return the signs of a remark, which are printed after its number."""
     return "".join(sign for words, sign in SIGNS.items() if words in remark)
 
 

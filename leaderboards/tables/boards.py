@@ -368,5 +368,5 @@ def _tests_in_words(ranking: Ranking | None) -> str:
     elif isnan(ranking.rows[0].p_best):  # unknown dependence of the splits, which the notes state
         tests = ""
     elif sizes := [row.verdict_detectable for row in ranking.rows if not isnan(row.verdict_detectable)]:
-        tests += f" The median pair would be told apart with 80 % power if it differed by {rounded(median(sizes))}."
+        tests += f" The median pair would be distinguished with 80 % power if it differed by {rounded(median(sizes))}."
     return " ".join(filter(None, [tests, *ranking.notes]))

@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
     @property
     def signs(self) -> str:
-        """The signs of what is said, which stand beside the number."""
+        """The signs of the remarks, which are printed after the number."""
         return signs(self.said)
 
 

@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One method: its place and its difference to the reference over data sets, and the difference on each of them."""
+    """Row of a method: its place and its difference to the reference over data sets, and its difference on each."""
 
     place: Ranked
     for_place: Answer
@@ -124,9 +124,10 @@ def sentences(standings: Standings, lines: list[Line]) -> list[str]:
     if n_datasets > 1 and first:
         size = first.verdict_detectable
         power = (
-            f"Open ones are told apart with 80 % power if their expected mean ranks differ by {printed.rounded(size)}."
+            "Open ones are distinguished with 80 % power if their expected mean ranks differ by "
+            f"{printed.rounded(size)}."
             if size < inf
-            else "Not even the best of the open ones on all data sets is told from the worst on all."
+            else "Not even the best of the open ones on all data sets is distinguished from the worst on all."
         )
         of_places = _counts([line.for_place for line in lines], "data set")
         said.append(f"Places over {n_datasets} data sets: {of_places} {power}")

@@ -112,9 +112,10 @@ class PosteriorEstimator(BaseEstimator):
 
     def _checked(self, x: Any, y: Any, protocol: Protocol, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return features (N, P) and targets (N,) after scikit-learn's checks; a row for each fold at least."""
-        _refuse_missing(x)
-        x, y = validate_data(self, x, y, dtype=np.float64, ensure_min_samples=max(2, protocol.folds), **options)
-        return x, y
+        checked: tuple[np.ndarray, np.ndarray] = _validated(
+            self, x, y, ensure_min_samples=max(2, protocol.folds), **options
+        )
+        return checked
 
     def _fit(self, data: Arrays, protocol: Protocol) -> Self:
         given = self.random_state
@@ -162,29 +163,36 @@ class PosteriorEstimator(BaseEstimator):
     def _inputs(self, x: Any) -> np.ndarray:
         """Return the features (n, P) of new inputs after scikit-learn's checks."""
         check_is_fitted(self)
-        _refuse_missing(x)
-        checked: np.ndarray = validate_data(self, x, dtype=np.float64, reset=False)
+        checked: np.ndarray = _validated(self, x, reset=False)
         return checked
 
     def _inputs_and_targets(self, x: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return features (n, P) and targets (n,) of test points after scikit-learn's checks."""
         check_is_fitted(self)
-        _refuse_missing(x)
-        checked: tuple[np.ndarray, np.ndarray] = validate_data(self, x, y, dtype=np.float64, reset=False, **options)
+        checked: tuple[np.ndarray, np.ndarray] = _validated(self, x, y, reset=False, **options)
         return checked
 
 
-def _refuse_missing(x: Any) -> None:
-    """Raise ValueError for a data frame with missing values, with its columns named, which scikit-learn does not."""
-    if not hasattr(x, "isna") or not hasattr(x, "columns"):
-        return
-    missing = x.isna().sum(axis=0)
+def _validated(estimator: PosteriorEstimator, x: Any, *y: Any, **options: Any) -> Any:
+    """Return what scikit-learn's `validate_data` does, in float64; its errors do not name columns, and these do."""
+    named = hasattr(x, "isna") and hasattr(x, "select_dtypes")  # a data frame of pandas
+    missing = x.isna().sum(axis=0) if named else {}
     columns = ", ".join(f"{name!r} ({count} rows)" for name, count in missing.items() if count)
     if columns:
         raise ValueError(
             f"X contains NaN in {columns}; fill them, for example with sklearn.impute.SimpleImputer in a pipeline, or "
             "leave these rows out"
         )
+    try:
+        return validate_data(estimator, x, *y, dtype=np.float64, **options)
+    except ValueError as error:
+        texts = ", ".join(map(repr, x.select_dtypes(exclude=["number", "bool"]).columns)) if named else ""
+        if texts and str(error).startswith("could not convert"):
+            raise ValueError(
+                f"X has columns that are no numbers, {texts}; encode them, for example with "
+                "sklearn.preprocessing.OneHotEncoder in a pipeline"
+            ) from error
+        raise
 
 
 def _silent(progress: JobProgress) -> None:

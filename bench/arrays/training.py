@@ -18,6 +18,7 @@ from bench.evaluation.prediction import PredictionEvaluation
 from bench.experiment import fixed, given, plan
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
+from bench.experiment.parsing import parse_devices
 from bench.experiment.progress import OnProgress
 from bench.experiment.protocol import SETTINGS, Protocol
 from bench.experiment.request import Request, known
@@ -128,10 +129,11 @@ def _evaluation(
     """Yield the evaluation of the cell that the arrays would be in a run, checked; its study is not kept."""
     if problem := methods.problem_with(method):
         raise ValueError(problem)
+    place = torch.device(parse_devices(device)[0])
     cell = Cell(data.suite, data.source.name, methods.get(method).name, data.split, "", protocol, seed)
     with tempfile.TemporaryDirectory() as folder, single_threaded():
         job = Job((cell,), (Path(folder) / "study.log",), None)
-        evaluation = PredictionEvaluation(job, torch.device(device), on_progress, (data.source, data.dataset))
+        evaluation = PredictionEvaluation(job, place, on_progress, (data.source, data.dataset))
         _check(evaluation)
         yield evaluation
 

@@ -10,9 +10,10 @@ import pytest
 import torch
 from scipy.stats import kstest, norm, t
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 from bench import PosteriorClassifier, PosteriorRegressor
 from bench.arrays import Posterior
@@ -221,6 +222,15 @@ def test_missing_values_are_refused_by_column():
         fitted.predict(frame)
 
 
+def test_columns_of_texts_are_refused_by_name():
+    frame = pd.DataFrame({"age": np.arange(40.0), "city": ["Rome", "Oslo"] * 20, "open": [True, False] * 20})
+    regressor = PosteriorRegressor("map", hparams=GIVEN, **SHORT)
+    with pytest.raises(ValueError, match="no numbers, 'city'; encode them"):
+        regressor.fit(frame, np.arange(40.0))
+    encoder = ColumnTransformer([("city", OneHotEncoder(), ["city"])], remainder="passthrough")
+    make_pipeline(encoder, regressor).fit(frame, np.arange(40.0))
+
+
 def test_diverged_fits_say_so():
     with pytest.raises(Diverged, match="smaller learning rate"):
         PosteriorRegressor("map", hparams={**GIVEN, "lr": 1e30}, **SHORT).fit(*wave())
@@ -246,6 +256,7 @@ def test_unusual_targets_are_learned(y):
         ({"settings": {"hidden": "20"}}, "give the parameter hidden of the estimator"),
         ({"hidden": ()}, "hidden is ''"),
         ({"activation": "gelu"}, "activation is 'gelu'"),
+        ({"device": "gpu"}, "devices 'gpu' cannot be read"),
     ],
 )
 def test_impossible_parameters_are_refused(params, message):

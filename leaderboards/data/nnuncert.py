@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-SOURCE = "Joachims, nnuncert: Uncertainty Quantification with BNNs, MSc thesis' code, github.com/pjoachims/nnuncert"
+SOURCE = "Joachims, nnuncert: Uncertainty Quantification with BNNs, code of a thesis, github.com/pjoachims/nnuncert"
 NOTE = "their own splits, one per continuous feature, some without a real gap; one Gaussian per test point"
 
 METRICS = {

@@ -10,7 +10,7 @@ The engine trains thousands of fits in lockstep under `torch.func.vmap`. A metho
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from inspect import signature
 from typing import Any, NamedTuple, Self
@@ -121,8 +121,7 @@ class Method(ABC):
         """
         super().__init_subclass__()
         for hook in HOOKS & vars(cls).keys():
-            if wanted := getattr(super(cls, cls), hook, None):
-                _check_signature(cls, hook, wanted)
+            _check_signature(cls, hook)
 
     @abstractmethod
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -239,8 +238,9 @@ UPGRADE = (
 )
 
 
-def _check_signature(cls: type[Method], hook: str, of_base: Callable[..., Any]) -> None:
-    given, wanted = signature(vars(cls)[hook]), signature(of_base)
+def _check_signature(cls: type[Method], hook: str) -> None:
+    first = next(base for base in reversed(cls.__mro__) if hook in vars(base))  # where the contract defines it
+    given, wanted = signature(vars(cls)[hook]), signature(vars(first)[hook])
     try:
         given.bind(*wanted.parameters)
     except TypeError:

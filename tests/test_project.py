@@ -16,7 +16,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 PACKAGES = ("bench", "datasets", "leaderboards", "methods")
 # In tests/support, in tests/assets/outside, and made by a template and by a test.
-OURS = {*PACKAGES, "run_all", *("documents", "joint_gaussian"), *("ivon", "sgld"), "my_method", "calls_of_tests"}
+OUTSIDE = {path.stem for path in (ROOT / "tests" / "assets" / "outside").glob("*/src/*.py")}
+OURS = {*PACKAGES, *OUTSIDE, "run_all", "documents", "joint_gaussian", "my_method", "calls_of_tests"}
 # Imports inside functions of `leaderboards` that are guarded, as its dependency group has none of them.
 GUARDED = {"optuna"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.conformance.placement import first_misplaced
+from bench.conformance.placement import first_double, first_misplaced
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data
 from methods.laplace import LastLayerLaplace
@@ -52,6 +52,25 @@ class DiagnosesOnTheCPU(MAP):
 )
 def test_misplaced_step_is_named(method, step):
     assert misplaced_step(method) == step
+
+
+class CountsInDouble(MAP):
+    def init(self, problem, noise):
+        return {"fit": super().init(problem, noise), "count": torch.zeros((), dtype=torch.float64)}
+
+    def update(self, problem, state, batch, noise, step):
+        fit, _ = super().update(problem, state["fit"], batch, noise, step)
+        return {"fit": fit, "count": state["count"] + 1}
+
+    def finish(self, problem, state):
+        return state["fit"].weights
+
+
+@pytest.mark.parametrize(("method", "place"), [(CountsInDouble(), "`init`: state['count']"), (MAP(), None)])
+def test_double_precision_is_named(method, place):
+    x = np.random.default_rng(0).standard_normal((12, 2))
+    schedule = Schedule(12, 4, epochs=2, batches_per_update=1)
+    assert first_double(method, TASK, Data.of(x, x.sum(axis=1)), HPARAMS, schedule) == place
 
 
 def test_mixed_devices_raise():

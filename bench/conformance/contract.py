@@ -16,6 +16,7 @@ from bench.conformance.examined import (
     TRAIN_ROWS,
     UPDATES,
     Examined,
+    Violation,
     data_of,
     middle_of,
     on_every_task,
@@ -122,7 +123,13 @@ def posterior_can_be_saved(examined: Examined, task: Task) -> str:
     fits = examined.stacked_fits(task)
     before = examined.predictives(fits)
     file = io.BytesIO()
-    torch.save(fits.posterior, file)
+    try:
+        torch.save(fits.posterior, file)
+    except Exception as error:  # pickle raises many types
+        raise Violation(
+            f"`torch.save` cannot store the posterior: {error}. Keep arrays, tensors and objects of classes at the top "
+            "of a module, and no functions that are defined inside of others"
+        ) from None
     file.seek(0)
     after = examined.predictives(replace(fits, posterior=torch.load(file, weights_only=False)))
     require(

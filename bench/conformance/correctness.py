@@ -110,7 +110,7 @@ def _where(lost: Sequence[Mapping[str, float]], kept: Sequence[Mapping[str, floa
             return f"all with {name} of {min(values):.3g} or more"
         if max(values) < min(others):
             return f"all with {name} of {max(values):.3g} or less"
-    return f"as at {in_words(lost[0])}" if lost else ""
+    return f"as at {in_words(lost[0]) or 'the only point'}" if lost else ""
 
 
 def _check_probabilities(predictive: Classes, n_classes: int) -> str:

@@ -15,7 +15,7 @@ from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
 from bench.engine.stacked_fits import StackedFits
 from bench.engine.stacked_training import train_stacked
-from methods.base import Method
+from methods.base import FullBatchMethod, Method
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
 from methods.maths.predictive import Predictive
 from methods.networks.mlp import MLP
@@ -64,6 +64,11 @@ class Examined:
         """The candidates that the method does not exclude."""
         return [task for task in self.candidates if not self.method.excludes(task)]
 
+    @property
+    def source_of_randomness(self) -> str:
+        """The argument from which the method's fits get their random numbers."""
+        return "`seed`" if isinstance(self.method, FullBatchMethod) else "`noise`"
+
     def _stacked_fits(self, task: Task) -> StackedFits:
         """Return three fits, trained as a stack, that differ in rows, order of minibatches and noise."""
         return self.train(task, range(len(SEEDS)), stacked=self.method.stackable)
@@ -104,7 +109,9 @@ class Examined:
             require(
                 not any(bool(part.isnan().any()) for part in predictive),
                 f"predictions are NaN after {fits.schedule.plan.n_updates} updates at {in_words(fit.hparams)}, the "
-                "middle of each range; move the search space, or keep the update finite there",
+                "middle of each range; move the search space, or keep the update finite there"
+                if fit.hparams
+                else "predictions are NaN",
             )
         return predictives
 

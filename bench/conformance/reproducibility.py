@@ -23,7 +23,7 @@ def stack_equals_alone(examined: Examined, task: Task) -> str:
             worst < TOLERANCE,
             f"fit {number + 1} of {len(SEEDS)} in a stack differs from the same fit alone by {worst:.1e} (relative); "
             f"allowed is {TOLERANCE:.0e}. Check that no operation mixes the fits of a stack, that the method keeps "
-            "nothing in `self`, and that all randomness comes from `noise`",
+            f"nothing in `self`, and that all randomness comes from {examined.source_of_randomness}",
         )
     return f"equal within {TOLERANCE:.0e} (relative)"
 
@@ -42,7 +42,8 @@ def is_deterministic(examined: Examined, task: Task) -> str:
     (second,) = examined.predictives(examined.train(task, (0,), stacked=False))
     unchanged = torch.equal(before, torch.get_rng_state())
     require(unchanged, "the method draws from torch's global generator; draw from `noise` instead")
-    require(same_bits(first, second), "one seed gave two results; take all random numbers from `noise`")
+    source = examined.source_of_randomness
+    require(same_bits(first, second), f"one seed gave two results; take all random numbers from {source}")
     (other,) = examined.predictives(examined.train(task, (0,), stacked=False, seeds=SEEDS[1:]))
     if examined.method.deterministic:
         require(
@@ -53,8 +54,8 @@ def is_deterministic(examined: Examined, task: Task) -> str:
         return "all seeds give equal bits, as declared"
     require(
         not same_bits(first, other),
-        "two seeds gave one result; draw initial weights and samples from `noise`, or, if the method draws no random "
-        "numbers, declare `deterministic = True`",
+        f"two seeds gave one result; take random numbers, such as initial weights and samples, from {source}, or "
+        "declare `deterministic = True` if the method draws none",
     )
     return "equal seeds give equal bits, other seeds other bits"
 

@@ -12,8 +12,9 @@ import methods
 from bench.conformance import RULES, Finding, check
 from bench.conformance.examined import TASKS
 from bench.reference.conjugate import orthogonal
-from methods.base import Method
+from methods.base import FullBatchMethod, Method, Paper
 from methods.map import MAP, State
+from methods.maths.predictive import Normals, Quantiles
 from methods.mfvi import MeanFieldVI
 
 QUICK = [title for title in RULES if title not in ("cost", "trains natively", "conjugate posterior")]
@@ -317,3 +318,62 @@ def test_wrong_noise_scale_fails_only_conjugate_posterior():
     complaints = failures(TwiceTheNoise(), rules=[*QUICK, "conjugate posterior"], tasks=TASKS[:1])
     assert list(complaints) == ["conjugate posterior"]
     assert "x that of the best Gaussian with independent weights" in complaints["conjugate posterior"]
+
+
+class FullBatch(FullBatchMethod):
+    """Predicts the standard deviation of its training targets everywhere."""
+
+    name, title, paper = "full", "Full", Paper("Somebody 2000", "A Library")
+    likelihoods = ("gaussian",)
+    deterministic = True
+
+    def search_space(self, task):
+        return {}
+
+    def fit(self, problem, x, y, seed):
+        return y.std()
+
+    def predict(self, problem, posterior, x, noise, n_samples):
+        return Normals(x.new_zeros(1, len(x)), posterior.square().expand(1, len(x)))
+
+
+class UsesItsSeed(FullBatch):
+    def fit(self, problem, x, y, seed):
+        return y.std() * (1 + seed / 2**32)
+
+
+class IgnoresItsSeed(FullBatch):
+    deterministic = False
+
+
+class KeepsAFunction(FullBatch):
+    def fit(self, problem, x, y, seed):
+        return lambda: y.std()
+
+    def predict(self, problem, posterior, x, noise, n_samples):
+        return super().predict(problem, posterior(), x, noise, n_samples)
+
+
+class QuantilesCross(FullBatch):
+    def predict(self, problem, posterior, x, noise, n_samples):
+        return Quantiles.of(torch.tensor([0.1, 0.9]), x.new_tensor([[1.0, 0.0]]).expand(len(x), 2))
+
+
+def test_full_batch_method_passes_every_check():
+    assert [finding for finding in check(FullBatch()) if not finding.passed or finding.warned] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "rule", "message"),
+    [
+        (UsesItsSeed(), "deterministic", "declares `deterministic = True`, and two seeds gave two results"),
+        (IgnoresItsSeed(), "deterministic", "from `seed`, or declare `deterministic = True`"),
+        (KeepsAFunction(), "posterior can be saved", "`torch.save` cannot store the posterior: Can't pickle"),
+        (QuantilesCross(), "predictive is a density", "`values` of Quantiles must increase strictly"),
+    ],
+    ids=lambda part: type(part).__name__ if isinstance(part, FullBatch) else "",
+)
+def test_faults_of_full_batch_methods_are_named(method, rule, message):
+    (finding,) = check(method, (rule,))
+    assert not finding.passed
+    assert message in finding.detail

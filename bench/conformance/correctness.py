@@ -65,7 +65,11 @@ def predictive_is_a_density(examined: Examined, task: Task) -> str:
     predictive = examined.predictives(examined.stacked_fits(task))[0]
     allowed = (Normals, StudentT, Quantiles, Histogram) if task.likelihood.standardises else (Classes,)
     wanted = " or ".join(kind.__name__ for kind in allowed)
-    require(isinstance(predictive, allowed), f"`predict` returns {type(predictive).__name__}; it must return {wanted}")
+    require(
+        isinstance(predictive, allowed),
+        f"`predict` returns {type(predictive).__name__}; it must return {wanted}, or `likelihoods` must leave out "
+        f"{task.likelihood.kind!r}",
+    )
     if isinstance(predictive, Classes):
         return _check_probabilities(predictive, max(2, task.likelihood.n_outputs))
     if isinstance(predictive, Normals):

@@ -229,6 +229,7 @@ def main(
         return
     try:
         elsewhere = cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
+        display.show_start()
         options = {
             "trials": trials,
             "folds": folds,

@@ -69,6 +69,12 @@ def show_error(text: str) -> None:
     err.print(f"[red]Error:[/] {escape(text)}", soft_wrap=True)
 
 
+def show_start() -> None:
+    """Print in a terminal that something happens; the imports before the plan take seconds."""
+    if err.is_terminal:
+        err.print("Reading methods and data sets ...")
+
+
 def show_lists(data_dir: Path | None) -> None:
     """Print the suites with their presets, the data sets, and the methods."""
     for suite in SUITES.values():

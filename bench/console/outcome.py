@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     Attributes:
         title: of the metric.
         rows: of `leaderboards.export`, one per data set and method.
-        ranks: mean rank of each method over the data sets, the best first; NaN for a method that is not ranked.
+        ranks: mean rank of each method over the data sets, the best first; NaN for a reference line (`methods.UNRANKED`).
         best: data set -> method with the lowest mean, or the lowest median where splits are along features.
     """
 

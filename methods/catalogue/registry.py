@@ -97,7 +97,8 @@ HEADLINE = (
     "laplace",
     "map",
     "deep-ensemble",
-    *UNRANKED,
+    BASELINE,
+    "linear",
 )
 
 RESERVED = ("all", "headline")  # words that name several methods on the command line

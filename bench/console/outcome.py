@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     Attributes:
         title: of the metric.
         rows: of `leaderboards.export`, one per data set and method.
-        ranks: mean rank of each method over the data sets, the best first; NaN for a reference line (`methods.UNRANKED`).
+        ranks: mean rank of each method over the data sets, the best first; NaN for a reference line.
         best: data set -> method with the lowest mean, or the lowest median where splits are along features.
     """
 
@@ -104,7 +104,7 @@ def _outcomes(rows: pd.DataFrame, wanted: Sequence[Cell]) -> list[Outcome]:
         if shown:
             typical = [(row.method, row.dataset, row.median if row.by_median else row.mean) for row in shown]
             by_method = pd.DataFrame(typical).pivot_table(index=0, columns=1, values=2, dropna=False)
-            ranked = by_method.drop(index=methods.BASELINE, errors="ignore")
+            ranked = by_method.drop(index=list(methods.UNRANKED), errors="ignore")
             ranks = ranked.rank(na_option="bottom").mean(axis=1).reindex(by_method.index).sort_values(kind="stable")
             several = ranked.dropna(axis=1, how="all") if len(ranked) > 1 else ranked.iloc[:, :0]
             best = {str(dataset): str(method) for dataset, method in several.idxmin().items()}

@@ -55,7 +55,7 @@ def test_every_split_shares_a_measurement(kept):
     assert kept.kept(replace(CELL, split=3)) == COST
 
 
-TEXTS = {"hparams": "lr=0.1", "milestones": "5,10"}
+TEXTS = {"hparams": "lr=0.1", "milestones": "5,10", "hidden": "50,50"}
 CHANGES = {
     name: TEXTS[name]
     if name in TEXTS

@@ -71,7 +71,7 @@ class Kernel(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """What predictions need, float64, for standardised inputs and targets.
+    """Posterior of the values at the inducing points, float64, for standardised inputs and targets.
 
     With A = L^-1 K_ZX / sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
 

@@ -1,4 +1,4 @@
-"""What the two scikit-learn estimators share: parameters, tuning, fitting, saving."""
+"""The base class of the two scikit-learn estimators: parameters, tuning, fitting, saving."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What to learn from: arrays in memory, or the training rows of a split that a run has."""
+"""Training data as records: of arrays in memory, or of a split that a run has."""
 
 from pathlib import Path
 from typing import NamedTuple, NoReturn

@@ -1,4 +1,4 @@
-"""What a run ended with: a table of each headline metric, the best method first, and where to look next."""
+"""Closing tables of a run: one for each headline metric, the best method first, and where to look next."""
 
 import shlex
 from collections import Counter

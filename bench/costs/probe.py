@@ -25,7 +25,7 @@ from bench.engine.stacked_training import Execution
 from bench.engine.trained import TrainedFits
 from bench.environment.clock import now
 from bench.environment.memory import peak_during
-from bench.evaluation.evaluation import RECORDED_UPDATES, TunedEvaluation
+from bench.evaluation.tuned import RECORDED_UPDATES, TunedEvaluation
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter

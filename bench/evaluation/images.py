@@ -19,7 +19,8 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.sequential_training import Augment, train_sequentially
 from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import TunedEvaluation, diverged
+from bench.evaluation.evaluation import diverged
+from bench.evaluation.tuned import TunedEvaluation
 from bench.metrics import confidence, shifted
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome

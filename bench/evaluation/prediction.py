@@ -11,8 +11,9 @@ from bench import metrics
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import LargestFits, TunedEvaluation, diverged
+from bench.evaluation.evaluation import diverged
 from bench.evaluation.imputation import Imputed
+from bench.evaluation.tuned import LargestFits, TunedEvaluation
 from bench.experiment.cells import Cell
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome

@@ -14,7 +14,8 @@ from optuna.distributions import BaseDistribution
 from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import TunedEvaluation, diverged
+from bench.evaluation.evaluation import diverged
+from bench.evaluation.tuned import TunedEvaluation
 from bench.metrics.agreement import compare
 from bench.reference.distances import Target
 from bench.reference.posterior import ReferencePosterior, exact, grid

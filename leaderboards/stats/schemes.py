@@ -1,4 +1,4 @@
-"""What the registry of data sets says of splits: how they were made, and which of them are flagged."""
+"""Split schemes from the registry of data sets: how splits were made, and which of them are flagged."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

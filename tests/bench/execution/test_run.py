@@ -22,8 +22,8 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
 from bench.engine.training_record import Trace, TrainingRecord
-from bench.evaluation.evaluation import RECORDED_UPDATES
 from bench.evaluation.prediction import largest_alike
+from bench.evaluation.tuned import RECORDED_UPDATES
 from bench.execution import run as run_module
 from bench.execution.run import run
 from bench.experiment.cells import Cell
@@ -198,7 +198,7 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
         seen[self.method.name] = [tuple(part) for part in validation]
         return np.ones(len(fits))
 
-    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
     outcome_of(job("mfvi"))
     assert seen["map"] == seen["mfvi"]
@@ -211,7 +211,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
         seen.extend(zip(fits, validation, strict=True))
         return np.arange(1.0, len(fits) + 1)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
     train = datasets.load("diabetes").splits[0].train
     assert len(seen) == 3 * 3
@@ -235,8 +235,8 @@ def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
         seen.extend((fit, None) for fit in fits)
         return train_stacked(method, task, data, fits, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", scores)
-    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
+    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
     row = outcome_of(job("map", folds=9, validation="holdout")).row
     train = datasets.load("diabetes").splits[0].train
     (final, _), validation = seen[-1], seen[0][1]
@@ -261,7 +261,7 @@ def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
         trained.append(method.name)
         return train_stacked(method, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
+    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
     monkeypatch.setattr("methods.mfvi.MeanFieldVI.proxy", lambda method: methods.get("map"))
     assert outcome_of(job("mfvi")).row["status"] == "ok"
     assert trained == ["map", "mfvi"]
@@ -303,7 +303,7 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
         sizes.append(sorted(len(fit.rows) for fit in fits if others["n_recorded"]))
         return train_stacked(method, task, data, fits, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
+    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
     jobs = [job("mfvi", split, batch_size=49) for split in range(4)]
     together = run(side_by_side(*jobs))
     assert [stack for stack in sizes if stack] == [[297, 300, 302], [249]]
@@ -348,7 +348,7 @@ def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
 
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
     first = outcome_of(job())
-    monkeypatch.setattr("bench.evaluation.evaluation.TunedEvaluation._scores", lambda *_: pytest.fail("tuned again"))
+    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", lambda *_: pytest.fail("tuned again"))
     assert numbers(outcome_of(job()).row) == numbers(first.row)
 
 
@@ -495,7 +495,7 @@ def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, m
         seen.append(schedule.plan.n_updates)
         return train_stacked(method, task, data, fits, schedule, **others)
 
-    monkeypatch.setattr("bench.evaluation.evaluation.train_stacked", watched)
+    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
     assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
     assert seen == [updates, updates]
 

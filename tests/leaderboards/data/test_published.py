@@ -31,7 +31,7 @@ def test_two_numbers_that_anyone_can_check_in_the_papers():
 
 
 def test_numbers_of_nnuncert_are_means_and_medians_of_features():
-    """Of results/uci/gap/yacht_test.csv at commit 2b02060: PBP's CRPS on the six features."""
+    """PBP's CRPS on the six features in results/uci/gap/yacht_test.csv at commit 2b02060."""
     table = read_published().set_index(["suite", "dataset", "method", "metric", "statistic"])
     assert table.loc[("uci-gap", "yacht-gap", "pbp", "crps", "median"), "value"].item() == 0.6811
     mean = table.loc[("uci-gap", "yacht-gap", "pbp", "crps", "mean")]

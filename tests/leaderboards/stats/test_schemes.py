@@ -1,4 +1,4 @@
-"""What the statistics know of splits along features: medians, the worst split, and flagged ones."""
+"""Statistics of splits along features: medians, the worst split, and flagged ones."""
 
 import numpy as np
 import pytest

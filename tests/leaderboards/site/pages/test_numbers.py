@@ -1,0 +1,184 @@
+"""Numbers of pages and what is said of them: medians, calibration, details of cells."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from built_pages import Built
+
+import leaderboards
+from bench.schema import CELLS, TRAINING
+from leaderboards.site import content, places
+from methods import Card
+
+
+def test_ruined_means_show_median_and_farthest_split(built):
+    nmll = {"map": [2.2, 2.3, 2.31, 2.4, 13.8], "vifa": [2.2, 2.3, 2.31, 2.4, 2.5]}
+    rows = [{"method": m, "split": s, "nmll": v} for m, values in nmll.items() for s, v in enumerate(values)]
+    site = built(*rows)
+    for page in ("suite-uci.html", "dataset-energy.html", "method-map.html"):
+        assert site[page].words.replace(" ,", ",").count("one split 13.8") >= 1, page
+    assert "one split" not in site["method-vifa.html"].words
+
+
+def test_splits_along_features_show_median_and_worst(built):
+    values = dict(zip((0, 1, 2, 3, 5), [1.0, 1.1, 1.2, 1.3, 90.0], strict=True))
+    of_split = {"suite": "uci-gap", "dataset": "yacht-gap", "method": "mc-dropout"}
+    pages = built(*({**of_split, "split": k, "nmll": v, "crps": v / 2} for k, v in {**values, 4: 7.0}.items()))
+    page = pages["dataset-yacht-gap.html"]
+    (measured,) = [row for row in page.rows if "worst 90.0, split 5" in row]
+    assert "1.20" in measured
+    assert "worst 45.0, split 5" in measured  # CRPS
+    assert "±" not in measured
+    assert any("dnnc-r" in row and "3.41" in row for row in page.rows)  # the published median
+    assert "NMLL 90.00 on 5, CRPS 45.00 on 5" in page.words
+    assert "4 no real gap" in page.words
+    assert "Splits with no real gap: 4." in page.words
+    assert "worst 90.0" in pages["suite-uci-gap.html"].words
+    assert "worst 90.0" in pages["method-mc-dropout.html"].words
+
+
+def test_unfinished_splits_are_counted(built):
+    rows = [{"split": split, "nmll": 1.0 + split} for split in range(3)]
+    assert "1 of 3 splits" in built(*rows, {"method": "map", "nmll": 0.5})["suite-uci.html"].words
+
+
+def test_further_metrics_are_behind_a_switch(classification_site):
+    assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
+    assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables
+    assert ["Method", "NMLL", "RMSE", "Final fit, s"] in classification_site["dataset-energy.html"].tables
+    assert ["Method", "Coverage 90 %"] in classification_site["dataset-energy.html"].tables
+
+
+def test_calibration_error_has_its_interval(classification_site):
+    page = classification_site["dataset-wdbc.html"]
+    hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and "bootstrap" in attrs.get("title", "")]
+    assert len(hints) == 2
+    assert all("95 % bootstrap interval of a split, on average 0.0400 to 0.0800" in hint for hint in hints)
+
+
+def test_calibration_error_has_its_expectation_beside_it(built):
+    """A method with older rows is neither failed nor without its other numbers."""
+    row = {"suite": "images", "dataset": "digits", "task": "multiclass", "nmll": 0.3, "accuracy": 0.9, "ece": 0.05}
+    new = row | {"ece_null": 0.031, "ece_null_95": 0.047, "augrc": 0.01}
+    page = built(new, row | {"method": "old", "schema_version": 5})["dataset-digits.html"]
+    assert "ECE ECE if calibrated" in page.words
+    hints = [attrs["title"] for tag, attrs in page.tags if tag == "td" and attrs.get("title")]
+    assert any("a calibrated model would have 0.0310 on average, and up to 0.0470 on a split" in hint for hint in hints)
+    assert "not measured: the rows are older than this metric" in hints
+    assert "because the rows of old are older than these metrics: ECE if calibrated; " in page.words
+
+
+def test_size_counts_classes_and_ood_rows(classification_site):
+    words = classification_site.index.words
+    assert "64 features, 5 classes, 896 out-of-distribution rows" in words
+    assert "30 features, 2 classes" in words
+
+
+def test_suite_rows_are_sorted_by_mean_rank(classification_site):
+    page = classification_site["suite-classification.html"]
+    columns = ["Method", "Mean rank", "Win rate", "Difference to map", "digits-ood", "wdbc"]
+    assert page.tables[0] == columns
+    vifa, reference = (next(row for row in page.rows if row.split()[:1] == [name]) for name in ("vifa", "map"))
+    assert re.search(r"vifa +1.0 +1 to 2 +100 % +−0.100", vifa)  # 0.3 against 0.4 on every split
+    assert re.search(r"map +2.0 +1 to 2 +0 %", reference)
+    assert page.words.index("vifa 1.0") < page.words.index("map 2.0")
+
+
+def test_number_links_to_its_cell_details(built, row):
+    changes = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
+    changes["execution"] = "native"
+    page = built(*({"split": split, "nmll": 2.0 + split, **changes} for split in range(3)))["dataset-energy.html"]
+    target = f"#{places.fragment('uci', 'paper', 'vifa')}"
+    cell = [attrs for tag, attrs in page.tags if tag == "td" and attrs.get("data-metric") == "nmll"]
+    assert cell[0]["data-method"] == "vifa"
+    assert float(cell[0]["data-value"]) == 3.0
+    assert target in page.links
+    for said in (
+        "python run_all.py --suite uci --datasets energy --methods vifa --splits 0-2 --preset paper --seed 0",
+        "0.01230",
+        "feedbeef",
+        "30, 6 failed in all",
+        "side by side in compiled loops",
+        "aaaaaaaa",
+        "torch 2.6.0",
+    ):
+        assert said in page.words
+
+
+def test_cell_details_have_the_reference_posteriors_noise(built):
+    noise = [json.dumps({"kind": "nuts", "r_hat": 1.001, "rel_cov_noise": value}) for value in (0.12, 0.15)]
+    rows = [{"split": split, "nmll": 1.0, "rel_cov": 0.3, "reference": text} for split, text in enumerate(noise)]
+    words = built(*rows)["dataset-energy.html"].words
+    assert "Reference posterior nuts" in words
+    assert "the reference's own sampling noise makes 0.1200 to 0.1500" in words
+
+
+def test_many_methods_take_one_line_each(built):
+    """Medians are in tooltips, and splits are counted once and where they differ."""
+    rows = [{"method": f"m{i:02}", "split": split, "nmll": 1.0 + i} for i in range(20) for split in range(5)]
+    rows[6] |= {"status": "failed", "nmll": None}
+    site = built(*rows)
+    html, words = site.html["dataset-energy.html"], site["dataset-energy.html"].words
+    assert "m00 ≈" in words
+    assert "m01 4 splits, 1 failed" in words
+    assert "5 splits unless stated" in words
+    assert "5 splits, median 1.0" in html
+    assert "median 1.0" not in words
+
+
+def test_missing_figures_are_explained(built):
+    words = built({"nmll": 1.0, "task": "regression", "coverage_90": 0.9})["dataset-energy.html"].words
+    assert "There are no PIT figures and curves of risk against coverage: they need predictions of single" in words
+
+
+def test_methods_that_did_not_pass_their_check_are_marked(built):
+    outcomes = {"passes": "passed", "fails": "failed", "unknown": "not checked", "vifa": None}
+    site = built(*({"method": name, "nmll": 1.0, "checked": outcome} for name, outcome in outcomes.items()))
+    words = site["dataset-energy.html"].words
+    assert "fails failed its check" in words
+    assert "unknown not checked" in words
+    assert "python -m methods check unknown tests whether" in site["method-unknown.html"].words
+    assert all("methods check" not in site[f"method-{name}.html"].words for name in ("passes", "vifa"))
+
+
+def test_formula_of_an_outside_method_is_that_of_its_docstring(built, monkeypatch):
+    described = Card("theirs", "Theirs", idea="They do it.", formula_text="a + b,\n  c")
+    monkeypatch.setattr(content, "card", lambda name: described)
+    site = built({"method": "theirs", "nmll": 1.0})
+    assert "They do it." in site["method-theirs.html"].words
+    assert "a + b,\n  c</pre>" in site.html["method-theirs.html"]
+
+
+@pytest.mark.slow
+def test_pages_of_large_sites_stay_small(row, tmp_path):
+    """33 methods, 16 data sets, 20 splits, in one file as `publish` writes them."""
+    rng = np.random.default_rng(0)
+    rows = [
+        row(
+            dataset=f"set-{d}", method=f"method-number-{m}", split=s, task="regression", nmll=rng.normal(), seed=0,
+            rmse=rng.gamma(9), fit_seconds=rng.gamma(9), tune_seconds=rng.gamma(9), coverage_50=0.5, coverage_80=0.8,
+            coverage_90=0.9, coverage_95=0.95, n_trials=30, n_trials_failed=0,
+            hparams=json.dumps({"lr": rng.uniform(), "prior_precision": rng.uniform(), "noise_precision": 1.5}),
+        )
+        for d in range(16) for m in range(33) for s in range(20)
+    ]  # fmt: skip
+    (tmp_path / "results" / "cells").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=CELLS), tmp_path / "results" / "cells" / "uci.parquet")
+    site = leaderboards.build(tmp_path / "results", tmp_path / "site").parent
+    sizes = {path.name: path.stat().st_size for path in site.iterdir()}
+    assert len(sizes) == 3 + 1 + 16 + 33
+    assert max(sizes.values()) < 2_000_000, sizes
+
+
+def test_method_page_shows_recorded_training(folder, tmp_path):
+    out = folder({"nmll": 2.0})
+    path = out / "training" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split00-seed0.parquet"
+    path.parent.mkdir(parents=True)
+    rows = [{"update": update, "name": "elbo", "value": -1.0 / update} for update in range(1, 21)]
+    pq.write_table(pa.Table.from_pylist(rows, schema=TRAINING), path)
+    page = Built(leaderboards.build(out, tmp_path / "site"))["method-vifa.html"]
+    assert "elbo against the updates of the final fit" in page.words

@@ -347,7 +347,8 @@ def main(
     if asked_for := sorted({each.dataset for each in missing} & set(named[1] or ())):
         display.show_error(f"{', '.join(asked_for)}: asked for, but not available; see the remedies above")
         raise typer.Exit(INVALID)
-    if not same or any(status != "ok" for status in results.statuses(wanted).values()):
+    statuses = results.statuses(wanted)
+    if not same or len(statuses) < len(set(wanted)) or any(status != "ok" for status in statuses.values()):
         raise typer.Exit(NOT_OK)
 
 

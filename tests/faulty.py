@@ -89,3 +89,11 @@ class Leave(MAP):
 
     def init(self, problem, noise):
         sys.exit("goodbye")
+
+
+class Garble(MAP):
+    name = "garble"
+
+    def init(self, problem, noise):
+        sys.stderr.write("\x1b]0;a title of the terminal\x07\n")
+        raise ValueError(f"cannot open {os.fsdecode(b'caf' + bytes([233]))}.csv \x1b[2J" + 1_000_000 * "x")

@@ -123,6 +123,20 @@ def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_p
     assert "Cells: 2 ok, 2 failed" in done.stdout
 
 
+def test_undecodable_and_endless_errors_are_rows(run, tmp_path):
+    done = run("--methods", "map,garble", "--splits", "0", "--out", "r")
+    assert done.returncode == 1, done.stderr
+    found = pd.read_parquet(tmp_path / "r" / "cells").set_index("method")
+    assert found["status"].to_dict() == {"map": "ok", "garble": "failed"}
+    assert "cannot open caf\\udce9.csv \\u001b[2Jxxx" in found.loc["garble", "error"]
+    assert len(found.loc["garble", "error"]) <= 20_000
+    assert "\\u001b]0;a title" in found.loc["garble", "log"]
+    assert "\x1b" not in done.stderr + done.stdout
+    assert len(done.stderr) < 20_000
+    assert "caf\\udce9.csv" in "".join(path.read_text() for path in (tmp_path / "r" / "html").rglob("*.html"))
+    assert run("--methods", "map,garble", "--splits", "0", "--out", "r").returncode == 1  # nothing is left to do
+
+
 @pytest.mark.slow
 def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
     wrong = {

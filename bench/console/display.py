@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import datasets
 import methods
@@ -22,6 +23,7 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.entries import entries
+from bench.texts import visible
 
 if TYPE_CHECKING:
     from bench.execution.workers import Worker
@@ -35,7 +37,11 @@ COMMANDS = {"python run_all.py": "lockstep-bench run", "python -m bench.speed": 
 
 
 class CommandConsole(Console):
-    """Console that prints commands in the form in which this program was called."""
+    """Console that prints commands in the form in which this program was called, and no control characters."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a text, or a cell of a table, with control characters spelled out, which could steer the terminal."""
+        return super().render_str(visible(text), **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print, as `Console.print` does."""

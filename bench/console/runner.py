@@ -3,7 +3,8 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from threading import Event, RLock, Thread
 from typing import Protocol
 
@@ -17,11 +18,13 @@ from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import JobProgress
 from bench.experiment.suites import SUITES
-from bench.results.record import CellResult
+from bench.results.record import CellResult, Outcome, class_name
 from bench.results.storage import NotStored
+from bench.texts import capped
 
 POLL_SECONDS = 0.1
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump
+LONGEST_REASON = 500  # characters of an error's last line that are printed
 
 
 class Store(Protocol):
@@ -50,7 +53,7 @@ def run(
         weights: duration of each cell in any unit, for the estimate of the time left; None for their work.
 
     Raises:
-        bench.results.storage.NotStored: a cell cannot be stored. Cells finished before are stored.
+        bench.results.storage.NotStored: nothing more can be stored. Cells finished before are stored.
         bench.execution.pool.NoProcess: no worker process can be started.
     """
     stop = Event()
@@ -70,8 +73,7 @@ def run(
         try:
             with _first_ctrl_c(stop, board.interrupted), closing(results):
                 for result in results:
-                    _store(store, result)
-                    board.finished(result)
+                    board.finished(_stored(store, result))
         except KeyboardInterrupt:
             board.ended(dropped=True)
             raise
@@ -80,9 +82,21 @@ def run(
     return stop.is_set()
 
 
-def _store(store: Store, result: CellResult) -> None:
+def _stored(store: Store, result: CellResult) -> CellResult:
+    """Store a result and return it; one that cannot be stored is replaced by a failure that says why."""
     try:
-        store.write(result)
+        try:
+            store.write(result)
+            return result
+        except OSError:
+            raise
+        except Exception as problem:  # the content of this result is at fault, and other cells go on
+            error = f"the result cannot be stored: {class_name(problem)}: {problem}"
+            outcome = Outcome(status="failed", error=error, error_class=class_name(problem))
+            failure = replace(result, outcome=outcome, log=None)
+            with suppress(ValueError, TypeError, LookupError):  # the cell then stays unfinished
+                store.write(failure)
+            return failure
     except OSError as problem:
         raise NotStored((result.cell,), problem) from problem
 
@@ -194,8 +208,8 @@ class Board:
 
 
 def _complaint(result: CellResult) -> str:
-    last_line = escape((result.outcome.error or "").strip().splitlines()[-1])
-    return f"[red]{result.status}[/] {escape(result.cell.key)}: {last_line}"
+    lines = (result.outcome.error or "").strip().splitlines() or ["no reason given"]
+    return f"[red]{result.status}[/] {escape(result.cell.key)}: {escape(capped(lines[-1], LONGEST_REASON))}"
 
 
 def _name(cell: Cell) -> str:

@@ -19,9 +19,12 @@ import pyarrow as pa
 from bench.environment.provenance import code_revision, host, versions
 from bench.experiment.cells import Cell
 from bench.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
+from bench.texts import from_outside
 
 # Fields that are not columns.
 COMPOUND = {"cell", "outcome", "provenance", "data", "tuning", "fit", "metrics", "tables"}
+# Texts of methods, libraries and machines, with the most characters that are stored of each.
+FREE_TEXTS = {"error": 20_000, "error_class": 500, "log": 100_000, "device": 500, "host": 500}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class Record:
     """Columns of a cell's row that become known together.
 
     Every field, except for those in `COMPOUND`, is a column of `bench.schema.CELLS`. A field without a default is
-    required.
+    required. The fields of `FREE_TEXTS` are made printable and capped, so that they can be stored and shown.
 
     Raises:
         TypeError: A value is not of its column's type, or a required one is missing.
@@ -41,6 +44,8 @@ class Record:
             value = getattr(self, each.name)
             if each.name not in COMPOUND and not (value is None and each.default is None):
                 _check(f"{type(self).__name__}.{each.name}", each.name, value)
+                if each.name in FREE_TEXTS:
+                    object.__setattr__(self, each.name, from_outside(value, FREE_TEXTS[each.name]))
 
     def columns(self) -> dict[str, Any]:
         """Return the columns that this record holds, by name."""

@@ -1,24 +1,15 @@
 """Formatting of numbers and of text from data and plug-ins, for pages."""
 
 import re
-import unicodedata
 from decimal import Decimal
 from math import floor, isfinite, isinf, isnan, log10, nan
 
 from markupsafe import Markup, escape
 
+from bench.texts import visible
+
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten
-
-
-def visible(text: object) -> str:
-    r"""Return the text with control and direction characters spelled out (as \u202e)."""
-    text = str(text)
-    if text.isprintable():  # nearly always, and fast
-        return text
-    return "".join(
-        f"\\u{ord(c):04x}" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") and c != "\n" else c for c in text
-    )
 
 
 def prose(text: object) -> Markup:

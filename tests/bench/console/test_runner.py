@@ -1,17 +1,20 @@
 """What a person sees while cells run."""
 
 import io
+from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
+from bench.console import runner
 from bench.console.runner import Board
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import JobProgress
 from bench.experiment.protocol import Protocol
 from bench.results.record import CellResult, Outcome, Provenance
+from bench.results.storage import NotStored
 
 CELLS = [Cell("toy", "toy", "map", split, "tiny", Protocol(), 0) for split in range(4)]
 WORK = CELLS[0].work
@@ -87,3 +90,60 @@ def test_interruption_names_running_and_dropped_jobs(progress, board):
     said = text(progress)
     assert "finishing what runs: toy map splits 0, 1, toy map split 2. Ctrl-C again drops it." in said
     assert "dropped toy map splits 0, 1. 1 of 4 cells finished; the same command goes on from here." in said
+
+
+def test_long_error_prints_a_short_line(progress, board):
+    board.finished(result(CELLS[0], status="failed", error="ValueError: " + "x" * 1_000_000))
+    assert len(text(progress)) < 1000
+
+
+def test_failure_without_words_prints_its_status(progress, board):
+    board.finished(result(CELLS[0], status="failed", error=" \n"))
+    assert f"failed {CELLS[0].key}" in text(progress)
+
+
+class FragileStore:
+    """Destination of cells that cannot store some of them, for a reason of their own or of the disk."""
+
+    def __init__(self, refused, problem: Exception):
+        self.stored: dict[Cell, CellResult] = {}
+        self._refused, self._problem = refused, problem
+
+    def write(self, result: CellResult) -> None:
+        if self._refused(result):
+            raise self._problem
+        self.stored[result.cell] = result
+
+
+@pytest.fixture
+def run_pair(monkeypatch):
+    """Runs two cells that are "ok" and stores them in the given store."""
+
+    def jobs_end(*_, **__) -> Iterator[CellResult]:
+        yield from (result(cell, status="ok", metrics={"nmll": 1.0}) for cell in CELLS[:2])
+
+    def run_pair(store: FragileStore) -> bool:
+        monkeypatch.setattr(runner, "run_jobs", jobs_end)
+        return runner.run(store, [PAIR], [])
+
+    return run_pair
+
+
+def test_row_that_cannot_be_stored_becomes_a_failed_row(run_pair):
+    store = FragileStore(lambda row: row.cell == CELLS[0] and row.status == "ok", UnicodeError("no such character"))
+    assert run_pair(store) is False
+    assert [store.stored[cell].status for cell in CELLS[:2]] == ["failed", "ok"]
+    failed = store.stored[CELLS[0]].outcome
+    assert failed.error_class == "UnicodeError"
+    assert failed.error == "the result cannot be stored: UnicodeError: no such character"
+
+
+def test_cell_that_can_never_be_stored_ends_no_run(run_pair):
+    store = FragileStore(lambda row: row.cell == CELLS[0], ValueError("never"))
+    assert run_pair(store) is False
+    assert list(store.stored) == [CELLS[1]]
+
+
+def test_full_disk_ends_the_run(run_pair):
+    with pytest.raises(NotStored):
+        run_pair(FragileStore(lambda row: True, OSError(28, "No space left on device")))

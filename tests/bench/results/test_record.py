@@ -80,3 +80,25 @@ def test_every_column_has_a_field(result_of):
     assert list(row) == CELLS.names
     assert {name for name, value in row.items() if value is None} <= names | set(METRICS)
     assert result_of(CELL, nmll=1.25).to_table().schema.equals(CELLS)
+
+
+def test_texts_from_outside_are_printable(result_of):
+    undecodable = b"caf\xe9".decode(errors="surrogateescape")
+    result = result_of(
+        CELL,
+        "failed",
+        error=f"no file {undecodable}",
+        error_class=undecodable,
+        log=f"\x1b[2J{undecodable}",
+        host="\ud800",
+    )
+    row = result.row
+    assert row["error"] == "no file caf\\udce9"
+    assert (row["error_class"], row["log"], row["host"]) == ("caf\\udce9", "\\u001b[2Jcaf\\udce9", "\\ud800")
+    assert result.to_table()["error"].to_pylist() == ["no file caf\\udce9"]
+
+
+def test_long_errors_are_capped(result_of):
+    row = result_of(CELL, "failed", error="ValueError: " + "x" * 1_000_000, log="y" * 1_000_000).row
+    assert len(row["error"]) <= 20_000
+    assert len(row["log"]) <= 100_000

@@ -12,7 +12,6 @@ from leaderboards.wording.formats import (
     number,
     prose,
     shortened,
-    visible,
 )
 from leaderboards.wording.ran import protocol_in_words, ranges
 
@@ -69,12 +68,6 @@ def test_published_numbers_keep_their_digits():
     assert as_printed(2.9, 0.06) == ("2.90", "0.06")
     assert as_printed(0.08, nan) == ("0.08", "")
     assert as_printed(5352853.0, nan) == ("5.35 × 10⁶", "")
-
-
-def test_characters_that_turn_text_round_are_spelled_out():
-    assert visible("a\u202eb\u200f") == "a\\u202eb\\u200f"
-    assert visible("line\nline\x00") == "line\nline\\u0000"
-    assert visible("Müller 模型") == "Müller 模型"
 
 
 def test_prose_marks_code_and_escapes_the_rest():

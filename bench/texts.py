@@ -1,0 +1,32 @@
+"""Texts from outside (methods, files, machines), made printable and capped before they are stored or shown."""
+
+import unicodedata
+
+SPELLED_OUT = ("Cc", "Cf", "Co", "Cs")  # Unicode categories: control, format, private use, lone surrogate
+
+
+def visible(text: object) -> str:
+    r"""Return the text with control and direction characters and lone surrogates spelled out (as \u202e)."""
+    text = str(text)
+    if text.isprintable():  # nearly always, and fast
+        return text
+    return "".join(f"\\u{ord(c):04x}" if unicodedata.category(c) in SPELLED_OUT and c != "\n" else c for c in text)
+
+
+def capped(text: str, most: int) -> str:
+    """Return the text with at most `most` characters: its beginning and its end, and how many were left out between.
+
+    Args:
+        text: The text.
+        most: At least 100.
+    """
+    if len(text) <= most:
+        return text
+    note = f" ... {len(text) - most} or more characters left out ... "
+    kept = most - len(note)
+    return text[: kept // 2] + note + text[len(text) - (kept - kept // 2) :]
+
+
+def from_outside(text: str, most: int) -> str:
+    """Return a text of unknown origin as it can be stored and shown: `visible`, and `capped` at `most` characters."""
+    return capped(visible(capped(text, most)), most)

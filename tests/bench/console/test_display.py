@@ -1,0 +1,21 @@
+"""What is printed steers no terminal."""
+
+import io
+
+from rich.markup import escape
+from rich.table import Table
+
+from bench.console.display import CommandConsole
+
+
+def test_escape_sequences_are_spelled_out():
+    console = CommandConsole(file=io.StringIO(), force_terminal=False, width=200)
+    hostile = "\x1b]0;title\x07\ud800"
+    table = Table(box=None)
+    table.add_column("name")
+    table.add_row(escape(hostile))
+    console.print(f"[red]Error:[/] {escape(hostile)}", soft_wrap=True)
+    console.print(table)
+    written = console.file.getvalue()
+    assert written.count("\\u001b]0;title\\u0007\\ud800") == 2
+    assert "\x1b" not in written

@@ -288,11 +288,14 @@ def main(
         results = Results(out)
         if not (dry_run or fresh):
             display.show_invalid(results.mend())
+            display.show_passed_over(results.passed_over)
         if not fresh:
             display.show_notes(notes_on_earlier_rows(results.rows(), wanted, data_dir))
         display.show_notes(notes_on_noise_ranges(wanted, data_dir))
         display.show_notes(notes_on_flagged(wanted))
         todo = wanted if fresh else [cell for cell in wanted if not results.has(cell)]
+        if not fresh:
+            results.require_place(todo)
         if not todo:
             spare.end()
         with backend_of(elsewhere if todo else None, todo, fetch=not dry_run) as backend:

@@ -262,6 +262,12 @@ def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:
         )
 
 
+def show_passed_over(passed_over: Mapping[Path, str]) -> None:
+    """Print the entries of the results folder that were neither read nor changed, with the reason."""
+    for path, why in passed_over.items():
+        err.print(f"[yellow]Passed over:[/] {escape(str(path))}: {escape(why)}", soft_wrap=True)
+
+
 def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -> None:
     """Print why the run ended early, and how to go on."""
     lost = f"{', '.join(cell.key for cell in cells)} not stored: " if cells else ""

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
+from bench.experiment.request import InvalidRequest
 from bench.results.reader import INDEX, KEY, CellFiles
 from bench.results.record import CellResult
 from bench.results.storage import write_atomically
@@ -108,6 +109,25 @@ class Results:
             The new paths of the renamed files, and the reasons.
         """
         return self._files.mend()
+
+    @property
+    def passed_over(self) -> dict[Path, str]:
+        """Links, pipes and the like under OUT/cells, which are left as they are, with the reason."""
+        return self._files.passed_over
+
+    def require_place(self, cells: Sequence[Cell]) -> None:
+        """Refuse to run cells whose files would lie behind a link, or where something else than a file is.
+
+        Raises:
+            InvalidRequest: There is such a cell.
+        """
+        files = {self._path("cells", cell) for cell in cells}
+        needed = files | {above for path in files for above in path.parents}
+        for path, reason in self.passed_over.items():
+            if path in needed:
+                raise InvalidRequest(
+                    f"{path} is in the way of results: {reason}. Move it elsewhere, or give another --out"
+                )
 
     def put_aside(self) -> Path | None:
         """Move everything to a numbered folder under OUT/superseded; return it, or None if there was nothing."""

@@ -50,6 +50,8 @@ class CellFiles:
 
     Attributes:
         unreadable: Files that are not read as results, with the reason, in the order of their names.
+        passed_over: Links, and what is neither a file nor a folder, with the reason. They are not followed, opened,
+            renamed or removed.
         leftovers: Files that a killed process had not finished.
     """
 
@@ -57,8 +59,9 @@ class CellFiles:
         self._cells, self._index = out / "cells", out / INDEX
         self.unreadable: dict[Path, str] = {}
         self.leftovers: list[Path] = []
+        self.passed_over: dict[Path, str] = {}
         stamps: dict[str, Stamp] = {}
-        for name, stamp in _files(self._cells):
+        for name, stamp in _files(self._cells, self.passed_over):
             if name.endswith(".tmp"):
                 self.leftovers.append(self._cells / name)
             else:
@@ -155,32 +158,52 @@ def read_longer(out: Path) -> Rows:
 
 def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
     """Read the Parquet files of a folder, in the order of their names."""
-    names = [name for name, _ in _files(folder) if not name.endswith(".tmp")]
+    passed_over: dict[Path, str] = {}
+    names = [name for name, _ in _files(folder, passed_over) if not name.endswith(".tmp")]
     paths = [folder / name for name in sorted(names, key=lambda name: name.split("/"))]
     read = _read_files(paths, schema)
-    return Rows(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())})
+    return Rows(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())} | passed_over)
 
 
 def has_cells(out: Path) -> bool:
     """Return True if any file under OUT/cells may be a result."""
-    return any(not name.endswith(".tmp") for name, _ in _files(out / "cells"))
+    return any(not name.endswith(".tmp") for name, _ in _files(out / "cells", {}))
 
 
-def _files(folder: Path, above: str = "") -> Iterator[tuple[str, Stamp]]:
+def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Iterator[tuple[str, Stamp]]:
     """Yield the relative path of each Parquet file and of each leftover below `folder`, and its stamp.
 
-    Names that begin with a dot or an underscore are passed over, as pyarrow does when it reads a folder.
+    Names that begin with a dot or an underscore are passed over, as pyarrow does when it reads a folder. Links below
+    `folder` are not followed: they may lead into the results of others, or round in a circle.
+
+    Args:
+        folder: The folder.
+        passed_over: Is given the other entries that look like results, with the reason.
+        above: Path of `folder` below the first one, with a slash at its end.
     """
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            hidden = entry.name.startswith((".", "_"))
-            if entry.is_dir():
-                if not hidden:
-                    yield from _files(Path(entry.path), f"{above}{entry.name}/")
-            elif entry.name.endswith(".parquet") and not hidden:
-                yield above + entry.name, _stamp(entry.stat())
-            elif entry.name.endswith(".tmp") and entry.name.startswith("."):
-                yield above + entry.name, [0, 0]
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as problem:
+        passed_over[folder] = f"it cannot be listed: {problem.strerror}"
+        return
+    for entry in entries:
+        hidden, path = entry.name.startswith((".", "_")), Path(entry.path)
+        if entry.name.endswith(".tmp") and entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+            yield above + entry.name, [0, 0]
+        elif hidden:
+            continue
+        elif entry.is_symlink():
+            passed_over[path] = "it is a link, which is not followed"
+        elif not entry.name.endswith(".parquet"):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(path, passed_over, f"{above}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False):
+            yield above + entry.name, _stamp(entry.stat(follow_symlinks=False))
+        else:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            passed_over[path] = f"it is {'a folder' if is_folder else 'a pipe, socket or device'}, not a file"
 
 
 def _stamp(stat: os.stat_result) -> Stamp:

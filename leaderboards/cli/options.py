@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from bench.texts import visible
+
 if TYPE_CHECKING:
     from leaderboards.data.results import Results
 
@@ -43,10 +45,10 @@ def read_folders(folders: list[Path]) -> "Results":
         stop(f"{empty}: no finished cells yet (no .parquet file under cells/); run `python run_all.py` first")
     results = read_results(*folders)
     for path, reason in results.skipped:
-        typer.echo(f"left out: {path}: {reason}", err=True)
+        typer.echo(visible(f"left out: {path}: {reason}"), err=True)
     # The runs of a replication have protocols of their own, which is no mixture.
     for mixture in mixtures(set_apart(results).others.cells, results.choices):
-        typer.echo(mixture.sentence, err=True)
+        typer.echo(visible(mixture.sentence), err=True)
     return results
 
 
@@ -67,5 +69,5 @@ def require_results(folder: Path) -> None:
 
 def stop(sentence: str) -> NoReturn:
     """Print a sentence on standard error and exit with code 2."""
-    typer.echo(sentence, err=True)
+    typer.echo(visible(sentence), err=True)
     raise typer.Exit(2)

@@ -36,8 +36,11 @@ def detail(table: str, cell: CellId) -> pd.DataFrame | None:
     A file that cannot be read, or that does not fit the schema of the table, counts as missing, because no number of a
     leaderboard depends on it.
     """
+    path = cell.path(table)
+    if not path.is_file():  # reading a pipe would wait for ever
+        return None
     try:
-        return pq.read_table(cell.path(table)).cast(DETAILS[table]).to_pandas()
+        return pq.read_table(path).cast(DETAILS[table]).to_pandas()
     except (OSError, ValueError, pa.ArrowException):
         return None
 

@@ -68,7 +68,7 @@ def read_results(*folders: Path) -> Results:
         tables.append(files.table.append_column("folder", pa.array([str(folder)] * len(files.table), pa.string())))
         timings.append(timed.table)
         longer.append(trained_longer.table)
-        for path, reason in (files.unreadable | timed.unreadable | trained_longer.unreadable).items():
+        for path, reason in (files.unreadable | files.passed_over | timed.unreadable | trained_longer.unreadable).items():
             skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
@@ -83,6 +83,8 @@ def read_results(*folders: Path) -> Results:
 
 
 def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:
+    if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+        return [], [Skipped(path.name, "not a file")]
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         return [Unavailable(str(e["dataset"]), str(e["reason"]), str(e["remedy"])) for e in entries], []

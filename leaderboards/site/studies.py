@@ -39,7 +39,7 @@ def tuning(row: Row) -> Tuning | None:
     if not row["n_trials"] >= FEWEST_TRIALS:
         return None
     path = _path(row, "studies", "jsonl")
-    return _read(path) if path.exists() else None
+    return _read(path) if path.is_file() else None
 
 
 def training(row: Row) -> dict[str, list[tuple[int, float]]]:
@@ -47,8 +47,11 @@ def training(row: Row) -> dict[str, list[tuple[int, float]]]:
 
     Empty if the method records none, or if the table cannot be read.
     """
+    path = _path(row, "training", "parquet")
+    if not path.is_file():  # reading a pipe would wait for ever
+        return {}
     try:
-        table = pq.read_table(_path(row, "training", "parquet"), columns=["update", "name", "value"])
+        table = pq.read_table(path, columns=["update", "name", "value"])
     except (OSError, pa.ArrowException):
         return {}
     diagnostics: dict[str, list[tuple[int, float]]] = {}

@@ -54,6 +54,8 @@ def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
 
 def read(path: Path) -> Predictions | None:
     """Return the first rows of a Parquet file of predictions, or None if it cannot be read."""
+    if not path.is_file():  # reading a pipe would wait for ever
+        return None
     try:
         file = pq.ParquetFile(path)
         names = [name for name in ("mean", "variance", "log_probs") if name in file.schema_arrow.names]

@@ -12,6 +12,7 @@ import pytest
 from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
+from bench.experiment.request import InvalidRequest
 from bench.results import folder as module
 from bench.results import storage
 from bench.results.folder import Results
@@ -160,3 +161,13 @@ def test_what_is_not_ours_stays_where_it_is(results, result_of):
     (results.out / "html" / "index.html").write_text("page")
     results.put_aside()
     assert (results.out / "html" / "index.html").read_text() == "page"
+
+
+def test_cells_behind_a_link_are_refused_before_any_work(results, tmp_path, result_of):
+    results.write(result_of(CELL))
+    (tmp_path / "other").mkdir()
+    (results.out / "cells" / "toy").symlink_to(tmp_path / "other")
+    results = Results(results.out)
+    results.require_place([CELL])
+    with pytest.raises(InvalidRequest, match=r"cells/toy is in the way of results: it is a link.*another --out"):
+        results.require_place([replace(CELL, suite="toy")])

@@ -1,6 +1,7 @@
 """A results folder is read once, and only files that are what their place says are results."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -293,3 +294,52 @@ def test_reader_imports_no_torch():
     code = "import sys, bench.results.reader; print({'torch', 'datasets', 'methods', 'optuna'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def linked(path: Path, target: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+
+
+def test_links_are_neither_followed_nor_changed(out, tmp_path, result_of):
+    other = Results(tmp_path / "other")
+    other.write(result_of(CELL))
+    theirs = file_of(other.out, CELL)
+    theirs.with_name("split09-seed0.parquet").write_bytes(b"damaged")
+    theirs.with_name(".split08-seed0.parquet.tmp").write_bytes(b"half")
+    before = sorted(other.out.rglob("*"))
+    linked(out / "cells" / "theirs", other.out / "cells")
+    linked(file_of(out, replace(CELL, split=7)), theirs)
+    linked(out / "cells" / "round", out / "cells")
+    linked(out / "cells" / "gone.parquet", tmp_path / "nowhere")
+    linked(out / "cells" / "itself", out / "cells" / "itself")
+    cells = CellFiles(out)
+    assert cells.statuses == BOTH
+    assert cells.mend() == []
+    assert sorted(other.out.rglob("*")) == before
+    assert {path.relative_to(out / "cells").as_posix() for path in cells.passed_over} == {
+        *("theirs", "round", "gone.parquet", "itself"),
+        f"{replace(CELL, split=7).key}.parquet",
+    }
+    assert set(cells.passed_over.values()) == {"it is a link, which is not followed"}
+
+
+def test_pipes_and_folders_are_passed_over(out):
+    os.mkfifo(file_of(out, replace(CELL, split=7)))
+    folder = file_of(out, replace(CELL, split=8))
+    folder.mkdir()
+    (folder / "inside.parquet").write_bytes(b"")
+    cells = CellFiles(out)
+    assert cells.statuses == BOTH
+    assert cells.mend() == []
+    assert list(cells.passed_over.values()) == [
+        "it is a pipe, socket or device, not a file",
+        "it is a folder, not a file",
+    ]
+    assert folder.is_dir()
+
+
+def test_folder_of_pipes_has_no_timings(tmp_path):
+    (tmp_path / "timings").mkdir()
+    os.mkfifo(tmp_path / "timings" / "uci.parquet")
+    assert "a pipe" in read_timings(tmp_path).unreadable[tmp_path / "timings" / "uci.parquet"]

@@ -1,5 +1,7 @@
 """Tables beside cells are read if they fit their schemas."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -38,3 +40,11 @@ def test_tables_of_all_cells_are_gathered(bands):
 def test_tables_of_other_columns_count_as_missing(bands, wrong):
     (table,) = details("bands", bands(wrong, BAND.assign(mean=2.0))).values()
     assert table["mean"].tolist() == [2.0] * 3
+
+
+def test_pipe_counts_as_a_missing_table(bands):
+    rows = bands(BAND)
+    (path,) = (cell.path("bands") for cell in records(rows, CellId))
+    path.unlink()
+    os.mkfifo(path)
+    assert details("bands", rows) == {}

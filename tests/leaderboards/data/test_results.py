@@ -1,6 +1,7 @@
 """Reading a results folder that others may have written to."""
 
 import json
+import os
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -153,3 +154,13 @@ def test_rows_that_several_runs_disagree_about_are_decided(folder):
     results = read_results(folder({"nmll": 1.0}, {"nmll": 2.0, "finished_at": datetime(2027, 1, 1, tzinfo=UTC)}))
     assert results.cells["nmll"].tolist() == [2.0]
     assert [choice.n_left_out for choice in results.choices] == [1]
+
+
+def test_links_and_pipes_are_skipped_by_name(folder, tmp_path):
+    out = folder({"split": 0, "nmll": 1.0})
+    (out / "cells" / "round").symlink_to(out)
+    os.mkfifo(out / "cells" / "pipe.parquet")
+    os.mkfifo(out / "unavailable.json")
+    results = read_results(out)
+    assert results.cells["nmll"].tolist() == [1.0]
+    assert {file.path for file in results.skipped} == {"cells/round", "cells/pipe.parquet", "unavailable.json"}

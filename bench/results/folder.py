@@ -29,6 +29,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.request import InvalidRequest
 from bench.results.reader import INDEX, KEY, CellFiles
 from bench.results.record import CellResult
+from bench.results.sealed import sealed
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, LONGER, TABLES, TIMINGS, timing_key
 from datasets import Table
@@ -153,11 +154,9 @@ class Results:
 
 
 def _parquet(table: pa.Table) -> bytes:
-    content = pa.BufferOutputStream()
     flat = not any(pa.types.is_nested(field.type) for field in table.schema)
-    pq.write_table(
+    return sealed(
         table,
-        content,
         # A compressor is set up for each column, which doubles the time of a row and saves nothing of its size.
         compression="none" if table.num_rows == 1 else "zstd",
         # Parquet stores all types of a flat row; Arrow's copy of the schema would be two fifths of the file.
@@ -166,4 +165,3 @@ def _parquet(table: pa.Table) -> bytes:
         use_dictionary=False,
         write_statistics=False,
     )
-    return content.getvalue().to_pybytes()

@@ -22,14 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from bench.results.sealed import Damaged, unsealed
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, LONGER, READABLE_VERSIONS, STATUSES, TIMINGS, cell_key
 
 INDEX = "index.jsonl"
 COLUMNS = sha256(CELLS.to_string().encode()).hexdigest()[:8]  # lines of programs with other columns are not read
 CELL_NAMES = frozenset(CELLS.names)
+JSON_OBJECTS = {"protocol", "versions", "hparams", "search_space", "diagnostics", "reference", "trained_by"}
 KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
 WORTHWHILE = 200  # files: what can be read in half a second needs no index
 SHARE = 1000  # files that justify another process, which takes about a second to start
@@ -264,11 +265,11 @@ def _read_share(paths: Sequence[Path], schema: pa.Schema) -> _Read:
     refused: dict[int, str] = {}
     for place, path in enumerate(paths):
         try:
-            with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:
-                # Threads for the columns of one row cost four times what they read.
-                tables[place] = file.read(use_threads=False)
-        except (pa.ArrowException, OSError):
-            refused[place] = "it cannot be read as Parquet"
+            tables[place] = unsealed(path.read_bytes())
+        except Damaged as problem:
+            refused[place] = str(problem)
+        except OSError as problem:
+            refused[place] = f"it cannot be read: {problem.strerror}"
     parts, origins = [schema.empty_table()], []
     for places in _alike(tables):
         try:
@@ -302,8 +303,39 @@ def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns of `schema`; those that the table lacks are null, unknown ones are dropped.
 
     Raises:
-        _NotAResult: If a value is missing that every result has, or a version, type or status is not one of a result.
+        _NotAResult: If a value is missing that every result has, or a version, type or status is not one of a result,
+            or a value cannot be understood.
     """
+    try:
+        accepted = _with_columns(table, schema)
+        accepted.validate(full=True)
+        _check_values(accepted)
+        return accepted
+    except _NotAResult:
+        raise
+    except Exception as problem:  # no file that somebody made may end a command
+        raise _NotAResult(f"it is not a result: {type(problem).__name__} when it was read") from problem
+
+
+def _check_values(table: pa.Table) -> None:
+    """Raise unless every text that should be a JSON object is one, and every time can be read."""
+    for field in table.schema:
+        if field.name in JSON_OBJECTS:
+            for text in pc.unique(table[field.name]).to_pylist():
+                if not (text is None or _is_json_object(text)):
+                    raise _NotAResult(f"its column {field.name} is not a JSON object")
+        elif pa.types.is_timestamp(field.type):
+            table[field.name].to_pylist()  # raises for years that Python cannot count
+
+
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     present = set(table.column_names)
     if "schema_version" not in present:
         raise _NotAResult("it is not a result: it has no column schema_version")

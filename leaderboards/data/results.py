@@ -68,7 +68,8 @@ def read_results(*folders: Path) -> Results:
         tables.append(files.table.append_column("folder", pa.array([str(folder)] * len(files.table), pa.string())))
         timings.append(timed.table)
         longer.append(trained_longer.table)
-        for path, reason in (files.unreadable | files.passed_over | timed.unreadable | trained_longer.unreadable).items():
+        left_out = files.unreadable | files.passed_over | timed.unreadable | trained_longer.unreadable
+        for path, reason in left_out.items():
             skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from bench.results.sealed import sealed
 from bench.schema import CELLS, LONGER, TIMINGS
 from leaderboards.data.results import Unavailable
 
@@ -42,8 +42,7 @@ def write_compact(
             path = folder / part / f"{name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
-            # Without the metadata, in which pandas names its own version.
-            pq.write_table(whole.replace_schema_metadata(None), path, compression="zstd", compression_level=19)
+            path.write_bytes(sealed(whole, compression="zstd", compression_level=19))
             written.append(path)
     if unavailable:
         entries = [dataset._asdict() for dataset in unavailable]

@@ -57,7 +57,7 @@ def read(path: Path) -> Predictions | None:
     if not path.is_file():  # reading a pipe would wait for ever
         return None
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path, page_checksum_verification=True)
         names = [name for name in ("mean", "variance", "log_probs") if name in file.schema_arrow.names]
         stored = [name for name in ("pit",) if name in file.schema_arrow.names]
         parts = [_some(file, [*names, *stored], ood) for ood in (False, True)]
@@ -66,7 +66,7 @@ def read(path: Path) -> Predictions | None:
         log_probs = samples.get("log_probs")
         if log_probs is not None:
             log_probs = log_probs.reshape(len(table), -1, _n_classes(log_probs))
-    except (OSError, pa.ArrowException, LookupError, ValueError):
+    except Exception:  # damage raises whatever the damaged bytes lead to
         return None
     y = table["y"].to_numpy().astype(float)
     of_targets = {name: table[name].to_numpy().astype(float) for name in stored}

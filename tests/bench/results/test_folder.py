@@ -68,7 +68,7 @@ def test_one_cell_is_not_another(results, other, result_of):
     assert not results.has(replace(CELL, **other))
 
 
-@pytest.mark.parametrize("where", [(module.pq, "write_table"), (storage.os, "fsync"), (storage.os, "replace")])
+@pytest.mark.parametrize("where", [(module, "sealed"), (storage.os, "fsync"), (storage.os, "replace")])
 @pytest.mark.parametrize("calls_before", [0, 1])  # in the predictions, in the row
 def test_a_crash_while_writing_leaves_no_cell(results, monkeypatch, where, calls_before, result_of):
     intact, left = getattr(*where), calls_before

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import joblib
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -109,6 +110,28 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
+def twice_named(path: Path) -> None:
+    table = pa.Table.from_pylist([row_of(CELL)], schema=CELLS)
+    pq.write_table(table.append_column("schema_version", table["schema_version"]), path)
+
+
+def deep_json(path: Path) -> None:
+    write(path, [row_of(CELL, diagnostics=100_000 * "[")])
+
+
+def far_future(path: Path) -> None:
+    table = pa.Table.from_pylist([row_of(CELL)], schema=CELLS)
+    place, name = table.column_names.index("finished_at"), CELLS.field("finished_at")
+    late = pa.array([2**62], pa.int64()).cast(name.type)
+    pq.write_table(table.set_column(place, name, late), path)
+
+
+def not_text(path: Path) -> None:
+    table = pa.Table.from_pylist([row_of(CELL)], schema=CELLS)
+    bad = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 2], "int32")), pa.py_buffer(b"\xff\xfe"))
+    pq.write_table(table.set_column(table.column_names.index("error"), CELLS.field("error"), bad), path)
+
+
 def misplaced(path: Path) -> None:
     write(path, [row_of(OTHER)])
 
@@ -152,6 +175,10 @@ def odd(path: Path) -> None:
         (truncated, "cannot be read as Parquet"),
         (zeroed, "cannot be read as Parquet"),
         (empty, "cannot be read as Parquet"),
+        (twice_named, "it is not a result: KeyError"),
+        (deep_json, "its column diagnostics is not a JSON object"),
+        (far_future, "it is not a result: OverflowError"),
+        (not_text, "it cannot be read as Parquet"),
         (misplaced, f"its place is that of {CELL.key}, and it holds {OTHER.key}"),
         (foreign, "it has no column schema_version"),
         (incomplete, "it lacks the columns suite, dataset, method"),

@@ -67,6 +67,7 @@ RETRIED = ("bench/execution", "leaderboards/browser", "test_faults.py", "test_ow
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled training loops from session to session, where all processes of the tests find them."""
     os.environ.setdefault("BENCH_NATIVE_CACHE", str(config.rootpath / ".pytest_cache" / "native"))
+    os.environ.setdefault("BENCH_ROWS_CACHE", str(config.rootpath / ".pytest_cache" / "rows"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

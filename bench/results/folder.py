@@ -7,7 +7,6 @@
     OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
     OUT/superseded/N/: earlier results that `--fresh` moved away
     OUT/own/NAME.json: description of an own table (`datasets.Table`), for the pages
-    OUT/index.jsonl: an index of OUT/cells, see `bench.results.reader`
 
 A cell's file is written last, under a temporary name, and renamed. It is therefore complete or absent. Results are
 never rewritten.
@@ -27,14 +26,16 @@ import pyarrow.parquet as pq
 from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
 from bench.experiment.request import InvalidRequest
-from bench.results.reader import INDEX, KEY, CellFiles
+from bench.results.reader import CellFiles
 from bench.results.record import CellResult
+from bench.results.remembered import KEY
 from bench.results.sealed import sealed
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, LONGER, TABLES, TIMINGS, timing_key
 from datasets import Table
 
-PARTS = ("cells", *TABLES, "studies", "timings", "longer", "own", "unavailable.json", INDEX)
+# Earlier versions kept an index.jsonl, which is no longer read.
+PARTS = ("cells", *TABLES, "studies", "timings", "longer", "own", "unavailable.json", "index.jsonl")
 
 
 class Results:

@@ -3,18 +3,15 @@
 A file deep below OUT/cells is one cell, and its place is the cell's key. A file at the top of OUT/cells may hold many
 cells, as published results do.
 
-Opening ten thousand small Parquet files takes half a minute. The rows of cells are therefore also kept in
-OUT/index.jsonl, one line per file: its size, its time of change and its row. A run appends a line for every cell that
-it stores. A file that has changed since its line was written is read again, and the index may be deleted at any time.
+Opening ten thousand small Parquet files takes half a minute. `bench.results.remembered` therefore keeps their rows in
+the user's cache folder.
 """
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,20 +20,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bench.results.remembered import KEY, Remembered, Row
 from bench.results.sealed import Damaged, unsealed
-from bench.results.storage import write_atomically
 from bench.schema import CELLS, LONGER, READABLE_VERSIONS, STATUSES, TIMINGS, cell_key
 
-INDEX = "index.jsonl"
-COLUMNS = sha256(CELLS.to_string().encode()).hexdigest()[:8]  # lines of programs with other columns are not read
 CELL_NAMES = frozenset(CELLS.names)
 JSON_OBJECTS = {"protocol", "versions", "hparams", "search_space", "diagnostics", "reference", "trained_by"}
-KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
-WORTHWHILE = 200  # files: what can be read in half a second needs no index
 SHARE = 1000  # files that justify another process, which takes about a second to start
-
-Row = dict[str, Any]  # by column; null values may be missing
-Stamp = list[int]  # size in bytes and time of change in nanoseconds
 
 
 class Rows(NamedTuple):
@@ -49,6 +39,10 @@ class Rows(NamedTuple):
 class CellFiles:
     """The files under OUT/cells at the time of construction.
 
+    Args:
+        out: The results folder.
+        cached: True to take rows of files that were read before from the user's cache folder.
+
     Attributes:
         unreadable: Files that are not read as results, with the reason, in the order of their names.
         passed_over: Links, and what is neither a file nor a folder, with the reason. They are not followed, opened,
@@ -56,28 +50,25 @@ class CellFiles:
         leftovers: Files that a killed process had not finished.
     """
 
-    def __init__(self, out: Path) -> None:
-        self._cells, self._index = out / "cells", out / INDEX
+    def __init__(self, out: Path, *, cached: bool = True) -> None:
+        self._cells = out / "cells"
         self.unreadable: dict[Path, str] = {}
         self.leftovers: list[Path] = []
         self.passed_over: dict[Path, str] = {}
-        stamps: dict[str, Stamp] = {}
-        for name, stamp in _files(self._cells, self.passed_over):
+        names = []
+        for name in _files(self._cells, self.passed_over):
             if name.endswith(".tmp"):
                 self.leftovers.append(self._cells / name)
             else:
-                stamps[name] = stamp
-        names = sorted(stamps, key=lambda name: name.split("/"))
-        remembered = _remembered(self._index)
-        known = {
-            name: remembered[name]["row"]
-            for name in names
-            if name in remembered and remembered[name]["stamp"] == stamps[name]
-        }
-        self._published, self._new = self._read([name for name in names if name not in known])
-        rows = known | self._new
+                names.append(name)
+        names.sort(key=lambda name: name.split("/"))
+        memory = Remembered(out) if cached else None
+        known = {} if memory is None else memory.rows({name: self._cells / name for name in names if "/" in name})
+        self._published, new = self._read([name for name in names if name not in known])
+        rows = known | new
         self._rows = {name: rows[name] for name in names if name in rows}
-        self._stamps = stamps
+        if memory is not None:
+            memory.add(new)
 
     @cached_property
     def table(self) -> pa.Table:
@@ -90,30 +81,21 @@ class CellFiles:
         return dict(zip(_keys(self.table), self.table["status"].to_pylist(), strict=True))
 
     def add(self, path: Path, row: Mapping[str, Any]) -> None:
-        """Add a cell that was stored in the file `path`, and append it to the index."""
-        name, stamp = path.relative_to(self._cells).as_posix(), _stamp(path.stat())
-        self._rows[name], self._stamps[name] = _values(row), stamp
+        """Add a cell that was stored in the file `path`."""
+        name = path.relative_to(self._cells).as_posix()
+        self._rows[name] = _values(row)
         vars(self).pop("table", None)
         self.statuses[name.removesuffix(".parquet")] = row["status"]
-        self._append([name])
-
-    def remember(self) -> None:
-        """Append the rows that were read from files to the index, if they are many and the folder is writable."""
-        if len(self._new) >= WORTHWHILE:
-            self._append(self._new)
 
     def mend(self) -> list[tuple[Path, str]]:
-        """Rename unreadable files so that readers ignore them, remove leftovers, and rewrite the index.
+        """Rename unreadable files so that readers ignore them, and remove leftovers.
 
         Returns:
             The new paths of the unreadable files, and the reasons.
         """
         for path in self.leftovers:
             path.unlink(missing_ok=True)
-        renamed = [(path.rename(_free_name(path)), reason) for path, reason in self.unreadable.items()]
-        if self._rows:
-            write_atomically(self._lines(self._rows), self._index)
-        return renamed
+        return [(path.rename(_free_name(path)), reason) for path, reason in self.unreadable.items()]
 
     def _read(self, names: Sequence[str]) -> tuple[list[pa.Table], dict[str, Row]]:
         """Return the tables of the files at the top, and the row of each file below."""
@@ -136,16 +118,6 @@ class CellFiles:
         rows = _rows(read.table.take(pa.array(list(deep.values()), pa.int64())))
         return published, dict(zip(deep, rows, strict=True))
 
-    def _append(self, names: Iterable[str]) -> None:
-        with suppress(OSError), self._index.open("ab") as file:  # the index can be made again from the files
-            file.write(self._lines(names))
-
-    def _lines(self, names: Iterable[str]) -> bytes:
-        lines = (
-            {"file": name, "stamp": self._stamps[name], "columns": COLUMNS, "row": self._rows[name]} for name in names
-        )
-        return "".join(json.dumps(line, default=datetime.isoformat) + "\n" for line in lines).encode()
-
 
 def read_timings(out: Path) -> Rows:
     """Return the rows of `bench.schema.TIMINGS` under OUT/timings."""
@@ -160,7 +132,7 @@ def read_longer(out: Path) -> Rows:
 def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
     """Read the Parquet files of a folder, in the order of their names."""
     passed_over: dict[Path, str] = {}
-    names = [name for name, _ in _files(folder, passed_over) if not name.endswith(".tmp")]
+    names = [name for name in _files(folder, passed_over) if not name.endswith(".tmp")]
     paths = [folder / name for name in sorted(names, key=lambda name: name.split("/"))]
     read = _read_files(paths, schema)
     return Rows(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())} | passed_over)
@@ -168,11 +140,11 @@ def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
 
 def has_cells(out: Path) -> bool:
     """Return True if any file under OUT/cells may be a result."""
-    return any(not name.endswith(".tmp") for name, _ in _files(out / "cells", {}))
+    return any(not name.endswith(".tmp") for name in _files(out / "cells", {}))
 
 
-def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Iterator[tuple[str, Stamp]]:
-    """Yield the relative path of each Parquet file and of each leftover below `folder`, and its stamp.
+def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Iterator[str]:
+    """Yield the relative path of each Parquet file and of each leftover below `folder`.
 
     Names that begin with a dot or an underscore are passed over, as pyarrow does when it reads a folder. Links below
     `folder` are not followed: they may lead into the results of others, or round in a circle.
@@ -192,7 +164,7 @@ def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Itera
     for entry in entries:
         hidden, path = entry.name.startswith((".", "_")), Path(entry.path)
         if entry.name.endswith(".tmp") and entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-            yield above + entry.name, [0, 0]
+            yield above + entry.name
         elif hidden:
             continue
         elif entry.is_symlink():
@@ -201,27 +173,10 @@ def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Itera
             if entry.is_dir(follow_symlinks=False):
                 yield from _files(path, passed_over, f"{above}{entry.name}/")
         elif entry.is_file(follow_symlinks=False):
-            yield above + entry.name, _stamp(entry.stat(follow_symlinks=False))
+            yield above + entry.name
         else:
             is_folder = entry.is_dir(follow_symlinks=False)
             passed_over[path] = f"it is {'a folder' if is_folder else 'a pipe, socket or device'}, not a file"
-
-
-def _stamp(stat: os.stat_result) -> Stamp:
-    return [stat.st_size, stat.st_mtime_ns]
-
-
-def _remembered(index: Path) -> dict[str, Row]:
-    """Return the last line about each file, by its name; lines that were cut or written by others are passed over."""
-    lines = {}
-    with suppress(OSError):
-        for text in index.read_bytes().splitlines():
-            with suppress(ValueError, TypeError, KeyError):
-                line = json.loads(text)
-                if line["columns"] == COLUMNS:
-                    line["row"]["finished_at"] = datetime.fromisoformat(line["row"]["finished_at"])
-                    lines[line["file"]] = {"stamp": line["stamp"], "row": line["row"]}
-    return lines
 
 
 class _Read(NamedTuple):

@@ -31,8 +31,13 @@ class Table(enum.StrEnum):
     JSON = "json"
 
 
-def read_folders(folders: list[Path]) -> "Results":
-    """Return the results of several folders, and print on standard error what was left out of them."""
+def read_folders(folders: list[Path], cached: bool = True) -> "Results":
+    """Return the results of several folders, and print on standard error what was left out of them.
+
+    Args:
+        folders: the folders.
+        cached: False to read every file again.
+    """
     for folder in folders:
         require_results(folder)
     from bench.results.reader import has_cells
@@ -43,7 +48,7 @@ def read_folders(folders: list[Path]) -> "Results":
     if not any(map(has_cells, folders)):
         empty = " and ".join(f"'{folder}'" for folder in folders)
         stop(f"{empty}: no finished cells yet (no .parquet file under cells/); run `python run_all.py` first")
-    results = read_results(*folders)
+    results = read_results(*folders, cached=cached)
     for path, reason in results.skipped:
         typer.echo(visible(f"left out: {path}: {reason}"), err=True)
     # The runs of a replication have protocols of their own, which is no mixture.

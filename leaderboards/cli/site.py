@@ -37,7 +37,7 @@ def publish(
     """
     from leaderboards.publishing import PublishingRefused, publish_to_branch, publish_to_folder
 
-    read = read_folders(results)
+    read = read_folders(results, cached=False)
     try:
         if to.startswith("branch:"):
             contents, commit = publish_to_branch(read, to.removeprefix("branch:"))

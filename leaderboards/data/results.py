@@ -54,17 +54,20 @@ class Results(NamedTuple):
     longer: pd.DataFrame = LONGER_ROWS.empty_table().to_pandas()
 
 
-def read_results(*folders: Path) -> Results:
+def read_results(*folders: Path, cached: bool = True) -> Results:
     """Return all cells of several results folders, as if one run had filled them.
 
     Files that cannot be read are listed as skipped; they are never an error.
+
+    Args:
+        folders: the folders.
+        cached: True to take rows of files that were read before from the user's cache folder.
     """
     tables, timings, longer, skipped = [], [], [], []
     unavailable: dict[str, Unavailable] = {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
-        files, timed, trained_longer = CellFiles(folder), read_timings(folder), read_longer(folder)
-        files.remember()
+        files, timed, trained_longer = CellFiles(folder, cached=cached), read_timings(folder), read_longer(folder)
         tables.append(files.table.append_column("folder", pa.array([str(folder)] * len(files.table), pa.string())))
         timings.append(timed.table)
         longer.append(trained_longer.table)

@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import leaderboards
-from bench.schema import CELLS
+from bench.results import remembered
+from bench.schema import CELLS, cell_key
 from leaderboards.__main__ import app
 
 
@@ -275,3 +276,21 @@ def test_simulate_prints_a_row_per_scenario():
     assert result.exit_code == 0
     assert result.stdout.startswith("| scenario | false verdict over sets |")
     assert len(result.stdout.splitlines()) == 10
+
+
+def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_ROWS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(remembered, "WORTHWHILE", 1)
+    monkeypatch.setattr(remembered, "crc32", lambda text: 0)  # so that an edited cache is believed
+    results = folder({"nmll": 1.0})
+    (stored,) = (results / "cells").glob("*.parquet")
+    (row,) = pd.read_parquet(stored)[list(remembered.KEY)].itertuples(index=False)
+    deep = results / "cells" / f"{cell_key(*row)}.parquet"
+    deep.parent.mkdir(parents=True)
+    stored.rename(deep)
+    assert run("build", results, "--html", tmp_path / "page").exit_code == 0
+    for stored in (tmp_path / "cache").iterdir():
+        stored.write_bytes(stored.read_bytes().replace(b'"nmll": 1.0', b'"nmll": 0.1'))
+    assert leaderboards.export(results).set_index("metric").loc["nmll", "mean"] == 0.1
+    assert run("publish", results, "--to", tmp_path / "site").exit_code == 0
+    assert pd.read_parquet(tmp_path / "site" / "results" / "cells")["nmll"].tolist() == [1.0]

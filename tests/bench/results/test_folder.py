@@ -54,12 +54,12 @@ def test_a_written_cell_is_there_with_all_it_was_given(results, result_of):
 
 def test_a_row_its_predictions_and_no_temporary_files(results, result_of):
     results.write(result_of(CELL, tables={"predictions": predictions()}))
-    assert files(results.out) == [f"cells/{CELL.key}.parquet", "index.jsonl", f"predictions/{CELL.key}.parquet"]
+    assert files(results.out) == [f"cells/{CELL.key}.parquet", f"predictions/{CELL.key}.parquet"]
 
 
 def test_a_cell_without_predictions_is_its_row_alone(results, result_of):
     results.write(result_of(CELL, "failed"))
-    assert files(results.out) == [f"cells/{CELL.key}.parquet", "index.jsonl"]
+    assert files(results.out) == [f"cells/{CELL.key}.parquet"]
 
 
 @pytest.mark.parametrize("other", [{"split": 4}, {"method": "mfvi"}, {"seed": 1}, {"protocol": Protocol(trials=2)}])
@@ -152,7 +152,7 @@ def test_starting_over_twice_loses_nothing(results, result_of):
         assert status == "ok"
         assert pq.read_table(aside / "cells" / f"{CELL.key}.parquet")["nmll"].to_pylist() == [nmll]
         assert Results(aside).journal(CELL).read_text() == f"study {nmll}"
-        assert len(files(aside)) == 5
+        assert len(files(aside)) == 4
 
 
 def test_what_is_not_ours_stays_where_it_is(results, result_of):

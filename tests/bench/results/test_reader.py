@@ -1,8 +1,6 @@
 """A results folder is read once, and only files that are what their place says are results."""
 
-import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,7 +8,6 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -66,34 +63,14 @@ def write(path: Path, rows: list[dict], schema: pa.Schema = CELLS) -> None:
 BOTH = {CELL.key: "ok", OTHER.key: "diverged"}
 
 
-def test_stored_cells_are_known_without_opening_files(out, reads):
-    assert CellFiles(out).statuses == BOTH
-    assert reads == [[]]
-
-
-@pytest.mark.parametrize("left", ["", "nonsense\n", '{"file": "uci', '{"file": 1}\n[]\n3\n{"file": "a", "stamp": 0}\n'])
-def test_spoilt_index_is_rebuilt_from_the_files(out, reads, left):
-    (out / module.INDEX).write_text(left)
-    assert CellFiles(out).statuses == BOTH
-    assert CellFiles(out).mend() == []
-    assert CellFiles(out).statuses == BOTH
-    assert [len(paths) for paths in reads] == [2, 2, 0]  # none once the index is mended
-
-
 def test_deleted_cell_is_not_finished(out):
     file_of(out, CELL).unlink()
     assert CellFiles(out).statuses == {OTHER.key: "diverged"}
 
 
-def test_changed_file_is_read_again(out, reads):
+def test_changed_file_is_read_again(out):
     write(file_of(out, CELL), [row_of(CELL, status="failed")])
     assert CellFiles(out).statuses == BOTH | {CELL.key: "failed"}
-    assert reads == [[str(file_of(out, CELL))]]
-
-
-def test_last_index_line_of_a_file_counts(out, result_of):
-    Results(out).write(result_of(CELL, status="failed"))
-    assert CellFiles(out).statuses[CELL.key] == "failed"
 
 
 def truncated(path: Path) -> None:
@@ -226,63 +203,11 @@ def test_file_at_the_top_holds_many_cells(out):
     assert CellFiles(out).mend() == []
 
 
-def test_copied_folder_is_read_again(out, tmp_path, reads):
-    shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copy)
-    assert CellFiles(tmp_path / "copy").statuses == BOTH
-    assert reads == [[str(file_of(tmp_path / "copy", cell)) for cell in (CELL, OTHER)]]
-
-
 def test_reading_changes_no_file(out):
     empty(file_of(out, CELL))
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     CellFiles(out)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
-
-
-def test_index_is_lines_of_json(out):
-    lines = [json.loads(line) for line in (out / module.INDEX).read_text().splitlines()]
-    assert [line["file"] for line in lines] == [f"{CELL.key}.parquet", f"{OTHER.key}.parquet"]
-    assert lines[1]["row"]["status"] == "diverged"
-
-
-def test_rows_from_index_equal_rows_from_files(tmp_path, result_of):
-    known = {"fit_seconds": 1 / 3, "kl": float("inf"), "nmll": float("nan"), "n_test": 31, "code_dirty": True}
-    Results(tmp_path).write(result_of(CELL, **known))
-    Results(tmp_path).write(result_of(OTHER))
-    from_index = CellFiles(tmp_path).table
-    (tmp_path / module.INDEX).unlink()
-    from_files = CellFiles(tmp_path).table
-    assert from_index.schema == from_files.schema == CELLS
-    pd.testing.assert_frame_equal(from_index.to_pandas(), from_files.to_pandas())
-    assert from_index["nmll"].null_count == 1  # the NaN is a value
-
-
-@pytest.mark.parametrize("change", [{"columns": "another"}, {"row": {"status": "ok"}}, {"row": None}])
-def test_index_lines_of_other_programs_are_ignored(out, reads, change):
-    lines = [json.loads(line) | change for line in (out / module.INDEX).read_text().splitlines()]
-    (out / module.INDEX).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert CellFiles(out).statuses == BOTH
-    assert [len(paths) for paths in reads] == [2]
-
-
-def test_many_files_are_remembered_and_few_not(out, reads, monkeypatch):
-    (out / module.INDEX).unlink()
-    CellFiles(out).remember()
-    assert not (out / module.INDEX).exists()
-    monkeypatch.setattr(module, "WORTHWHILE", 2)
-    first = CellFiles(out)
-    first.remember()
-    assert CellFiles(out).table.equals(first.table)
-    assert [len(paths) for paths in reads] == [2, 2, 0]
-
-
-def test_folder_without_write_permission_is_read(out, monkeypatch):
-    (out / module.INDEX).unlink()
-    (out / module.INDEX).mkdir()  # no file can be written there, not even by root
-    monkeypatch.setattr(module, "WORTHWHILE", 1)
-    cells = CellFiles(out)
-    cells.remember()
-    assert cells.statuses == BOTH
 
 
 def test_shares_of_files_give_the_same_rows(tmp_path, reads, monkeypatch):

@@ -1,0 +1,113 @@
+"""Rows that were read before are taken from the user's cache, by the content of their files alone."""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
+from bench.results import reader, remembered
+from bench.results.folder import Results
+from bench.results.reader import CellFiles
+
+CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
+OTHER = replace(CELL, split=4)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """The cache folder, which is used from two files on."""
+    monkeypatch.setenv("BENCH_ROWS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(remembered, "WORTHWHILE", 2)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def out(tmp_path, cache, result_of) -> Path:
+    """A folder with two finished cells, which was read before."""
+    results = Results(tmp_path / "out")
+    results.write(result_of(CELL, nmll=1.0, kl=float("inf"), rmse=float("nan")))
+    results.write(result_of(OTHER, nmll=2.0))
+    assert nmll(results.out) == [1.0, 2.0]
+    return results.out
+
+
+@pytest.fixture
+def n_parsed(monkeypatch):
+    """The number of files that each reading opens as Parquet."""
+    numbers, read = [], reader._read_share
+
+    def counted(paths, schema):
+        numbers.append(len(paths))
+        return read(paths, schema)
+
+    monkeypatch.setattr(reader, "_read_share", counted)
+    return numbers
+
+
+def nmll(out: Path, **options) -> list[float]:
+    return CellFiles(out, **options).table["nmll"].to_pylist()
+
+
+def file_of(out: Path, cell: Cell) -> Path:
+    return out / "cells" / f"{cell.key}.parquet"
+
+
+def test_known_files_are_not_parsed_again(out, n_parsed):
+    again = CellFiles(out).table.to_pandas()
+    assert n_parsed == [0]
+    pd.testing.assert_frame_equal(again, CellFiles(out, cached=False).table.to_pandas())
+    assert n_parsed == [0, 2]
+
+
+def test_nothing_is_written_into_the_results_folder(out):
+    assert sorted(path.name for path in out.iterdir()) == ["cells"]
+
+
+def test_replaced_file_of_equal_size_and_time_is_read(out, tmp_path, result_of):
+    path = file_of(out, CELL)
+    before = path.stat()
+    Results(tmp_path / "edited").write(result_of(CELL, nmll=9.0, kl=float("inf"), rmse=float("nan")))
+    shutil.copy(file_of(tmp_path / "edited", CELL), path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    assert nmll(out) == [9.0, 2.0]
+
+
+def test_index_in_a_results_folder_is_ignored(out, cache):
+    shutil.copy(next(cache.iterdir()), out / "index.jsonl")
+    content = (out / "index.jsonl").read_bytes()
+    (out / "index.jsonl").write_bytes(content.replace(b'"nmll": 1.0', b'"nmll": 0.1'))
+    assert nmll(out) == [1.0, 2.0]
+
+
+def test_damaged_lines_are_read_from_their_files(out, cache, n_parsed):
+    (stored,) = cache.iterdir()
+    stored.write_bytes(stored.read_bytes().replace(b'"nmll": 1.0', b'"nmll": 0.1') + b"\nnonsense\n00 a b\n\xff")
+    assert nmll(out) == [1.0, 2.0]
+    assert n_parsed == [1]
+
+
+def test_file_moved_to_another_place_is_refused(out):
+    moved = file_of(out, replace(CELL, split=5))
+    file_of(out, CELL).rename(moved)
+    cells = CellFiles(out)
+    assert list(cells.unreadable) == [moved]
+    assert cells.table["nmll"].to_pylist() == [2.0]
+
+
+def test_unwritable_cache_is_no_error(out, cache):
+    shutil.rmtree(cache)
+    cache.write_text("a file is in the way")
+    assert nmll(out) == [1.0, 2.0]
+
+
+def test_few_files_are_not_remembered(tmp_path, cache, monkeypatch, result_of):
+    monkeypatch.setattr(remembered, "WORTHWHILE", 200)
+    Results(tmp_path / "few").write(result_of(CELL, nmll=1.0))
+    assert nmll(tmp_path / "few") == [1.0]
+    assert not cache.exists()

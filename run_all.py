@@ -1,6 +1,5 @@
 """The command: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
-import re
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,14 @@ from bench.execution import spare
 from bench.execution.cluster.connection import Tls
 from bench.execution.workers import workers_on
 from bench.experiment import own_data
-from bench.experiment.parsing import parse_devices, parse_hparams, parse_settings, parse_splits
+from bench.experiment.parsing import (
+    check_folder,
+    parse_devices,
+    parse_hparams,
+    parse_names,
+    parse_settings,
+    parse_splits,
+)
 from bench.experiment.plan import HEADLINE
 from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.resolved import resolve
@@ -33,20 +39,15 @@ if TYPE_CHECKING:
 WHAT, HOW, WHERE, OTHERWISE = "What to run", "How", "Where", "Other ways to go about it"
 OWN = "Your own data"
 
+LARGEST_SEED = 2**63 - 1  # what a column of results holds
+MOST_WORKERS, MOST_TIMES = 10_000, 1_000
+LONGEST_SECONDS = 10**9  # three decades
+
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _names(option: str, text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]  # not between parentheses
-    if not names:
-        raise InvalidRequest(f"{option} names nothing; give names, or leave it out for all")
-    return names
 
 
 @app.command()
@@ -144,7 +145,9 @@ def main(
             rich_help_panel=HOW,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Every random number follows from it.", min=0, rich_help_panel=HOW)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Every random number follows from it.", min=0, max=LARGEST_SEED, rich_help_panel=HOW)
+    ] = 0,
     devices: Annotated[
         str | None, typer.Option(help="cpu, cuda, or cuda:0,1; by default cpu.", rich_help_panel=WHERE)
     ] = None,
@@ -153,13 +156,17 @@ def main(
         typer.Option(
             help="Processes on the CPU, or on each GPU; by default as many as cores and memory allow.",
             min=1,
+            max=MOST_WORKERS,
             rich_help_panel=WHERE,
         ),
     ] = None,
     timeout: Annotated[
         float | None,
         typer.Option(
-            help="Seconds that a cell may take, at first and when it is retried.", min=1, rich_help_panel=WHERE
+            help="Seconds that a cell may take, at first and when it is retried.",
+            min=1,
+            max=LONGEST_SECONDS,
+            rich_help_panel=WHERE,
         ),
     ] = None,
     cluster: Annotated[
@@ -212,6 +219,7 @@ def main(
         typer.Option(
             metavar="TIMES",
             min=2,
+            max=MOST_TIMES,
             help="Then train one cell of each method and data set, with its hyper-parameters, for TIMES as long.",
             rich_help_panel=OTHERWISE,
         ),
@@ -228,6 +236,8 @@ def main(
         display.show_lists(data_dir)
         return
     try:
+        check_folder("--out", out)
+        check_folder("--html", html or out / "html")
         elsewhere = cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
         display.show_start()
         options = {
@@ -248,14 +258,14 @@ def main(
             option = "hparam" if min(twice) == "hparams" else min(twice)
             raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
         numbers = None if splits is None else parse_splits(splits)
-        names = _names("--datasets", datasets)
+        names = parse_names("--datasets", datasets)
         given = own_data.Given(csv, target, task, impute, splits_file)
         if own := own_data.register(given, suite, names, on_cluster=elsewhere is not None):
             suite, names = own_data.SUITE, [own[0].name]
             display.show_table(*own)
         if methods is None and suite != PAPERS:
             methods = HEADLINE
-        named = _names("--methods", methods), names
+        named = parse_names("--methods", methods), names
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
         requests = requests_of(preset, request) if suite == PAPERS else [request]
         places = parse_devices(devices or "cpu")

@@ -189,6 +189,14 @@ def test_strict_refuses_before_any_work(run_all, tmp_path):
         (["--tls-cert", "cert.pem"], "--tls-cert is for a cluster"),
         (["--cluster", "tcp://h:1", "--timing"], "--timing is for this machine"),
         (["--cluster", "tcp://h:1", "--longer", "2"], "--longer is for this machine"),
+        (("--seed", "1" + "0" * 20), "9223372036854775807"),
+        (("--timeout", "inf"), "1000000000"),
+        (("--timeout", "nan"), "--timeout"),
+        (("--workers", "100000000"), "10000"),
+        (("--longer", "100000000"), "1000"),
+        (("--trials", "1" + "0" * 20), "it must be an integer of at most 1000000000"),
+        (("--datasets", "x" * 5000), "a name of 5000 characters"),
+        (("--html", __file__), "is a file, not a folder"),
     ],
 )
 def test_bad_requests_are_refused_before_any_work(run_all, tmp_path, arguments, complaint):

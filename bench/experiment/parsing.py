@@ -2,10 +2,38 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.experiment import fixed
 from bench.experiment.protocol import SETTINGS
 from bench.experiment.request import InvalidRequest, known
+from bench.texts import capped
+
+MOST_DIGITS = 100  # Python refuses to read integers of a few thousand
+LONGEST_NAME = 200  # characters; file systems allow 255 for a file's name
+
+
+def parse_names(option: str, text: str | None) -> list[str] | None:
+    """Return the names of a text such as "map,slang(rank=2, lr=1)", in which brackets keep commas; None from None."""
+    if text is None:
+        return None
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", text) if name.strip()]
+    if not names:
+        raise InvalidRequest(f"{option} names nothing; give names, or leave it out for all")
+    if (longest := max(map(len, names))) > LONGEST_NAME:
+        raise InvalidRequest(f"{option} has a name of {longest} characters; at most {LONGEST_NAME} are allowed")
+    return names
+
+
+def check_folder(option: str, path: Path) -> None:
+    """Raise unless the path is a folder, or one could be made there."""
+    try:
+        nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
+        problem = "" if nearest.is_dir() else f"{nearest} is a file, not a folder"
+    except OSError as error:
+        problem = error.strerror or str(error)
+    if problem:
+        raise InvalidRequest(f"{option} {capped(str(path), 100)!r}: {problem}; give another folder")
 
 
 def parse_splits(text: str) -> list[int]:
@@ -34,6 +62,10 @@ def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
             raise InvalidRequest(f"setting {name!r} is given twice")
         nothing = SETTINGS[name].optional and value.lower() == "none"
         integer = not SETTINGS[name].check and re.fullmatch("-?[0-9]+", value)
+        if integer and len(value) > MOST_DIGITS:
+            raise InvalidRequest(
+                f"setting {name!r} is a number of {len(value)} digits; it must be at most {SETTINGS[name].most}"
+            )
         settings[name] = None if nothing else int(value) if integer else value
     return settings
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from bench.experiment import fixed
+from bench.texts import capped
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
 GP_STARTUP, GP_ROUND = 5, 1  # the same for Bayesian optimisation, as in the experiments of Mishkin et al. 2018
@@ -29,7 +30,7 @@ class Setting:
             out of the JSON, so that hashes of earlier versions stay as they were.
         choices: allowed texts; empty for an integer or another text.
         check: returns what is wrong with a text, or None; of settings that are neither a choice nor an integer.
-        least: smallest allowed integer.
+        least, most: smallest and largest allowed integer.
         data: kinds of data whose cells depend on the field.
         tuning: whether the field has no effect where nothing is tuned.
         rescales: whether a measured cost holds for every value, because estimates scale it by the amount of work.
@@ -42,6 +43,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     check: Callable[[str], str | None] | None = None
     least: int = 1
+    most: int = 10**9
     data: tuple[str, ...] = (VECTORS, IMAGES)
     tuning: bool = False
     rescales: bool = False
@@ -60,6 +62,8 @@ class Setting:
             return None
         if self.check:
             return self.check(value) if isinstance(value, str) else f"is {value!r}; it must be a text"
+        if type(value) is int and value > self.most:
+            return f"is {capped(str(value), 100)}; it must be an integer of at most {self.most}"
         if type(value) is int and value >= self.least:
             return None
         return f"is {value}; it must be an integer of at least {self.least}"

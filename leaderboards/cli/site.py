@@ -17,6 +17,7 @@ def build(
     for folder in results:
         require_results(folder)
     try:
+        html.mkdir(parents=True, exist_ok=True)  # before the work
         page = leaderboards.build(results, html)
     except OSError as error:
         stop(f"the pages cannot be written to '{html}': {error.strerror or error}; choose another folder with --html")

@@ -111,3 +111,31 @@ def test_any_part_of_the_protocol_can_be_set():
 def test_a_setting_that_cannot_be_read_is_refused(texts, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         parsing.parse_settings(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"), [("map, slang(rank=2, lr=1)", ["map", "slang(rank=2, lr=1)"]), (None, None)]
+)
+def test_commas_in_brackets_separate_no_names(text, names):
+    assert parsing.parse_names("--methods", text) == names
+
+
+def test_endless_names_are_refused():
+    with pytest.raises(InvalidRequest, match="--datasets has a name of 5000 characters; at most 200 are allowed"):
+        parsing.parse_names("--datasets", "yacht," + "x" * 5000)
+
+
+def test_numbers_of_many_digits_are_refused_with_the_limit():
+    with pytest.raises(InvalidRequest, match="'samples' is a number of 5000 digits; it must be at most 1000000000"):
+        parsing.parse_settings(["samples=" + "9" * 5000])
+
+
+def test_file_and_endless_name_are_no_folder(tmp_path):
+    file = tmp_path / "page.html"
+    file.touch()
+    parsing.check_folder("--html", tmp_path / "new" / "html")
+    for path in (file, file / "below"):
+        with pytest.raises(InvalidRequest, match=r"--html .* is a file, not a folder; give another folder"):
+            parsing.check_folder("--html", path)
+    with pytest.raises(InvalidRequest, match="too long; give another folder"):
+        parsing.check_folder("--html", tmp_path / ("x" * 5000))

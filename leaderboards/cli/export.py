@@ -77,9 +77,10 @@ def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes
 
         write = latex if format is Format.LATEX else markdown
         return write(tables(cells, metrics)).encode()
+    from leaderboards.tables.spreadsheet import as_csv
     from leaderboards.tables.tidy import tidy
 
     table = tidy(cells)
     table = table[table["metric"].isin(metrics)] if metrics else table
     csv = format is Format.CSV
-    return table.to_csv(index=False, lineterminator="\n").encode() if csv else table.to_parquet(index=False)
+    return as_csv(table).encode() if csv else table.to_parquet(index=False)

@@ -24,6 +24,7 @@ def replications(
     from leaderboards.data.published import read_published
     from leaderboards.replications import comparison, report
     from leaderboards.tables.selection import NoSuchResults, require
+    from leaderboards.tables.spreadsheet import as_csv
 
     names = names_in(entry)
     try:
@@ -35,7 +36,7 @@ def replications(
     if format is Table.JSON:
         typer.echo(report.as_json(made))
     elif format is Table.CSV:
-        sys.stdout.buffer.write(report.frame(made).to_csv(index=False, lineterminator="\n").encode())
+        sys.stdout.buffer.write(as_csv(report.frame(made)).encode())
     else:
         from rich.console import Console
 

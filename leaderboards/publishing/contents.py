@@ -8,6 +8,7 @@ from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
 from leaderboards.publishing.refusal import PublishingRefused
 from leaderboards.site.pages import write_site
+from leaderboards.tables.markdown import escaped
 from leaderboards.wording.ran import cells_in_words, provenance
 
 README = """\
@@ -67,7 +68,7 @@ def write_contents(results: Results, folder: Path) -> Contents:
     write_site(results, folder, names)
     source, title = provenance(results.cells), cells_in_words(results.cells)
     parts = "\n".join(f"- `{name}`" for name in names)
-    readme = README.format(contents=title, code=source.code, dates=source.dates, parts=parts)
+    readme = README.format(contents=title, code=escaped(source.code), dates=source.dates, parts=parts)
     (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
     seal(folder)
     sizes = {name: (folder / name).stat().st_size for name in files(folder)}

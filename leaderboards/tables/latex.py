@@ -32,8 +32,9 @@ def latex(tables: list[Table]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text with LaTeX's special characters escaped."""
-    return visible(text).translate(SPECIAL)
+    """Return the text with LaTeX's special characters escaped, and a first [ or *, which a line's end would take."""
+    plain = visible(text).translate(SPECIAL)
+    return f"{{{plain[0]}}}{plain[1:]}" if plain.startswith(("[", "*")) else plain
 
 
 def _table(table: Table) -> str:

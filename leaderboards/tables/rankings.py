@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from leaderboards.stats.ranking import Ranked, Ranking
-from leaderboards.tables import places
+from leaderboards.tables import places, spreadsheet
 from leaderboards.wording.formats import number, visible
 
 POWER = ("detectable", "needed", "floor", "verdict_detectable", "verdict_needed")
@@ -46,7 +46,7 @@ def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFram
 
 def as_csv(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     """Return CSV; an unknown number is empty."""
-    return frame(rankings, said, power).to_csv(index=False, lineterminator="\n")
+    return spreadsheet.as_csv(frame(rankings, said, power))
 
 
 def as_json(rankings: Rankings, said: Remarks, power: bool = False) -> str:

@@ -95,3 +95,9 @@ def test_why_a_data_set_could_not_be_had_stays_on_the_machine_that_looked_for_it
     assert "it was not available where these results were made" in written
     (found,) = read_results(site / "results").unavailable
     assert (found.dataset, found.remedy) == ("wine", entry["remedy"])
+
+
+def test_code_revision_is_no_markdown(folder, tmp_path):
+    out = folder({"nmll": 1.0, "code_revision": "[x](y)\x1b"})
+    assert publish(out, "--to", tmp_path / "site").exit_code == 0
+    assert r"Code revision: \[x\](y)\\u001b." in (tmp_path / "site" / "README.md").read_text()

@@ -1,0 +1,23 @@
+"""Tables as CSV that spreadsheets show as they are."""
+
+import pandas as pd
+
+from leaderboards.wording.formats import visible
+
+FORMULA = ("=", "+", "-", "@")  # also after a tab or a line end, which are spelled out
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """Return the frame as CSV, in which an apostrophe precedes texts that a spreadsheet would run as a formula.
+
+    Control characters of texts are spelled out.
+    """
+    texts = frame.select_dtypes(include=["object", "string"]).columns
+    return frame.assign(**{name: frame[name].map(_inert) for name in texts}).to_csv(index=False, lineterminator="\n")
+
+
+def _inert(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if text.startswith(FORMULA) else text

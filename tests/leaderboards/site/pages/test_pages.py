@@ -115,7 +115,8 @@ HOSTILE = "</bdi><script>alert('1')</script>\"x\" \u202eevil $x_1$"
 )
 def test_hostile_text_is_escaped(built, column):
     ending = {"status": "failed"} if column in ("error", "log") else {"nmll": 1.0}
-    site = built(ending | {column: HOSTILE})
+    value = json.dumps({HOSTILE: HOSTILE}) if column in ("protocol", "versions") else HOSTILE
+    site = built(ending | {column: value})
     assert len(site) == 6  # the index, the suite, the data set, the method, power, and replications
     for html in site.html.values():
         assert html.count("<script>") == 1  # our own

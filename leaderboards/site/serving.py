@@ -1,6 +1,7 @@
 """A local web server for a site, on the loopback address, to look at it before it is published."""
 
 import html
+import os
 import re
 import sys
 from functools import partial
@@ -10,13 +11,15 @@ from typing import Any
 
 LOOPBACK = "127.0.0.1"
 NOTHING = "default-src 'none'"  # the content-security policy of files that are no pages
+INDEX_PAGES = "index.html", "index.htm"  # that Python's handler sends for a folder
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
     """Return a server of a folder that only this machine can reach; `serve_forever` starts it.
 
-    Folders are never listed: one without an index.html gives "not found".
+    Folders are never listed: one without an index.html gives "not found". So does a link that leads out of the site.
+    Requests that name another host are refused.
 
     Args:
         site: folder of the site.
@@ -37,8 +40,29 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(SimpleHTTPRequestHandler):
+    policy = NOTHING  # until a page of the folder is about to be sent
+
+    def parse_request(self) -> bool:
+        """Return True if the request is for this server and a path of the site; send an error otherwise."""
+        if not super().parse_request():
+            return False
+        if self.headers.get("Host") not in self._hosts():
+            # A foreign name that resolves to this machine (DNS rebinding) would make the site part of a foreign one.
+            self.send_error(421, "Misdirected request", f"This server is http://{LOOPBACK}:{self._port()}/ only.")
+        elif not self.path.startswith("/"):
+            self.send_error(400, "Bad request target")
+        elif not self._inside():
+            self.send_error(404, "File not found")
+        else:
+            return True
+        return False
+
+    def send_head(self) -> Any:
+        self.policy = self._stated_policy()
+        return super().send_head()
+
     def end_headers(self) -> None:
-        self.send_header("Content-Security-Policy", self._policy())
+        self.send_header("Content-Security-Policy", self.policy)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
@@ -50,11 +74,28 @@ class _Handler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: one line per file would hide the address."""
 
-    def _policy(self) -> str:
+    def _port(self) -> int:
+        port: int = self.connection.getsockname()[1]
+        return port
+
+    def _hosts(self) -> set[str]:
+        port = "" if self._port() == 80 else f":{self._port()}"
+        return {f"{name}{port}" for name in (LOOPBACK, "localhost")}
+
+    def _inside(self) -> bool:
+        """Return True if neither the path nor the index page of a folder is a link that leads out of the site."""
+        site, asked = Path(os.path.realpath(self.directory)), self.translate_path(self.path)
+        files = (asked, *(os.path.join(asked, name) for name in INDEX_PAGES))
+        try:
+            return all(Path(os.path.realpath(file)).is_relative_to(site) for file in files)
+        except ValueError:  # a NUL, or bytes that are no text
+            return False
+
+    def _stated_policy(self) -> str:
         """Return the policy that a page states in its header; `NOTHING` for files that state none."""
-        path = Path(self.translate_path(self.path))
-        page = path / "index.html" if path.is_dir() else path
-        if page.suffix != ".html" or not page.is_file():
+        asked = self.translate_path(self.path)
+        page = os.path.join(asked, INDEX_PAGES[0]) if os.path.isdir(asked) else asked
+        if not page.endswith(".html") or not os.path.isfile(page):
             return NOTHING
-        stated = POLICY.search(page.read_text(encoding="utf-8", errors="replace"))
+        stated = POLICY.search(Path(page).read_text(encoding="utf-8", errors="replace"))
         return html.unescape(stated[1]) if stated else NOTHING

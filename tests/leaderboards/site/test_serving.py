@@ -75,6 +75,73 @@ def test_server_listens_on_loopback_only(site):
         assert serving.server_address[0] == "127.0.0.1"
 
 
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:{port}", None])
+def test_request_for_another_host_is_refused(site, host):
+    with running(site) as serving:
+        port = serving.server_port
+        named = f"Host: {host.format(port=port)}\r\n" if host else ""
+        reply = raw(serving, f"GET /index.html HTTP/1.1\r\n{named}\r\n".encode())
+        assert reply.startswith(b"HTTP/1.0 421 ")
+        assert PAGE.encode() not in reply
+        assert b"200 OK" in raw(serving, f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+
+
+def test_link_out_of_the_site_is_not_followed(site, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "index.html").write_text(PAGE.replace("data:", "https://secret.example"))
+    (site / "secret.txt").symlink_to(tmp_path / "secret.txt")
+    (site / "folder").symlink_to(outside)
+    for name in ("index.html", "index.htm"):
+        (site / name.replace(".", "-")).mkdir()
+        (site / name.replace(".", "-") / name).symlink_to(outside / "index.html")
+    (site / "loop").symlink_to(site / "loop")
+    (site / "inner.html").symlink_to(site / "bare.html")
+    with running(site) as serving:
+        for path in ("/secret.txt", "/folder/", "/folder/index.html", "/index-html/", "/index-htm/", "/loop"):
+            status, headers, body = get(serving, path)
+            assert status == 404, path
+            assert "secret" not in f"{headers} {body}"
+        assert get(serving, "/inner.html")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /a\0b HTTP/1.1", 404),
+        (b"GET /%00 HTTP/1.1", 404),
+        (b"GET /%ED%A0%80 HTTP/1.1", 404),
+        (b"GET /" + b"a" * 300 + b".html HTTP/1.1", 404),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1", 414),
+        (b"GET / HTTP/9.9", 505),
+        (b"GET / HTTP/x", 400),
+        (b"GET", 400),
+        (b"\xff\xfe\0 \0 \0", 400),
+        (b"POST / HTTP/1.1", 501),
+        (b"GET x://[/../../results HTTP/1.1", 400),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_hostile_request_gets_an_error_page(site, request_line, status, capfd):
+    with running(site) as serving:
+        host = f"127.0.0.1:{serving.server_port}".encode()
+        reply = raw(serving, request_line + b"\r\nHost: " + host + b"\r\n\r\n")
+        assert b"<p>Error code: %d</p>" % status in reply
+        headers = reply.partition(b"<!DOCTYPE")[0]
+        assert not headers or b"Content-Security-Policy: default-src 'none'\r\n" in headers
+        assert get(serving, "/")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def raw(serving, sent):
+    """The reply to these bytes."""
+    with socket.create_connection(("127.0.0.1", serving.server_port), timeout=10) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as reply:
+            return reply.read()
+
+
 @contextmanager
 def serve(*words):
     command = [sys.executable, "-m", "leaderboards", "serve", *map(str, words)]

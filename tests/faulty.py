@@ -91,6 +91,38 @@ class Leave(MAP):
         sys.exit("goodbye")
 
 
+class Fill(MAP):
+    name = "fill"
+
+    def init(self, problem, noise):
+        with open("/dev/full", "w") as scratch:
+            scratch.write("a file on a full disk")
+
+
+class CloseFiles(MAP):
+    name = "close-files"
+
+    def init(self, problem, noise):
+        os.closerange(3, 1000)
+        return super().init(problem, noise)
+
+
+class Daemon(MAP):
+    name = "daemon"
+
+    def init(self, problem, noise):
+        """Start a process that leaves the group and loses its parent; its number is in the file `daemon`."""
+        if not os.fork():
+            os.setsid()
+            if daemon := os.fork():
+                Path(__file__).with_name("daemon").write_text(str(daemon))
+                os._exit(0)
+            time.sleep(600)
+            os._exit(0)
+        os.wait()
+        raise ChildProcessError("left behind")
+
+
 class Garble(MAP):
     name = "garble"
 

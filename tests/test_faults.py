@@ -119,7 +119,7 @@ def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_p
     for _, row in found.loc["kill"].iterrows():
         assert (row["status"], row["error_class"]) == ("failed", "SIGKILL")
         assert "about to die" in row["log"]
-    assert done.stderr.count("killed by SIGKILL (out of memory?) (will be retried alone, at the end)") == 2
+    assert done.stderr.count("its process was killed by SIGKILL (will be retried alone, at the end)") == 2
     assert "Cells: 2 ok, 2 failed" in done.stdout
 
 
@@ -137,10 +137,24 @@ def test_undecodable_and_endless_errors_are_rows(run, tmp_path):
     assert run("--methods", "map,garble", "--splits", "0", "--out", "r").returncode == 1  # nothing is left to do
 
 
+def test_broken_processes_fail_their_own_cell_alone(run, tmp_path):
+    """A full scratch disk, closed file descriptors, and a daemon that has left the process group."""
+    done = run("--methods", "fill,close-files,daemon,map", "--splits", "0", "--out", "r")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    found = pd.read_parquet(tmp_path / "r" / "cells").set_index("method")
+    assert found["status"].to_dict() == {"fill": "failed", "close-files": "failed", "daemon": "failed", "map": "ok"}
+    assert "[Errno 28] No space left on device" in found.loc["fill", "error"]
+    assert "faulty.py" in found.loc["fill", "error"]
+    assert found.loc["close-files", "error"].startswith("its process closed the pipe for its results")
+    daemon = int((tmp_path / "site" / "daemon").read_text())
+    assert not psutil.pid_exists(daemon) or "faulty" not in " ".join(psutil.Process(daemon).cmdline())
+
+
 @pytest.mark.slow
 def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
     wrong = {
-        "kill": ("failed", "SIGKILL", "killed by SIGKILL (out of memory?)"),
+        "kill": ("failed", "SIGKILL", "its process was killed by SIGKILL"),
         "exhaust": ("failed", "numpy._core._exceptions._ArrayMemoryError", "Unable to allocate"),
         "hang": ("timeout", "Timeout", "not done after 60 seconds"),
         "raise": ("failed", "KeyError", "nothing there"),
@@ -255,8 +269,8 @@ def test_a_full_disk_stops_the_run_with_what_is_kept_and_what_to_do(run, namespa
     arguments = ("--methods", "map", "--splits", "0-7", "--out", "r")
     done = run(*arguments, prefix=(*in_a_small_folder("160k", "true"), *keep))
     assert done.returncode == 3, done.stderr
-    assert "not stored: [Errno 28] No space left on device." in done.stderr
-    assert "What was finished before is kept in r. Make room there" in done.stderr
+    assert "not stored: [Errno 28] No space left on device: 'r/" in done.stderr
+    assert "What was finished before is kept in r. Make room on the disk of r/" in done.stderr
     assert "Traceback" not in done.stderr
     n_kept = len(rows(tmp_path / "kept"))
     assert 0 < n_kept < 8

@@ -271,7 +271,9 @@ def show_passed_over(passed_over: Mapping[Path, str]) -> None:
 def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -> None:
     """Print why the run ended early, and how to go on."""
     lost = f"{', '.join(cell.key for cell in cells)} not stored: " if cells else ""
-    remedy = "Make room there, or make it writable; the same command then goes on from here"
+    # Not every error names its file: that of a full disk does not.
+    where = f"on the disk of {reason.filename}" if reason.filename else "on the disks of results and temporary files"
+    remedy = f"Make room {where}, or make it writable; the same command then goes on from here"
     err.print(
         f"[red]Stopped:[/] {escape(lost)}{escape(str(reason))}.\n"
         f"  What was finished before is kept in {escape(str(folder))}. {remedy}.",

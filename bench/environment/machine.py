@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+VMSTAT = Path("/proc/vmstat")
 CGROUPS, PROCESS_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 # Files with a group's limit and its use, and the line of memory.stat that counts reclaimable bytes.
 UNIFIED = ("memory.max", "memory.current", "inactive_file")
@@ -29,6 +30,19 @@ def this_machine() -> Machine:
     import psutil
 
     return Machine(joblib.cpu_count(), min([psutil.virtual_memory().available, *free_of_cgroups()]))
+
+
+def memory_kills(counters: Path = VMSTAT) -> int:
+    """Return how many processes Linux has killed because memory, or that of a control group, ran out; else 0.
+
+    Args:
+        counters: file of the kernel's counters.
+    """
+    try:
+        lines = counters.read_text().splitlines()
+    except OSError:  # not on Linux
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
 
 def free_of_cgroups(root: Path = CGROUPS, groups: Path = PROCESS_CGROUPS) -> list[int]:

@@ -22,11 +22,14 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
+from bench.execution import guardian
+
 BEGINS = b"\x1ea call begins\x1e"
 
 
 def main() -> None:
     """Make calls until the parent ends."""
+    guardian.fork()
     faulthandler.enable()
     calls, replies = _pipes_to_parent()
     waiting: SimpleQueue[bytes] = SimpleQueue()
@@ -75,6 +78,7 @@ def _listen(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
     """Pass calls on; when the parent ends, which closes the pipe, end this process and those that it has started.
 
     This runs in a thread, so that it also works in the middle of a call, once no library holds the interpreter lock.
+    Where there is a guardian, it ends the other processes.
     """
     try:
         while True:

@@ -12,6 +12,7 @@ from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress
 from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored
+from bench.tuning.storing import StudyNotStored
 
 STARTS = 3
 START_SECONDS = 600  # importing torch from a busy network drive takes minutes
@@ -98,7 +99,7 @@ def run_on_worker(
     except (Died, Timeout) as problem:
         outcome, seconds = _outcome_of(problem, job, limit), time.perf_counter() - started
         results = [result_of_lost_process(cell, device, outcome, seconds) for cell in job.cells]
-    except OSError as problem:
+    except StudyNotStored as problem:
         raise NotStored(job.cells, problem) from problem
     log = None
     if any(result.status != "ok" for result in results):

@@ -22,6 +22,7 @@ from bench.experiment.progress import OnProgress
 from bench.experiment.suites import SUITES
 from bench.results.record import CellResult, Outcome, Provenance, class_name
 from bench.results.storage import cannot_store
+from bench.tuning.storing import StudyNotStored
 
 _SAID: set[str] = set()  # methods of which the log of this process says that they are not trained natively
 
@@ -49,7 +50,7 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
         on_progress: Is called now and then with the progress of the job.
 
     Raises:
-        OSError: Nothing more can be stored; no cell is at fault.
+        StudyNotStored: Nothing more can be stored; no cell is at fault.
     """
     started = time.perf_counter()
     place = torch.device(device)
@@ -60,7 +61,8 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
         for known in evaluation.run():
             outcomes = known
     except Exception as problem:
-        if cannot_store(problem, {journal.parent for journal in job.journals}):
+        # An error in a file of the method's own is that cell's failure.
+        if isinstance(problem, StudyNotStored) and cannot_store(problem, {path.parent for path in job.journals}):
             raise
         _explain(problem, job.cells[0].method)
         outcomes = [outcome if outcome.status else _failed(outcome, problem) for outcome in outcomes]

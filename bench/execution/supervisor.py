@@ -14,37 +14,46 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import IO, Any
 
+from bench.environment.machine import memory_kills
+from bench.execution import guardian
 from bench.execution.child import BEGINS
 
 LOG_LINES, LINE_LENGTH = 150, 500  # the traceback of a call that hangs takes up to 100 lines
 GRACE_SECONDS = 1  # after the time limit, in which the child writes its traceback
 POLL_SECONDS = 1  # a process that the child has started may hold its pipe open after the child's death
 CLOSE_SECONDS = 5
+END_SECONDS = 30  # in which a guardian ends all processes; those with much memory take a while
 
 
 class Died(Exception):
-    """The child ended in the middle of a call.
+    """The child ended in the middle of a call, or can no longer reply.
 
     Args:
-        returncode: As of `subprocess`: negative for a signal.
+        returncode: As of `subprocess`: negative for a signal; None if the child had closed its pipe and still ran.
+        memory_kills: How many processes the kernel killed meanwhile because memory ran out.
     """
 
-    def __init__(self, returncode: int):
-        super().__init__(returncode)
-        self.returncode = returncode
+    def __init__(self, returncode: int | None, memory_kills: int = 0):
+        super().__init__(returncode, memory_kills)
+        self.returncode, self.memory_kills = returncode, memory_kills
 
     @property
     def name(self) -> str:
-        """Name of the signal, or SystemExit if there was none."""
+        """Name of the signal; without one, SystemExit or ClosedPipe."""
+        if self.returncode is None:
+            return "ClosedPipe"
         with suppress(ValueError):
             return signal.Signals(-self.returncode).name
         return "SystemExit"
 
     def __str__(self) -> str:
+        if self.name == "ClosedPipe":
+            return "its process closed the pipe for its results (a file descriptor that it did not open), and was ended"
         if self.name == "SystemExit":
             return f"its process ended by itself, with exit code {self.returncode}"
-        guess = " (out of memory?)" if self.name == "SIGKILL" else ""
-        return f"its process was killed by {self.name}{guess}"
+        if self.name == "SIGKILL" and self.memory_kills:
+            return "its process was killed by SIGKILL, and the kernel killed a process meanwhile as memory ran out"
+        return f"its process was killed by {self.name}"
 
 
 class Timeout(Exception):
@@ -72,7 +81,7 @@ class Supervised:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, **environment, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C reaches the parent alone, and a kill ends grandchildren too
+            start_new_session=True,  # Ctrl-C reaches the parent alone, and a signal to the group grandchildren too
         )
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None
@@ -128,6 +137,7 @@ class Supervised:
         with suppress(OSError, ValueError):  # a process that has ended is noticed below
             pickle.dump(pickle.dumps((function, arguments, limit)), self._stdin)
             self._stdin.flush()
+        killed_before = memory_kills()
         deadline = float("inf") if limit is None else time.monotonic() + limit + GRACE_SECONDS
         while True:
             kind, value = self._next_reply(deadline)
@@ -141,11 +151,13 @@ class Supervised:
                 if kind == "closed":
                     with suppress(subprocess.TimeoutExpired):  # the interpreter closes its files before it ends
                         self._process.wait(CLOSE_SECONDS)
-                died, stopped = self._process.poll() is not None, self._stopped
+                returncode, stopped = self._process.poll(), self._stopped
                 self.end()
                 if stopped:
                     raise Stopped
-                raise Died(self._process.returncode) if died or kind == "closed" else Timeout
+                if kind == "late" and returncode is None:
+                    raise Timeout
+                raise Died(returncode, memory_kills() - killed_before)
 
     def end(self) -> None:
         """Kill the process and those that it has started, and wait until it is gone and its log is read."""
@@ -159,7 +171,11 @@ class Supervised:
                 self._stdin.close()
 
     def _kill(self) -> None:
-        with suppress(ProcessLookupError):
+        if guardian.AVAILABLE:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(END_SECONDS)
+        with suppress(ProcessLookupError):  # also where somebody killed the guardian alone
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:

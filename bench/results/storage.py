@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,11 @@ class NotStored(Exception):
 
 
 def write_atomically(content: bytes, path: Path) -> None:
-    """Write a file under a temporary name in its folder, and rename it; both steps survive a power failure."""
+    """Write a file under a temporary name in its folder, and rename it; both steps survive a power failure.
+
+    Raises:
+        OSError: The file cannot be written; `filename` says where, also for a full disk.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(
         f".{path.name}.tmp"
@@ -40,8 +45,11 @@ def write_atomically(content: bytes, path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+    except OSError as problem:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if problem.filename is None:  # a full disk
+            problem.filename = str(path)
         raise
     if hasattr(os, "O_DIRECTORY"):  # not every system can open a folder
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)

@@ -24,6 +24,7 @@ from bench.engine.seeds import seed_of
 from bench.experiment.protocol import GP_STARTUP, TPE_STARTUP, Protocol
 from bench.tuning.bayesian import proposal
 from bench.tuning.journal import Journal
+from bench.tuning.storing import storing
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
@@ -68,11 +69,16 @@ class Search:
         space: Distributions by hyper-parameter.
         protocol: Says how many trials there are, in which rounds, and the sampler.
         seed: Fixes the trials.
+
+    Raises:
+        bench.tuning.storing.StudyNotStored: The journal cannot be read or written, here or in `tell`.
     """
 
     def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
         self._space, self._protocol, self._seed = space, protocol, seed
-        self._study, self._journal = _opened(journal, protocol)
+        self._path = journal
+        with storing(journal):
+            self._study, self._journal = _opened(journal, protocol)
 
     @property
     def n_asked(self) -> int:
@@ -100,7 +106,8 @@ class Search:
                 self._study.tell(trial, score)
             else:
                 self._study.tell(trial, state=TrialState.FAIL)
-        self._journal.store()
+        with storing(self._path):
+            self._journal.store()
 
     def best(self) -> Tuned:
         """Return the best trial of the finished study.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.environment.machine import free_of_cgroups, gpu_names, this_machine
+from bench.environment.machine import free_of_cgroups, gpu_names, memory_kills, this_machine
 
 GIB = 2**30
 
@@ -11,6 +11,12 @@ def group(folder, files):
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(f"{text}\n")
+
+
+def test_kills_for_memory_are_the_kernels_count(tmp_path):
+    (tmp_path / "vmstat").write_text("oom_killer 7\noom_kill 3\npgfault 9\n")
+    assert memory_kills(tmp_path / "vmstat") == 3
+    assert memory_kills(tmp_path / "elsewhere") == 0
 
 
 def test_the_tightest_of_nested_groups_counts_and_its_file_cache_is_free(tmp_path):

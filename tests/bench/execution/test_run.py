@@ -5,6 +5,7 @@ import errno
 import itertools
 import json
 import os
+import pickle
 import re
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
 from bench.results.record import CellResult
 from bench.schema import CELLS, COSTS, METRICS, TRAINING
+from bench.tuning.storing import StudyNotStored
 from methods.map import MAP
 from methods.maths.predictive import Normals
 from methods.maths.search_spaces import OneOf
@@ -452,6 +454,30 @@ def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
         run(job("map"))
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_full_scratch_disk_fails_its_cell_alone(job, monkeypatch, number):
+    one = job("map")
+
+    def init(self, problem, noise):
+        raise OSError(number, os.strerror(number), str(one.journals[0].parent / "scratch"))
+
+    monkeypatch.setattr(MAP, "init", init)
+    row = outcome_of(one).row
+    assert row["status"] == "failed"
+    assert os.strerror(number) in row["error"]
+
+
+def test_full_disk_is_reported_with_its_file(job, monkeypatch):
+    def store(self):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    one = job("map")
+    monkeypatch.setattr("bench.tuning.journal.Journal.store", store)
+    with pytest.raises(StudyNotStored) as raised:
+        run(one)
+    assert pickle.loads(pickle.dumps(raised.value)).filename == str(one.journals[0])
+
+
 def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(job, monkeypatch):
     one = job("map")
 
@@ -462,10 +488,10 @@ def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(j
         return opened
 
     monkeypatch.setattr("bench.tuning.tuner._opened", raising(str(one.journals[0])))
-    with pytest.raises(PermissionError):
+    with pytest.raises(StudyNotStored):
         run(one)
     monkeypatch.setattr("bench.tuning.tuner._opened", raising("/somewhere/else"))
-    assert outcome_of(one).row["error_class"] == "PermissionError"
+    assert outcome_of(one).row["error_class"] == "bench.tuning.storing.StudyNotStored"
 
 
 def test_a_classification_cell_with_ood_rows_is_complete(job):

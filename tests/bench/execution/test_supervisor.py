@@ -1,12 +1,11 @@
 """A child process does what it is told, and whatever happens to it is told apart. No torch: a child starts at once."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -63,6 +62,27 @@ def have_a_child_and_die(seconds, *, on_progress):
     on_progress(subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({seconds})"]).pid)
     os.kill(os.getpid(), signal.SIGKILL)
 
+def close_files(seconds, *, on_progress):
+    os.closerange(3, 1000)
+    time.sleep(seconds)
+
+def start_a_daemon(seconds, then, *, on_progress):
+    reader, writer = os.pipe()
+    if not os.fork():
+        os.setsid()
+        if daemon := os.fork():
+            os.write(writer, str(daemon).encode())
+            os._exit(0)
+        time.sleep(seconds)
+        os._exit(0)
+    on_progress(int(os.read(reader, 20)))
+    if then == "raise":
+        raise ValueError
+    if then == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if then == "hang":
+        time.sleep(seconds)
+
 def fork_and_die(seconds, *, on_progress):
     pid = os.fork()
     if not pid:
@@ -71,6 +91,7 @@ def fork_and_die(seconds, *, on_progress):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 LONG = 60
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 
 
 @pytest.fixture
@@ -90,6 +111,27 @@ def ended(process: Supervised):
         yield process
     finally:
         process.end()
+
+
+@contextmanager
+def driver(folder: Path, call: str):
+    """A process that makes a call in a child of its own."""
+    source = f"""
+        import sys, time
+        sys.path.insert(0, {str(folder)!r})
+        import calls_of_tests
+        from bench.execution.supervisor import Supervised
+        say = lambda value: print(value, flush=True)
+        process = Supervised({{}})
+        {call}
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    root = str(Path(supervisor.__file__).parents[2])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([root, *sys.path])}
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    with started, closing(started.stdout):
+        yield started
+        started.kill()
 
 
 @pytest.fixture
@@ -159,7 +201,7 @@ def test_what_does_not_survive_a_journey_is_told_in_words(child, calls):
 @pytest.mark.parametrize(
     ("call", "name", "said"),
     [
-        (("say_and_die", "my last words"), "SIGKILL", r"killed by SIGKILL \(out of memory\?\)"),
+        (("say_and_die", "my last words"), "SIGKILL", "killed by SIGKILL$"),
         (("crash",), "SIGSEGV", "killed by SIGSEGV$"),
         (("leave", 3), "SystemExit", "ended by itself, with exit code 3"),
     ],
@@ -170,6 +212,20 @@ def test_a_death_is_told_with_its_cause_and_the_last_words(child, calls, call, n
     assert death.value.name == name
     assert not child.alive
     assert {"SIGKILL": "my last words", "SIGSEGV": "in crash"}.get(name, "") in child.log()
+
+
+def test_lack_of_memory_needs_evidence(child, calls, monkeypatch):
+    monkeypatch.setattr(supervisor, "memory_kills", iter([4, 5]).__next__)
+    with pytest.raises(Died, match="the kernel killed a process meanwhile as memory ran out"):
+        child.call(calls.say_and_die, "my last words")
+
+
+def test_closed_file_descriptors_are_reported_as_such(child, calls, monkeypatch):
+    monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.1)
+    with pytest.raises(Died, match="closed the pipe for its results") as death:
+        child.call(calls.close_files, LONG)
+    assert death.value.name == "ClosedPipe"
+    assert gone(child.pid)
 
 
 def test_a_call_that_hangs_is_killed_and_the_log_says_where_it_hung(child, calls, monkeypatch):
@@ -203,6 +259,26 @@ def test_a_death_takes_along_what_the_child_had_started(child, calls, monkeypatc
     assert gone(told[0])
 
 
+@linux
+@pytest.mark.parametrize("then", ["return", "raise", "die", "hang"])
+def test_daemons_end_with_their_process(child, calls, then):
+    """Daemons have left the process group and have lost their parent."""
+    daemons = []
+    with suppress(ValueError, Died, Timeout):
+        child.call(calls.start_a_daemon, LONG, then, limit=1 if then == "hang" else None, on_progress=daemons.append)
+    child.end()
+    assert gone(daemons[0])
+
+
+@linux
+def test_daemons_end_with_a_killed_driver(calls, tmp_path):
+    with driver(tmp_path, f"process.call(calls_of_tests.start_a_daemon, {LONG}, 'hang', on_progress=say)") as started:
+        daemon = int(started.stdout.readline())
+        assert psutil.pid_exists(daemon)
+        started.kill()
+        assert gone(daemon)
+
+
 def test_the_environment_is_ours_and_what_was_asked_for(calls, monkeypatch):
     monkeypatch.setenv("OURS", "here")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
@@ -212,26 +288,16 @@ def test_the_environment_is_ours_and_what_was_asked_for(calls, monkeypatch):
     assert (found["OURS"], found["CUDA_VISIBLE_DEVICES"]) == ("here", "1")
 
 
-@pytest.mark.parametrize("idle", [True, False])
-def test_nothing_outlives_a_parent_that_is_killed(calls, tmp_path, idle):
-    parent = f"""
-        import sys, time
-        sys.path.insert(0, {str(tmp_path)!r})
-        import calls_of_tests
-        from bench.execution.supervisor import Supervised
-        process = Supervised({{}})
-        if {idle}:
-            process.call(calls_of_tests.add, 1, 2)
-            print(process.pid, flush=True)
-            time.sleep({LONG})
-        process.call(calls_of_tests.dwell, {LONG}, on_progress=lambda pid: print(pid, flush=True))
-    """
-    command = [sys.executable, "-c", textwrap.dedent(parent)]
-    root = str(Path(supervisor.__file__).parents[2])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([root, *sys.path])}
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    with started, closing(started.stdout):
+@pytest.mark.parametrize(
+    "call",
+    [
+        f"process.call(calls_of_tests.add, 1, 2), say(process.pid), time.sleep({LONG})",
+        f"process.call(calls_of_tests.dwell, {LONG}, on_progress=say)",
+    ],
+)
+def test_nothing_outlives_a_parent_that_is_killed(calls, tmp_path, call):
+    with driver(tmp_path, call) as started:
         pid = int(started.stdout.readline())
         assert psutil.pid_exists(pid)
-        started.send_signal(signal.SIGKILL)
+        started.kill()
         assert gone(pid)

@@ -41,8 +41,9 @@ def export(
     """Print means, standard errors and numbers of splits.
 
     csv and parquet: one row per suite, data set, method, preset and metric, with medians, worst splits and failures.
-    latex (booktabs) and markdown: methods by data sets, with marks for the best mean and for means that do not differ
-    significantly from it, and a caption with protocol and number of splits.
+    latex and markdown: methods by data sets, with marks for the best mean and for means that do not differ
+    significantly from it, and a caption with protocol and number of splits. latex needs the packages booktabs and
+    graphicx; it splits or scales what is larger than a page.
 
     Rows that were run for tables of papers are exported only if --preset names them; see `replications`.
     """

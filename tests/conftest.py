@@ -37,6 +37,7 @@ INTEGRATION = (
     "bench/test_speed.py",
     "bench/tuning",
     "datasets/own/test_package.py",
+    "faults",
     "leaderboards/browser",
     "leaderboards/publishing",
     "leaderboards/site",
@@ -56,12 +57,11 @@ INTEGRATION = (
     "test_docs.py",
     "test_docs_numbers.py",
     "test_python_docs.py",
-    "test_faults.py",
     "test_own_data.py",
     "test_run_all.py",
 )
 # Tests in a browser or across processes can fail by the load of the machine, so they are retried once.
-RETRIED = ("bench/execution", "leaderboards/browser", "test_faults.py", "test_own_data.py", "test_run_all.py")
+RETRIED = ("bench/execution", "faults", "leaderboards/browser", "test_own_data.py", "test_run_all.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:

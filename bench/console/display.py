@@ -281,6 +281,15 @@ def show_not_stored(reason: OSError, folder: Path, cells: Sequence[Cell] = ()) -
     )
 
 
+def show_terminated(signal: str, folder: Path) -> None:
+    """Print that a signal ended the run, and how to go on."""
+    err.print(
+        f"[red]Stopped:[/] by {signal}. What was finished before is kept in {escape(str(folder))}; "
+        "the same command then goes on from here.",
+        soft_wrap=True,
+    )
+
+
 def show_no_process(problem: Exception) -> None:
     """Print why nothing can be run."""
     err.print(f"[red]Stopped:[/] {escape(str(problem))}", soft_wrap=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from bench.console import display
+from bench.console.signals import Terminated, terminating
 from bench.experiment.request import InvalidRequest
 
 NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
@@ -19,7 +20,11 @@ def stops(out: Path) -> Iterator[None]:
     from bench.results.storage import NotStored, cannot_store
 
     try:
-        yield
+        with terminating():
+            yield
+    except Terminated as signal:
+        display.show_terminated(signal.name, out)
+        raise typer.Exit(signal.exit_code) from None
     except (InUse, InvalidRequest) as problem:
         display.show_error(str(problem))
         raise typer.Exit(INVALID) from None

@@ -1,114 +1,18 @@
 """What happens to long runs, caused for real at the front door: methods that go wrong, kills, full disks, Ctrl-C."""
 
-import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import TextIO
 
 import pandas as pd
 import psutil
 import pytest
+from runs import alive, children_of, finished, rows, until, wait_for
 
-from bench.schema import COSTS
-
-ROOT = Path(__file__).resolve().parent.parent
-TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes", "--workers", "2")
-TIMES = (*(name for name in COSTS if "seconds" in name or "memory" in name), "elapsed_seconds", "finished_at")
 N_KILLS = 50
 NO_NAMESPACE = "this system lets nobody but its owner mount a folder"
-
-
-def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, str(ROOT / "run_all.py"), *map(str, arguments), *TINY]
-
-
-@pytest.fixture
-def environment(tmp_path, install_faulty) -> dict[str, str]:
-    """With the faulty methods, and another that cannot be imported."""
-    site = install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"})
-    path = os.pathsep.join(part for part in (str(site), os.environ.get("PYTHONPATH")) if part)
-    return os.environ | {"PYTHONPATH": path, "BENCH_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "300"}
-
-
-@pytest.fixture
-def run(tmp_path, environment):
-    """Runs the command in an empty folder."""
-
-    def run(*arguments: str | Path, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
-        whole = [*prefix, *command(*arguments)]
-        return subprocess.run(whole, capture_output=True, text=True, cwd=tmp_path, env=environment)
-
-    return run
-
-
-@pytest.fixture
-def start(tmp_path, environment):
-    """Starts the command in an empty folder, and ends it with what it has started."""
-
-    @contextmanager
-    def start(*arguments: str | Path):
-        process = subprocess.Popen(
-            command(*arguments),
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
-
-    return start
-
-
-def rows(out: Path) -> pd.DataFrame:
-    """All cells without what a clock or a memory meter says."""
-    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
-    return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
-
-
-def finished(out: Path) -> int:
-    return sum(not path.name.startswith(".") for path in (out / "cells").rglob("*.parquet"))
-
-
-def wait_for(what, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def until(words: str, stream: TextIO) -> str:
-    """What is said until a line has those words."""
-    said = ""
-    for line in stream:
-        said += line
-        if words in line:
-            return said
-    raise AssertionError(said)
-
-
-def children_of(pid: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-
-
-def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_path):

@@ -1,0 +1,62 @@
+"""Signals that end a run: from a batch system, a closed terminal, or Ctrl and a backslash."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+NAMES = ("SIGTERM", "SIGHUP", "SIGQUIT")  # Windows lacks the last two
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal asked the run to end at once, as a second Ctrl-C does.
+
+    Args:
+        number: Of the signal.
+    """
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.name, self.exit_code = signal.Signals(number).name, 128 + number
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """Raise `Terminated` in the main thread at the first such signal; the second ends this process at once.
+
+    Signals that are ignored, as SIGHUP is under `nohup`, stay so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [number for name in NAMES if (number := getattr(signal, name, None)) is not None]
+    handled = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    terminals = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        _restore(handled)
+        _replace_closed(terminals)
+        raise Terminated(number)
+
+    for number in handled:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        _restore(handled)
+
+
+def _restore(numbers: list[signal.Signals]) -> None:
+    for number in numbers:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _replace_closed(terminals: list[int]) -> None:
+    """Let what is printed go nowhere if the terminal is closed; every write to it would be an error."""
+    for descriptor in terminals:
+        if not os.isatty(descriptor):
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, descriptor)
+            os.close(nothing)

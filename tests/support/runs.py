@@ -1,0 +1,57 @@
+"""Runs of `run_all.py` in processes of their own: what they store, what they start, what they print."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TextIO
+
+import pandas as pd
+import psutil
+
+from bench.schema import COSTS
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes", "--workers", "2")
+TIMES = (*(name for name in COSTS if "seconds" in name or "memory" in name), "elapsed_seconds", "finished_at")
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, str(ROOT / "run_all.py"), *map(str, arguments), *TINY]
+
+
+def rows(out: Path) -> pd.DataFrame:
+    """All cells without what a clock or a memory meter says."""
+    cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
+    return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
+
+
+def finished(out: Path) -> int:
+    return sum(not path.name.startswith(".") for path in (out / "cells").rglob("*.parquet"))
+
+
+def wait_for(what, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def until(words: str, stream: TextIO) -> str:
+    """What is said until a line has those words."""
+    said = ""
+    for line in stream:
+        said += line
+        if words in line:
+            return said
+    raise AssertionError(said)
+
+
+def children_of(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]

@@ -61,6 +61,19 @@ def forest(labels: list[str], ahead: list[bool], columns: list[Column]) -> Marku
     return Markup(f'<div class="dots forest">{names(labels, LINE, LONGEST_LABEL)}{"".join(fields)}</div>')
 
 
+def alone(estimate: Estimate, axis: Axis, is_ahead: bool) -> Markup:
+    """Return one estimate with its interval and the line at 0, for a table's cell.
+
+    Args:
+        estimate: what is drawn.
+        axis: that all cells of the column share.
+        is_ahead: whether it is drawn in the highlight colour.
+    """
+    zero = f'<line class="zero" x1="{axis.at(0.0)}" x2="{axis.at(0.0)}" y1="0" y2="{LINE}"/>'
+    marks = "".join(_marks(estimate, LINE / 2, axis, "ahead" if is_ahead else "behind"))
+    return Markup(f'<svg class="field" height="{LINE}" aria-hidden="true" focusable="false">{zero}{marks}</svg>')
+
+
 def _marks(estimate: Estimate, y: float, axis: Axis, kind: str) -> list[str]:
     parts = [f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>']
     parts += [f'<circle class="split {kind}" cx="{axis.at(part)}" cy="{y}" r="2.3"/>' for part in estimate.parts]

@@ -22,26 +22,31 @@ def matrix(standings: Standings) -> list[tuple[str, list[tuple[str, float, int]]
     return [(name, list(zip(names, rate.tolist(), count.tolist(), strict=True))) for name, rate, count in lines]
 
 
-def figures(site: Site, suite: str, preset: str, standings: Standings, key: str) -> tuple[list[Plot], list[str]]:
+def figures(
+    site: Site, suite: str, preset: str, standings: Standings, leads: bool, key: str
+) -> tuple[list[Plot], list[str]]:
     """Return the figures of a metric over all data sets, and a sentence for each that cannot be drawn.
 
     Args:
         site: all results.
         suite: name of the suite.
         preset: label of the preset.
-        standings: by the leading metric.
+        standings: by the metric.
+        leads: whether it is the leading metric, which has figures of runtime and coverage too.
         key: prefix of ids, unique within a page.
     """
     title = metric(standings.table.metric).title
     if len(standings.by_method) < FEWEST_METHODS:
-        return [], ["There is only one method, so there are no figures that compare methods."]
+        return [], ["There is only one method, so there are no figures that compare methods."] if leads else []
     plots: list[Plot] = []
     missing: list[str] = []
-    for made in (
-        _ranks(standings, title),
-        _pareto(site, suite, preset, standings, title, f"{key}-pareto"),
-        _coverage(site, suite, preset, standings),
-    ):
+    wanted = [_ranks(standings, title)]
+    if leads:
+        wanted += [
+            _pareto(site, suite, preset, standings, title, f"{key}-pareto"),
+            _coverage(site, suite, preset, standings),
+        ]
+    for made in wanted:
         if isinstance(made, Plot):
             plots.append(made)
         elif made:

@@ -8,6 +8,7 @@ from leaderboards.figures.plots import Plot
 from leaderboards.metrics import Metric, metric
 from leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
 from leaderboards.site.pages.suite import boards_of, leading
+from leaderboards.site.pages.verdict import Verdict, verdict
 from leaderboards.site.standings import Standings
 from leaderboards.stats import Ranked
 from leaderboards.stats.placing import AHEAD
@@ -26,6 +27,7 @@ class Overview(NamedTuple):
         metric: the leading metric.
         standings: by that metric.
         evidence: as in "18 data sets, 20 splits each".
+        verdict: what it says, in two sentences and a table.
         plot: forest plot of one method of each family.
     """
 
@@ -34,6 +36,7 @@ class Overview(NamedTuple):
     metric: Metric
     standings: Standings
     evidence: str
+    verdict: Verdict
     plot: Plot
 
     @property
@@ -66,7 +69,7 @@ def overview(site: Site) -> Overview | None:
     most = max((entry.n_values for entry in candidates), default=0)
     near = [entry for entry in candidates if entry.n_values >= NEARLY * most]
     chosen = max(near, key=lambda entry: (entry.preset == EQUAL_BUDGET, entry.n_values), default=None)
-    return _overview(chosen) if chosen else None
+    return _overview(site, chosen) if chosen else None
 
 
 class _Candidate(NamedTuple):
@@ -78,7 +81,7 @@ class _Candidate(NamedTuple):
     splits: list[int]  # of each data set
 
 
-def _overview(chosen: _Candidate) -> Overview:
+def _overview(site: Site, chosen: _Candidate) -> Overview:
     _, suite, preset, name, standings, splits = chosen
     lead = metric(name)
     of_each = f"{splits[0]} splits each" if len(set(splits)) == 1 else f"{min(splits)} to {max(splits)} splits each"
@@ -117,7 +120,8 @@ def _overview(chosen: _Candidate) -> Overview:
             ]
         ),
     )
-    return Overview(suite, preset, lead, standings, evidence, plot)
+    said = verdict(site, suite, preset, standings, evidence)
+    return Overview(suite, preset, lead, standings, evidence, said, plot)
 
 
 def _span(row: Ranked) -> str:

@@ -24,6 +24,8 @@ class Grid(NamedTuple):
         standings: of the methods by this metric.
         rows: by method and data set, the cell and what is missing from it ("2 failed").
         legend: what the signs beside numbers mean.
+        plots: figures of the metric.
+        missing_figures: sentences on figures that cannot be drawn, and why.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Grid(NamedTuple):
     standings: Standings
     rows: dict[str, dict[str, tuple[Cell, str]]]
     legend: list[str]
+    plots: list[Plot]
+    missing_figures: list[str]
 
 
 class Section(NamedTuple):
@@ -43,17 +47,13 @@ class Section(NamedTuple):
         changes: how a modified preset differs from the original (`Site.changes`).
         run: protocol, seeds and counts of cells, in words.
         grids: one table per metric, the leading metric first.
-        plots: figures of the leading metric.
-        missing_figures: sentences on figures that cannot be drawn, and why.
-        matrix: by method, (rival, win rate, number of data sets) for each rival.
+        matrix: by method, (rival, win rate by the leading metric, number of data sets) for each rival.
     """
 
     preset: str
     changes: str
     run: Run
     grids: list[Grid]
-    plots: list[Plot]
-    missing_figures: list[str]
     matrix: list[tuple[str, list[tuple[str, float, int]]]]
 
 
@@ -64,10 +64,9 @@ def context(site: Site, suite: str) -> dict[str, Any]:
     boards = {preset: boards_of(site, suite, preset) for preset in site.presets(suite)}
     sections = []
     for place, (preset, of_preset) in enumerate(boards.items()):
-        tables = grids(site, suite, preset, of_preset)
-        plots, missing = figures(site, suite, preset, tables[0].standings, f"plot{place}")
+        tables = grids(site, suite, preset, of_preset, f"plot{place}")
         wins = matrix(tables[0].standings)
-        sections.append(Section(preset, site.changes(suite, preset), run_of[preset], tables, plots, missing, wins))
+        sections.append(Section(preset, site.changes(suite, preset), run_of[preset], tables, wins))
     titles = {table.name: table.metric.title for section in sections for table in section.grids}
     return {
         "suite": suite,
@@ -104,16 +103,18 @@ def families_of(site: Site, methods: Iterable[str]) -> dict[str, str]:
     )
 
 
-def grids(site: Site, suite: str, preset: str, boards: list[Board]) -> list[Grid]:
-    """Return a grid for each headline metric, the leading one first."""
+def grids(site: Site, suite: str, preset: str, boards: list[Board], key: str) -> list[Grid]:
+    """Return a grid for each headline metric, the leading one first; `key` is a prefix of ids, unique within a page."""
     first = leading(boards)
     names = [first, *(name for name in HEADLINE_OF_MEDIANS if name != first)]
     with_metric = {name: [board for board in boards if name in board.headline] for name in names}
-    return [grid(site, suite, preset, name, having) for name, having in with_metric.items() if having]
+    return [
+        grid(site, suite, preset, name, having, name == first, key) for name, having in with_metric.items() if having
+    ]
 
 
-def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board]) -> Grid:
-    """Return the grid of one metric over the boards that have it."""
+def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board], leads: bool, key: str) -> Grid:
+    """Return the grid of one metric over the boards that have it; `leads` and `key` as in `overall.figures`."""
     rows: dict[str, dict[str, tuple[Cell, str]]] = {}
     for made in boards:
         measured = [row for row in made.rows if not row.published and name in row.cells]
@@ -123,7 +124,8 @@ def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board]) ->
     standings = site.standings(suite, preset, name)
     methods = [*standings.by_method, *sorted(rows.keys() - standings.by_method.keys())]
     signs = legend(cell.remark for cells in rows.values() for cell, _ in cells.values())
-    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, rows, signs)
+    drawn = figures(site, suite, preset, standings, leads, key)
+    return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, rows, signs, *drawn)
 
 
 def _missing(row: Row, most: int) -> str:

@@ -29,11 +29,14 @@
     history.replaceState(null, "", location.pathname + (query ? `?${query}` : "") + location.hash);
   }
 
-  /* Filters: an element of class "item" is shown unless it says something else than what was chosen. */
+  /* Filters: an element of class "item" is shown unless it says something else than what was chosen. What belongs to a
+     single choice (data-only) is shown for that one alone. A search shows what has any of its words. */
   const controls = () => [...document.querySelectorAll("[data-filter]")];
+  const words = (text) => text.toLowerCase().split(/[\s,]+/).filter(Boolean);
 
   function agrees(has, wanted, control) {
-    return control.type === "search" ? has.toLowerCase().includes(wanted.toLowerCase()) : has === wanted;
+    if (control.type !== "search") return has === wanted;
+    return !words(wanted).length || words(wanted).some((word) => has.toLowerCase().includes(word));
   }
 
   function filter() {
@@ -42,7 +45,7 @@
       item.hidden = chosen.some((control) => {
         const has = item.dataset[control.dataset.filter];
         return has !== undefined && !agrees(has, control.value, control);
-      });
+      }) || (item.dataset.only !== undefined && !chosen.some((control) => control.dataset.filter === item.dataset.only));
     }
     for (const table of document.querySelectorAll("table[data-board]")) {
       const hidden = [...table.tHead.rows[0].cells].map((cell) => cell.hidden);
@@ -54,7 +57,10 @@
       const rows = [...document.querySelectorAll("main table[data-board] tbody tr.item")];
       const left = rows.filter((row) => !row.closest("[hidden]"));
       const what = key === "method" ? "methods" : "data sets";
-      place.textContent = `${names(left)} of ${names(rows)} ${what} shown`;
+      const search = document.querySelector("input[data-filter]").value.trim();
+      const missing = words(search).filter((word) => ![...rows].some((row) => agrees(row.dataset[key], word, { type: "search" })));
+      const nothing = missing.length ? `; nothing is called ${missing.map((word) => `“${word}”`).join(" or ")}` : "";
+      place.textContent = `${names(left)} of ${names(rows)} ${what} shown${nothing}`;
     }
   }
 

@@ -68,6 +68,32 @@ def test_filters_hide_what_was_not_asked_for_and_the_address_keeps_them(visit):
     assert "?" not in page.url
 
 
+def test_search_of_two_words_finds_both_methods(visit):
+    page = visit(ENERGY)
+    search, count = page.locator("[data-filter=method]"), page.get_by_role("status").first
+    search.fill("mfvi map")
+    assert sorted(methods(page)) == ["map", "mfvi"]
+    assert count.inner_text() == "2 of 7 methods shown"  # some have published rows alone
+    search.fill("mfvi, swag")
+    assert methods(page) == ["mfvi"]
+    assert count.inner_text() == "1 of 7 methods shown; nothing is called “swag”"
+    search.fill("swag")
+    assert count.inner_text() == "0 of 7 methods shown; nothing is called “swag”"
+
+
+def test_figures_are_those_of_the_chosen_metric(visit):
+    page = visit(SUITE)
+
+    def figures() -> list[str]:
+        drawn = page.locator("section.item[data-metric] figure [role=img]").all()
+        return [one.get_attribute("aria-label") for one in drawn if one.is_visible()]
+
+    assert any(label.startswith("Ranks by NMLL") for label in figures())
+    page.locator("[data-filter=metric]").select_option("rmse")
+    assert figures()
+    assert all(label.startswith("Ranks by RMSE") for label in figures())
+
+
 def test_a_cell_opens_to_its_splits_settings_and_command(visit):
     page = visit(SUITE)
     page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()

@@ -1,0 +1,111 @@
+"""The verdict with which the index begins: its sentences, its rows, and each number of its table."""
+
+import re
+
+import pytest
+
+from leaderboards.data.results import Results
+from leaderboards.site.content import Site
+from leaderboards.site.pages.overview import overview
+from leaderboards.site.pages.verdict import MOST_ROWS
+
+SETS, SPLITS = 6, 4
+
+
+def run(levels: dict[str, float], **changes) -> list[dict]:
+    """Methods at levels of NMLL with a little noise that differs by set and method."""
+    rows = []
+    for number in range(SETS):
+        for split in range(SPLITS):
+            for place, (method, level) in enumerate(levels.items()):
+                noise = 0.01 * ((7 * number + 3 * place + 5 * split) % 4)
+                rows.append({"dataset": f"set-{number}", "method": method, "split": split, "nmll": level + noise})
+    return [row | changes for row in rows]
+
+
+@pytest.fixture
+def said(cells):
+    def make(*rows: dict):
+        frame = cells(*rows).assign(folder="")
+        return overview(Site(Results((), frame, [], [], [], frame, frame.iloc[:0]))).verdict
+
+    return make
+
+
+def column(verdict, title: str) -> dict[str, str]:
+    (place,) = [place for place, column in enumerate(verdict.columns) if column.title == title]
+    return {line.place.method: line.numbers[place] for line in verdict.lines}
+
+
+def test_one_method_ahead_of_all_is_best(said):
+    first, second = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0})).sentences
+    assert first == (
+        "By NMLL, over 6 data sets, 4 splits each, `vifa` is the best of 3 methods, one of each family: all others are "
+        "worse."
+    )
+    assert second == (
+        "Against `map` the 95 % interval of the difference, of each method by itself, excludes 0 for 2 of 2 "
+        "(better: `vifa` (−1.000 nats); worse: `swag` (+1.00 nats))."
+    )
+
+
+def test_two_equal_leaders_could_be_best(said):
+    first, _ = said(*run({"vifa": 1.0, "map": 1.0, "swag": 3.0})).sentences
+    assert "`map` and `vifa` could be the best of 3 methods" in first or "`vifa` and `map` could be the best" in first
+    assert first.endswith("one of each family; 1 is significantly worse than some other one.")
+
+
+def test_equal_methods_are_not_told_apart(said):
+    rows = [
+        row | {"nmll": 1 + 0.1 * ((row["split"] + len(row["method"])) % 4)}
+        for row in run({"vifa": 1, "map": 1, "swag": 1})
+    ]
+    first, second = said(*rows).sentences
+    assert first.endswith("no method of 3 methods, one of each family, is significantly better than another one.")
+    assert second == "No method differs from `map` for certain: all 95 % intervals of the difference hold 0."
+
+
+def test_ten_rows_hold_the_reference(said):
+    levels = {f"mine-{place:02}": 1 + place / 10 for place in range(12)} | {"map": 9.0}
+    verdict = said(*run(levels))
+    names = [line.place.method for line in verdict.lines]
+    assert names == [*(f"mine-{place:02}" for place in range(MOST_ROWS - 1)), "map"]
+    assert verdict.left_out == 3
+
+
+def test_bars_share_one_axis(said):
+    verdict = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0}))
+    middles = [re.search(r'<circle class="\w+" cx="([\d.]+)%', line.bar)[1] for line in verdict.lines]
+    left, zero, right = map(float, middles)
+    assert zero == pytest.approx((left + right) / 2, abs=0.1)
+    assert {re.search(r'class="zero" x1="([\d.]+)%', line.bar)[1] for line in verdict.lines} == {middles[1]}
+
+
+def test_numbers_are_those_of_rows(said):
+    rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0})
+    for row in rows:
+        far = 0.95 if row["dataset"] < "set-3" else 0.83  # 5 and 7 points from 90 %
+        seconds = 1.0 if row["dataset"] < "set-3" else 4.0
+        row |= {"rmse": {"vifa": 4.0, "map": 2.0, "swag": 1.0}[row["method"]]}
+        row |= {"coverage_90": far, "fit_seconds": seconds, "exclusive": True, "task": "regression"}
+    rows[0] |= {"status": "failed", "nmll": None, "rmse": None, "coverage_90": None, "fit_seconds": None}
+    verdict = said(*rows)
+    assert column(verdict, "RMSE") == {"vifa": "", "map": "0", "swag": "−50.0 %"}
+    assert column(verdict, "Coverage error") == dict.fromkeys(("vifa", "map", "swag"), "6.0")
+    assert column(verdict, "Fit, s") == dict.fromkeys(("vifa", "map", "swag"), "2.00")
+    assert column(verdict, "Failed") == {"vifa": "1 of 24", "map": "0 of 24", "swag": "0 of 24"}
+
+
+def test_gap_column_has_medians_of_its_suite(said):
+    gaps = run({"vifa": 5.0, "map": 3.0, "swag": 3.5}, suite="uci-gap", preset="paper")
+    for row in gaps:
+        row["dataset"] = {"set-0": "yacht-gap", "set-1": "boston-gap"}.get(row["dataset"], "energy-gap")
+        row["nmll"] = {"vifa": 5.0, "map": 3.0, "swag": 3.5}[row["method"]] + (100.0 if row["split"] == 3 else 0.0)
+    gaps = list({(row["dataset"], row["method"], row["split"]): row for row in gaps}.values())
+    verdict = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0}), *gaps)
+    assert column(verdict, "In gaps") == {"vifa": "+2.00", "map": "0", "swag": "+0.500"}
+
+
+def test_columns_without_numbers_are_left_out(said):
+    verdict = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0}))
+    assert [column.title for column in verdict.columns] == ["NMLL rank", "Failed"]

@@ -11,7 +11,7 @@ from leaderboards.data.longer import LongerTraining, longer_trainings
 from leaderboards.data.published import read_published
 from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
-from leaderboards.metrics import HEADLINE_OF_MEDIANS, NULLS, metric
+from leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, metric
 from leaderboards.replications.comparison import Replication, replications
 from leaderboards.site.cell_details import COLUMNS, Row
 from leaderboards.site.standings import Standings, standings_of
@@ -101,10 +101,13 @@ class Site:
         return _parts(self.splits, BOARD)
 
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
-        """Return the ranking of all methods on each data set by one metric, computed at the first call."""
+        """Return the ranking of all methods on each data set by one metric, computed at the first call.
+
+        Only rankings by metrics that order methods (`LEADS`) say what further results would settle.
+        """
         key = suite, preset, name
         if key not in self._rankings:
-            self._rankings[key] = rank_on_datasets(self.cells, suite, preset, name, families=False)
+            self._rankings[key] = rank_on_datasets(self.cells, suite, preset, name, families=False, power=name in LEADS)
         return self._rankings[key]
 
     def _rankings_on(self, key: Key, names: Iterable[str]) -> dict[str, Ranking]:

@@ -45,21 +45,25 @@ def balanced(table: Paired, keep: Collection[str] = ()) -> Balanced:
 
 def _chosen(tried: pd.DataFrame) -> list[str]:
     """Return the methods, in the order of the columns, whose common splits give the most comparisons."""
-    order = sorted(map(str, tried), key=lambda method: -tried[method].sum())
+    n_tried = dict(zip(tried, tried.to_numpy(bool).sum(axis=0).tolist(), strict=True))
+    order = sorted(map(str, tried), key=lambda method: -n_tried[method])
     common = np.logical_and.accumulate(tried[order].to_numpy(bool), axis=1).sum(axis=0)
     n_methods = np.arange(1, len(order) + 1)
     comparisons = n_methods * (n_methods - 1) / 2 * common
     most = len(order) - int(np.argmax(comparisons[::-1])) if comparisons.any() else min(len(order), 1)
-    return [str(method) for method in tried if method in order[:most]]
+    chosen = set(order[:most])
+    return [str(method) for method in tried if method in chosen]
 
 
 def _sentences(whole: Paired, part: Paired) -> list[str]:
     sentences = []
-    gone = [method for method in whole.methods if method not in part.methods]
+    left_in = set(part.methods)
+    gone = [method for method in whole.methods if method not in left_in]
     if gone:
         reasons = [f"{visible(method)} ({_extent(whole.tried[method])})" for method in gone]
         sentences.append(f"Left out, because not run everywhere: {_listed(reasons)}.")
-    absent = [dataset for dataset in whole.datasets if dataset not in part.datasets]
+    with_splits = set(part.datasets)
+    absent = [dataset for dataset in whole.datasets if dataset not in with_splits]
     if absent:
         reasons = [f"{visible(dataset)} ({_not_run(whole, part, dataset)})" for dataset in absent]
         sentences.append(f"Data sets left out: {_listed(reasons)}.")

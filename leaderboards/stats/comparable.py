@@ -17,6 +17,12 @@ from methods import UNRANKED
 
 REFERENCE = "map"
 
+# Columns of cells that a ranking uses, besides its metric.
+COLUMNS = (
+    *("suite", "dataset", "method", "preset", "split", "status", "schema_version", "n_train", "n_test"),
+    *("validation_nmll", "validation_w2_scaled"),
+)
+
 
 class Options(TypedDict, total=False):
     """Arguments of `rank` and `rank_on_datasets` that may be left out.
@@ -27,12 +33,15 @@ class Options(TypedDict, total=False):
         datasets: those to use; all by default.
         families: whether one method represents each family, where no methods are named; true by default.
         reference: method that differences refer to; `REFERENCE` by default.
+        power: whether to say how probable it is that a method is the best, and what further results would settle; true
+            by default. It takes most of the time.
     """
 
     methods: Collection[str]
     datasets: Collection[str]
     families: bool
     reference: str
+    power: bool
 
 
 class Request(NamedTuple):
@@ -44,6 +53,7 @@ class Request(NamedTuple):
         methods: those that were named; empty if none were.
         reference: method that differences refer to.
         notes: sentences on flagged splits, and if one method represents each family.
+        power: as of `Options`.
     """
 
     rows: pd.DataFrame
@@ -51,6 +61,7 @@ class Request(NamedTuple):
     methods: Collection[str]
     reference: str
     notes: list[str]
+    power: bool
 
 
 def request(
@@ -63,9 +74,10 @@ def request(
     datasets: Collection[str] = (),
     families: bool = True,
     reference: str = REFERENCE,
+    power: bool = True,
 ) -> Request:
     """Return what is ranked; see `rank` and `Options`."""
-    rows = cells[(cells["suite"] == suite) & (cells["preset"] == preset)]
+    rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), [*COLUMNS, metric]]
     if datasets:
         rows = rows[rows["dataset"].isin(list(datasets))]
     notes = [note] if (note := flagged_in_words(rows)) else []
@@ -78,7 +90,7 @@ def request(
         shown = list(chosen.values())
     rows = rows[rows["method"].isin([*shown, reference])]
     rows = rows.assign(ranked=rows["method"].isin(shown))
-    return Request(rows, (suite, preset, metric), methods, reference, notes)
+    return Request(rows, (suite, preset, metric), methods, reference, notes, power)
 
 
 class SplitScores(NamedTuple):

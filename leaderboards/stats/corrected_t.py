@@ -119,8 +119,25 @@ def detectable_errors(df: float, alpha: float) -> float:
     """
     if df == inf:
         return float(scipy.special.ndtri(1 - alpha) + scipy.special.ndtri(POWER))
-    bounds = scipy.special.stdtrit(df, 1 - alpha) * np.sqrt(scipy.special.chdtri(df, QUANTILES) / df)
+    bounds = _bounds(df, alpha)
     return float(scipy.optimize.brentq(lambda d: scipy.special.ndtr(d - bounds).mean() - POWER, 0, 2 * bounds.max()))
+
+
+def _detected(errors: float, df: float, alpha: float) -> bool:
+    """Return whether `errors` are at least `detectable_errors`, without solving for these."""
+    return bool(scipy.special.ndtr(errors - _bounds(df, alpha)).mean() >= POWER)
+
+
+def _bounds(df: float, alpha: float) -> np.ndarray:
+    """Return b sqrt(w / df) for the quantiles of w (see `detectable_errors`)."""
+    bounds: np.ndarray = scipy.special.stdtrit(df, 1 - alpha) * _spreads(df)
+    return bounds
+
+
+@lru_cache(maxsize=1024)  # 8 kB each
+def _spreads(df: float) -> np.ndarray:
+    spreads: np.ndarray = np.sqrt(scipy.special.chdtri(df, QUANTILES) / df)
+    return spreads
 
 
 def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float] = lambda n: n - 1) -> float:
@@ -134,7 +151,7 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
     """
 
     def settles(n: int) -> bool:
-        return effect / sqrt(1 / n + ratio) >= detectable_errors(df(n), alpha)
+        return _detected(effect / sqrt(1 / n + ratio), df(n), alpha)
 
     room = (effect / detectable_errors(inf, alpha)) ** 2 - ratio  # for 1 / n, if the spread were known
     if room * MOST <= 1 or not settles(MOST):

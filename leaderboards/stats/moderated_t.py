@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 
 from leaderboards.stats.corrected_t import FEWEST_SPLITS, ROUNDING, detectable_errors, needed
-from leaderboards.stats.significance import ALPHA, holm, holm_level
+from leaderboards.stats.significance import ALPHA, holm_rejections
 
 FEWEST_METHODS = 4  # with three pairs or fewer, the spread of log s^2 is not known
 
@@ -84,11 +84,11 @@ def significantly_worse(datasets: Sequence[Pairs]) -> tuple[list[np.ndarray], fl
     """
     if not datasets:
         return [], ALPHA
-    adjusted = holm(np.concatenate([pairs.p_values.ravel() for pairs in datasets]))
+    significant, level = holm_rejections(np.concatenate([pairs.p_values.ravel() for pairs in datasets]))
     ends = np.cumsum([pairs.p_values.size for pairs in datasets])[:-1]
-    parts = np.split(adjusted <= ALPHA, ends)
+    parts = np.split(significant, ends)
     worse = [part.reshape(pairs.p_values.shape) for part, pairs in zip(parts, datasets, strict=True)]
-    return worse, holm_level(adjusted)
+    return worse, level
 
 
 def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
@@ -122,7 +122,7 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = differences / np.sqrt(variances * (1 / n_splits + ratio))
     t = np.where(differences == 0, 0.0, t)
-    upper = scipy.stats.t.sf(t, pairs.df(n_splits))
+    upper = scipy.special.stdtr(pairs.df(n_splits), -t)
     if n_splits < FEWEST_SPLITS:
         upper[np.isinf(t)] = nan
     pairs.p_values[rows, columns], pairs.p_values[columns, rows] = upper, 1 - upper

@@ -119,9 +119,9 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     requested = request(cells, suite, preset, metric, **options)
     boards = comparable(requested)
     if len(boards.by_dataset) == 1:
-        (rows,) = _on_datasets([boards])
+        (rows,) = _on_datasets([boards], requested.power)
     else:
-        rows = _over_datasets(boards) if boards.by_dataset and boards.methods else []
+        rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
     return _ranking(boards, rows)
 
 
@@ -136,7 +136,7 @@ def rank_on_datasets(
     all_boards = comparable_on_each(requested)
     return {
         next(iter(boards.by_dataset)): _ranking(boards, rows)
-        for boards, rows in zip(all_boards, _on_datasets(all_boards), strict=True)
+        for boards, rows in zip(all_boards, _on_datasets(all_boards, requested.power), strict=True)
     }
 
 
@@ -166,7 +166,7 @@ class _Places(NamedTuple):
     needed: Callable[[int, int], float]
 
 
-def _over_datasets(boards: Comparable) -> list[Ranked]:
+def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
     compared = elimination.eliminate(losses)
@@ -179,12 +179,13 @@ def _over_datasets(boards: Comparable) -> list[Ranked]:
     for m in range(len(boards.methods)):
         means = [_typical_difference(board, m, boards) for board in parts]
         differences.append(corrected_mean(np.array(means)))
-    detectable = np.full(len(boards.methods), compared.detectable())
-    places = _Places(losses, compared.worse, best_probabilities(losses), detectable, needed)
-    return _rows(boards, parts, places, differences)
+    unknown = np.full(len(boards.methods), nan)
+    detectable = np.full(len(boards.methods), compared.detectable()) if power else unknown
+    probability = best_probabilities(losses) if power else unknown
+    return _rows(boards, parts, _Places(losses, compared.worse, probability, detectable, needed), differences, power)
 
 
-def _on_datasets(all_boards: Sequence[Comparable]) -> list[list[Ranked]]:
+def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
     """Return the rows of each data set; every item has a single one."""
     parts = [board for boards in all_boards for board in boards.by_dataset.values()]
     by_split = [
@@ -195,19 +196,22 @@ def _on_datasets(all_boards: Sequence[Comparable]) -> list[list[Ranked]]:
     all_worse, level = moderated_t.significantly_worse(all_pairs)
     all_rows = []
     for boards, board, losses, pairs, worse in zip(all_boards, parts, by_split, all_pairs, all_worse, strict=True):
+        unknown = np.full(len(boards.methods), nan)
         places = _Places(
             _means(board, boards)[None],
             worse,
-            best_probabilities(losses, board.ratio),
-            pd.DataFrame(pairs.detectable(level)).median(axis=1).to_numpy(),
+            best_probabilities(losses, board.ratio) if power else unknown,
+            pd.DataFrame(pairs.detectable(level)).median(axis=1).to_numpy() if power else unknown,
             partial(pairs.needed, level=level),
         )
         differences = [_difference(board, m, boards) for m in range(len(boards.methods))]
-        all_rows.append(_rows(boards, [board], places, differences))
+        all_rows.append(_rows(boards, [board], places, differences, power))
     return all_rows
 
 
-def _rows(boards: Comparable, parts: list[SplitScores], places: _Places, differences: list[Mean]) -> list[Ranked]:
+def _rows(
+    boards: Comparable, parts: list[SplitScores], places: _Places, differences: list[Mean], power: bool
+) -> list[Ranked]:
     """Return the rows, the best mean rank first."""
     failures = np.sum([np.isnan(board.scores).sum(axis=0) for board in parts], axis=0)
     mean_ranks = _ranks(places.losses).mean(axis=0)
@@ -219,7 +223,7 @@ def _rows(boards: Comparable, parts: list[SplitScores], places: _Places, differe
     rows = []
     for m in order:
         rival = next((k for k in open_places if k != m), None)
-        settled = m not in open_places or rival is None
+        settled = judged[m] not in OPEN or rival is None
         rows.append(
             Ranked(
                 boards.methods[m],
@@ -234,10 +238,10 @@ def _rows(boards: Comparable, parts: list[SplitScores], places: _Places, differe
                 n_splits,
                 int(failures[m]),
                 _size(differences[m].detectable(), boards),
-                differences[m].needed(),
+                differences[m].needed() if power else nan,
                 _size(differences[m].floor(), boards),
                 float(places.detectable[m]),
-                nan if settled or rival is None else places.needed(m, rival),
+                nan if settled or rival is None or not power else places.needed(m, rival),
             )
         )
     return rows

@@ -19,10 +19,16 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def holm_level(adjusted: np.ndarray) -> float:
-    """Return the level at which Holm's method stopped: a p-value below it would have been significant as well.
+def holm_rejections(p_values: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return which p-values are significant by Holm's method, and the level at which it stopped.
 
-    Args:
-        adjusted: result of `holm`.
+    A p-value below this level would have been significant as well. Only p-values up to the level of all tests are put in order, because an adjusted one is never smaller. A leaderboard
+    of 200 methods on 25 data sets has a million, most of them large.
     """
-    return ALPHA / max(int((adjusted > ALPHA).sum()), 1)
+    n_tested = int((~np.isnan(p_values)).sum())
+    small = np.flatnonzero(p_values <= ALPHA)
+    small = small[np.argsort(p_values[small], kind="stable")]
+    adjusted = np.maximum.accumulate(np.arange(n_tested, n_tested - len(small), -1) * p_values[small])
+    significant = np.zeros(len(p_values), bool)
+    significant[small[adjusted <= ALPHA]] = True
+    return significant, ALPHA / max(n_tested - int(significant.sum()), 1)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from leaderboards.stats.corrected_t import Mean, corrected_mean, detectable_errors
+from leaderboards.stats.corrected_t import Mean, corrected_mean, detectable_errors, needed
 
 RNG = np.random.default_rng(0)
 
@@ -97,3 +97,16 @@ def test_equal_differences_but_for_rounding_have_no_error():
     found = corrected_mean(differences, 1 / 9)
     assert found.stderr == 0
     assert np.isnan(found.p_value)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1 / 9])
+@pytest.mark.parametrize("effect", [0.6, 1.1, 3.0])
+def test_needed_splits_are_the_first_that_detect(effect, ratio):
+    def power(n):
+        return effect / np.sqrt(1 / n + ratio) - detectable_errors(n - 1, 0.025)
+
+    n = needed(effect, ratio, 0.025)
+    if n == inf:
+        assert power(10_000) < 0
+    else:
+        assert power(n) >= 0 > power(n - 1)

@@ -78,6 +78,16 @@ def test_one_data_set_is_ranked_by_its_splits(cells):
     assert by_method(ranking)["swag"].n_splits == 6
 
 
+@pytest.mark.parametrize("n_datasets", [1, 6])
+def test_ranking_without_power_has_the_same_verdicts(cells, n_datasets):
+    rows = cells(*rows_of(board({"swag": 1.0, "mfvi": 2.0, "map": 2.01, "vifa": 3.0}, n_datasets, 6)))
+    whole, brief = (rank(rows, "uci", "paper", "nmll", power=power) for power in (True, False))
+    further = dict.fromkeys(("p_best", "needed", "verdict_detectable", "verdict_needed"), 0.0)
+    without_further = ([str(row._replace(**further)) for row in ranking.rows] for ranking in (brief, whole))
+    assert len(set(map(tuple, without_further))) == 1  # as text, in which NaN is equal to NaN
+    assert all(np.isnan(row.p_best) for row in brief.rows)
+
+
 def test_one_split_of_one_set_decides_nothing(cells):
     ranking = rank(cells(*rows_of({"d": {"map": [1.0], "swag": [2.0]}})), "uci", "paper", "nmll")
     assert [row.verdict for row in ranking.rows] == ["undecided", "undecided"]

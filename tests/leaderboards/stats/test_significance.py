@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from leaderboards.stats.significance import holm, holm_level
+from leaderboards.stats.significance import ALPHA, holm, holm_rejections
 
 RNG = np.random.default_rng(0)
 
@@ -21,11 +21,20 @@ def test_untested_hypotheses_do_not_count():
 
 def test_level_is_where_a_further_p_value_becomes_significant():
     p_values = np.array([0.001, 0.03, 0.2, 0.9, np.nan])
-    level = holm_level(holm(p_values))
+    _, level = holm_rejections(p_values)
     for further, significant in ((0.999 * level, True), (1.001 * level, False)):
         p_values[1] = further
         assert (multipletests(p_values[:4], method="holm")[1][1] <= 0.05) == significant
 
 
 def test_level_is_five_per_cent_without_open_tests():
-    assert holm_level(np.array([0.01, np.nan])) == 0.05
+    assert holm_rejections(np.array([0.01, np.nan]))[1] == 0.05
+
+
+@pytest.mark.parametrize("scale", [1, 1e-2, 1e-4, 0])
+def test_rejections_are_those_of_adjusted_p_values(scale):
+    p_values = np.concatenate([RNG.uniform(size=50) * scale, RNG.uniform(size=50), [np.nan, 0.05, 0.05]])
+    significant, level = holm_rejections(p_values)
+    adjusted = holm(p_values)
+    assert significant.tolist() == (adjusted <= ALPHA).tolist()
+    assert level == ALPHA / max((adjusted > ALPHA).sum(), 1)

@@ -20,9 +20,9 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
 
 def holm_rejections(p_values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return which p-values are significant by Holm's method, and the level at which it stopped.
+    """Return which p-values are significant by Holm's method, and the level at which it stopped (`holm_level`).
 
-    A p-value below this level would have been significant as well. Only p-values up to the level of all tests are put in order, because an adjusted one is never smaller. A leaderboard
+    Only p-values up to the level of all tests are put in order, because an adjusted one is never smaller. A leaderboard
     of 200 methods on 25 data sets has a million, most of them large.
     """
     n_tested = int((~np.isnan(p_values)).sum())
@@ -32,3 +32,12 @@ def holm_rejections(p_values: np.ndarray) -> tuple[np.ndarray, float]:
     significant = np.zeros(len(p_values), bool)
     significant[small[adjusted <= ALPHA]] = True
     return significant, ALPHA / max(n_tested - int(significant.sum()), 1)
+
+
+def holm_level(adjusted: np.ndarray) -> float:
+    """Return the level at which Holm's method stopped: a p-value below it would have been significant as well.
+
+    Args:
+        adjusted: result of `holm`.
+    """
+    return ALPHA / max(int((adjusted > ALPHA).sum()), 1)

@@ -38,6 +38,7 @@ INTEGRATION = (
     "bench/tuning",
     "datasets/own/test_package.py",
     "faults",
+    "fuzz",
     "leaderboards/browser",
     "leaderboards/publishing",
     "leaderboards/site",

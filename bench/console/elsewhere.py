@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bench.console import display
-from bench.execution.cluster.connection import Tls, check, connected
+from bench.execution.cluster.connection import Tls, check, connected, unprotected
 from bench.experiment.cells import Cell
 from bench.experiment.request import InvalidRequest
 
@@ -42,6 +42,12 @@ def backend_of(elsewhere: tuple[str, Tls] | None, todo: Sequence[Cell], fetch: b
     if elsewhere is None:
         yield None
         return
+    address, _ = elsewhere
+    if unprotected(address):
+        display.warn(
+            f"--cluster {address} is another machine, without encryption: whoever reaches that port can run anything "
+            "there. Use tls:// as in docs/cluster.md, unless you trust everybody in the network"
+        )
     with connected(*elsewhere) as client:
         from bench.execution.cluster.backend import DaskBackend, needs_of
 

@@ -68,7 +68,7 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
             set_as_default=False,
             direct_to_workers=False,  # only the scheduler has to be within reach
         )
-    except (OSError, TypeError, ValueError) as problem:
+    except Exception as problem:  # a server that is no scheduler may send anything, as a length of 3 EiB
         raise InvalidRequest(
             f"no Dask scheduler answered at {address} within {CONNECT_SECONDS} seconds ({problem}); start one with "
             "`dask scheduler`, whose first lines say its address, or see docs/cluster.md for TLS"
@@ -97,6 +97,12 @@ def check(address: str, tls: Tls) -> None:
             f"only {', '.join(tls.given)} of --tls-ca-file, --tls-cert and --tls-key (or a key in the file of the "
             "certificate) is given; give them all, or none to have those of Dask's configuration"
         )
+
+
+def unprotected(address: str) -> bool:
+    """Return True if the address is one of another machine, and its connections are not encrypted."""
+    host = address.partition("://")[2].rpartition(":")[0].strip("[]")
+    return address.startswith("tcp://") and not (host == "localhost" or host == "::1" or host.startswith("127."))
 
 
 def security_of(address: str, tls: Tls) -> Security:

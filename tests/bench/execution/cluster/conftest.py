@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[4]
 START_SECONDS = 120  # on a busy machine
+LOCAL = ("--dashboard-address", "127.0.0.1:0")
 TINY = (
     *("--datasets", "diabetes", "--methods", "map,vifa,kill-once", "--splits", "0"),
     *("--trials", "2", "--folds", "2", "--epochs", "1"),
@@ -33,17 +34,17 @@ class Machines:
 
     def scheduler(self, *options: str | Path, host: str = "tcp://127.0.0.1") -> str:
         """Its address."""
-        log = self._start("scheduler", "--host", host, "--port", "0", *options)
-        return self._said(log, "Scheduler at:")
+        log = self.dask("scheduler", "--host", host, "--port", "0", *LOCAL, *options)
+        return self.said(log, "Scheduler at:")
 
     def worker(
         self, address: str, *options: str | Path, host: str = "tcp://127.0.0.1", python_path: Path | None = None
     ) -> psutil.Popen:
         """A worker with one thread, and without the nanny that would start it again."""
         path = {} if python_path is None else {"PYTHONPATH": str(python_path)}
-        own = ("--nthreads", "1", "--no-nanny", "--local-directory", self.folder, *options)
-        log = self._start("worker", address, "--host", host, *own, **path)
-        self._said(log, "Registered to:")
+        own = ("--nthreads", "1", "--no-nanny", "--local-directory", self.folder, *LOCAL, *options)
+        log = self.dask("worker", address, "--host", host, *own, **path)
+        self.said(log, "Registered to:")
         return self.processes[-1]
 
     def start_run(self, *arguments: str | Path) -> psutil.Popen:
@@ -80,22 +81,33 @@ class Machines:
             time.sleep(0.1)
 
     def end(self) -> None:
-        for process in self.processes:
+        every = self.tree()
+        for process in every:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(self.processes, 10)
+        psutil.wait_procs(every, 10)
 
-    def _start(self, *arguments: str | Path, **environment: str) -> Path:
+    def tree(self) -> list[psutil.Process]:
+        """All processes that were started here, and those that they started."""
+        every: list[psutil.Process] = [*self.processes]
+        for process in self.processes:
+            with suppress(psutil.NoSuchProcess):
+                every += process.children(recursive=True)
+        return every
+
+    def dask(self, *arguments: str | Path, **environment: str) -> Path:
+        """Start `dask` with these arguments; its log."""
         log = self.folder / f"{arguments[0]}-{len(self.processes)}.log"
         with log.open("wb") as file:
-            command = [sys.executable, "-m", "dask", *map(str, arguments), "--no-dashboard"]
+            command = [sys.executable, "-m", "dask", *map(str, arguments)]
             process = psutil.Popen(
                 command, stderr=file, stdout=file, env=self.environment | environment, cwd=self.folder
             )
         self.processes.append(process)
         return log
 
-    def _said(self, log: Path, words: str) -> str:
+    def said(self, log: Path, words: str) -> str:
+        """The last word of the first line of a log with these words."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             for line in log.read_text().splitlines():

@@ -1,9 +1,11 @@
 """What is refused before a connection, and one that is encrypted."""
 
 import shutil
+import socketserver
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -59,6 +61,23 @@ def test_no_scheduler_is_told_in_words(monkeypatch):
     nobody = "tcp://127.0.0.1:9"
     with pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody}"), connected(nobody, Tls()):
         pass
+
+
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0" * 64, b""])
+def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
+    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 2)
+
+    class Other(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(greeting)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Other) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(InvalidRequest, match="no Dask scheduler answered"), connected(address, Tls()):
+            pass
+        server.shutdown()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")

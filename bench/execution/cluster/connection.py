@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,14 @@ class Tls:
         return {option: file for option, file in files.items() if file is not None}
 
 
+async def _greet(address: str, security: Security) -> None:
+    """Raise anything if no Dask process answers; a `Client` that fails halfway could block a later one for ever."""
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=CONNECT_SECONDS, **security.get_connection_args("client"))
+    await comm.close()
+
+
 @contextmanager
 def connected(address: str, tls: Tls) -> Iterator[Client]:
     """Connect to a scheduler, and disconnect at the end.
@@ -60,6 +69,7 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
         raise InvalidRequest(f"--cluster needs distributed, which cannot be imported ({problem}); {REMEDY}") from None
     security = security_of(address, tls)
     try:
+        asyncio.run(_greet(address, security))
         client = Client(
             address,
             timeout=CONNECT_SECONDS,

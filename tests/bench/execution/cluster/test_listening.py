@@ -46,7 +46,8 @@ def test_documented_cluster_listens_on_loopback_only(machines):
 
 
 @pytest.mark.parametrize(
-    ("address", "warned"), [("tcp://node-1:1", True), ("tls://node-1:1", False), ("tcp://127.0.0.1:1", False), ("tcp://[::1]:1", False)]
+    ("address", "warned"),
+    [("tcp://node-1:1", True), ("tls://node-1:1", False), ("tcp://127.0.0.1:1", False), ("tcp://[::1]:1", False)],
 )
 def test_cluster_elsewhere_without_tls_is_warned_of(address, warned, monkeypatch):
     def connected(*_):

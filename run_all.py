@@ -296,6 +296,8 @@ def main(
 
     with stops(out), nullcontext() if dry_run else locked(out):
         results = Results(out)
+        if not fresh:
+            results.require_readable()
         if not (dry_run or fresh):
             display.show_invalid(results.mend())
             display.show_passed_over(results.passed_over)

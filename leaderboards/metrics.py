@@ -164,7 +164,7 @@ def loss(values: np.ndarray, goal: str | float) -> np.ndarray:
     if goal == "high":
         return -values
     deviations = values - goal
-    return deviations if deviations.mean() >= 0 else -deviations
+    return deviations if not deviations.size or deviations.mean() >= 0 else -deviations
 
 
 def badness(values: np.ndarray, goal: str | float) -> np.ndarray:

@@ -123,6 +123,17 @@ class Daemon(MAP):
         raise ChildProcessError("left behind")
 
 
+class LoseData(MAP):
+    name = "lose-data"
+
+    def init(self, problem, noise):
+        """Rename the folder `data` beside that of this file."""
+        data = Path(__file__).resolve().parents[1] / "data"
+        if data.exists():
+            data.rename(data.with_name("elsewhere"))
+        return super().init(problem, noise)
+
+
 class Garble(MAP):
     name = "garble"
 

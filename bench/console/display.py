@@ -248,8 +248,8 @@ def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
 def show_no_compiler(obstacle: str) -> None:
     """Print why fits will be slow, and what to do."""
     warn(
-        f"{obstacle[:1].upper()}{obstacle[1:]}. Cells take five to nine times as long. Install one, for example by "
-        "`apt install g++`, or name one in the variable CXX. Numbers differ by rounding alone."
+        f"{obstacle[:1].upper()}{obstacle[1:]}. Without compiled loops, cells take five to nine times as long; "
+        "numbers differ by rounding alone."
     )
 
 

@@ -146,13 +146,13 @@ class Board:
         self._work = weights or {cell: cell.work for job in jobs for cell in job.cells}
         self._bar = progress.add_task("starting", total=sum(self._work.values()), done=0, cells=len(self._work))
         self._n_finished, self._work_finished = 0, 0.0
-        self._running: dict[Job, JobProgress] = {}
+        self._running: dict[Cell, tuple[Job, JobProgress]] = {}  # by the job's first cell, whose result comes first
         self._announced: set[str] = set()
 
     def on_progress(self, job: Job, progress: JobProgress) -> None:
         """Show that a job has begun, or its progress."""
         with self._lock:
-            self._running[job] = progress
+            self._running[job.cells[0]] = job, progress
             activity = progress.activity
             self._move(f"{activity}: {progress.activity_done:.0%}" if activity else None)
             if activity and activity not in self._announced and not self._progress.console.is_terminal:
@@ -162,7 +162,7 @@ class Board:
     def finished(self, result: CellResult) -> None:
         """Show that a cell is stored."""
         with self._lock:
-            self._forget(result.cell)
+            self._running.pop(result.cell, None)
             self._n_finished += 1
             self._work_finished += self._work[result.cell]
             self._move(_name(result.cell))
@@ -176,14 +176,14 @@ class Board:
     def on_retry(self, result: CellResult) -> None:
         """Show that a cell failed and will be retried alone, after all other cells."""
         with self._lock:
-            self._forget(result.cell)
+            self._running.pop(result.cell, None)
             self._move()
         self._progress.console.print(f"{_complaint(result)} [yellow](will be retried alone, at the end)[/]")
 
     def interrupted(self) -> None:
         """Show that Ctrl-C was pressed for the first time."""
         with self._lock:
-            names = ", ".join(_names(job.cells) for job in self._running) or "nothing"
+            names = ", ".join(_names(job.cells) for job, _ in self._running.values()) or "nothing"
         self._progress.console.print(
             f"[yellow]Interrupted:[/] finishing what runs: {escape(names)}. Ctrl-C again drops it.", soft_wrap=True
         )
@@ -191,18 +191,15 @@ class Board:
     def ended(self, dropped: bool) -> None:
         """Show that a run ended at Ctrl-C; `dropped` if the second Ctrl-C dropped the running jobs."""
         with self._lock:
-            names = ", ".join(_names(job.cells) for job in self._running)
+            names = ", ".join(_names(job.cells) for job, _ in self._running.values())
         text = f"{self._n_finished} of {len(self._work)} cells finished; the same command goes on from here."
         if dropped and names:
             text = f"dropped {escape(names)}. {text}"
         self._progress.console.print(f"[yellow]Interrupted:[/] {text}", soft_wrap=True)
 
-    def _forget(self, cell: Cell) -> None:
-        self._running = {job: progress for job, progress in self._running.items() if cell not in job.cells}
-
     def _move(self, description: str | None = None) -> None:
-        work_of_jobs = {job: sum(self._work[cell] for cell in job.cells) for job in self._running}
-        under_way = sum(progress.done * work_of_jobs[job] for job, progress in self._running.items())
+        running = self._running.values()
+        under_way = sum(progress.done * sum(self._work[cell] for cell in job.cells) for job, progress in running)
         completed = self._work_finished + under_way
         self._progress.update(self._bar, completed=completed, done=self._n_finished, description=description)
 

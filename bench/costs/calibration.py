@@ -47,12 +47,13 @@ class Calibrations:
         return None
 
     def keep(self, cell: Cell, cost: Cost) -> None:
-        """Store the cost of a cell."""
+        """Store the cost of a cell; one that cannot be stored is measured again."""
         path = self._path(cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(cost._asdict()))
-        os.replace(temporary, path)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(f".{os.getpid()}.tmp")
+            temporary.write_text(json.dumps(cost._asdict()))
+            os.replace(temporary, path)
 
     def measure(
         self,

@@ -18,6 +18,7 @@ from bench.experiment.jobs import Job
 from bench.experiment.progress import JobProgress, OnProgress
 from bench.results.record import CellResult
 
+UNREAD = 3
 FinishedJob = tuple[Job, list[CellResult]]
 
 
@@ -128,11 +129,16 @@ def _dispatch(
     on_progress: Callable[[Job, JobProgress], None],
     stop: Event,
 ) -> Iterator[FinishedJob]:
-    """Yield every job with its results as it ends; jobs that are stopped, or never begin, are left out."""
+    """Yield every job with its results as it ends; jobs that are stopped, or never begin, are left out.
+
+    Jobs wait while the results of `UNREAD` times as many jobs as run at once have not been taken. A slow disk would
+    otherwise fill the memory.
+    """
     at_once = min(at_once, max(1, len(jobs)))
-    waiting, room = deque(jobs), Semaphore(at_once)
+    waiting, room, unread = deque(jobs), Semaphore(at_once), Semaphore(UNREAD * at_once)
 
     def next_on_a_free_worker() -> FinishedJob | None:
+        unread.acquire()
         with room, suppress(Stopped):
             worker = backend.acquire(stop)
             try:
@@ -147,10 +153,15 @@ def _dispatch(
     threads = Parallel(n_jobs=at_once + 1, backend="threading", return_as="generator_unordered")
     finished = threads(delayed(next_on_a_free_worker)() for _ in jobs)
     try:
-        yield from filter(None, finished)
+        for job_or_none in finished:
+            if job_or_none is not None:
+                yield job_or_none
+            unread.release()
     except BaseException:
         backend.end()
-        deque(finished, maxlen=0)  # jobs that are left end at once, and so do the threads
+        unread.release()
+        for _ in finished:  # jobs that are left end at once, and so do the threads
+            unread.release()
         raise
 
 

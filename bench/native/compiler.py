@@ -47,7 +47,10 @@ def compiler() -> str:
         path = shutil.which(name)
         if path:
             return path
-    raise NoCompiler(f"no C++ compiler was found; looked for {', '.join(names)}")
+    raise NoCompiler(
+        f"no C++ compiler was found; looked for {', '.join(names)}. "
+        "Install one, for example by `apt install g++`, or name one in the variable CXX"
+    )
 
 
 @cache

@@ -58,7 +58,7 @@ class Results:
             write_atomically(_parquet(table), self._path(part, result.cell))
         path = self._path("cells", result.cell)
         write_atomically(_parquet(result.to_table()), path)
-        self._files.add(path, result.row)
+        self._files.add(path, result.status)
 
     def rows(self) -> pd.DataFrame:
         """Return the rows of `bench.schema.CELLS` of all cells in the folder, including those of other runs."""
@@ -111,6 +111,18 @@ class Results:
             The new paths of the renamed files, and the reasons.
         """
         return self._files.mend()
+
+    def require_readable(self) -> None:
+        """Refuse a folder with results of a newer version, whose cells this one would run again.
+
+        Raises:
+            InvalidRequest: There are such results.
+        """
+        if newer := self._files.newer:
+            raise InvalidRequest(
+                f"a newer version of this program wrote {len(newer)} of the results in {self.out}, such as {newer[0]}. "
+                "Update this program, or give another --out"
+            )
 
     @property
     def passed_over(self) -> dict[Path, str]:

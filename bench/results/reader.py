@@ -26,6 +26,7 @@ from bench.schema import CELLS, LONGER, READABLE_VERSIONS, STATUSES, TIMINGS, ce
 
 CELL_NAMES = frozenset(CELLS.names)
 JSON_OBJECTS = {"protocol", "versions", "hparams", "search_space", "diagnostics", "reference", "trained_by"}
+NEWER = "it was written by a newer version of this program"
 SHARE = 1000  # files that justify another process, which takes about a second to start
 
 
@@ -67,12 +68,16 @@ class CellFiles:
         self._published, new = self._read([name for name in names if name not in known])
         rows = known | new
         self._rows = {name: rows[name] for name in names if name in rows}
+        self._added: list[str] = []  # their rows are read when they are needed, so that a long run takes no memory
         if memory is not None:
             memory.add(new)
 
     @cached_property
     def table(self) -> pa.Table:
         """The rows of all cells, with the schema `bench.schema.CELLS`: published ones first, then by file name."""
+        if self._added:
+            self._rows |= self._read(self._added)[1]
+            self._added.clear()
         return pa.concat_tables([*self._published, _as_table(self._rows.values())]).combine_chunks()
 
     @cached_property
@@ -80,22 +85,28 @@ class CellFiles:
         """The status of each cell, by its key."""
         return dict(zip(_keys(self.table), self.table["status"].to_pylist(), strict=True))
 
-    def add(self, path: Path, row: Mapping[str, Any]) -> None:
-        """Add a cell that was stored in the file `path`."""
+    def add(self, path: Path, status: str) -> None:
+        """Add a cell that was stored in the file `path` with that status."""
         name = path.relative_to(self._cells).as_posix()
-        self._rows[name] = _values(row)
+        self.statuses[name.removesuffix(".parquet")] = status
+        self._added.append(name)
         vars(self).pop("table", None)
-        self.statuses[name.removesuffix(".parquet")] = row["status"]
 
     def mend(self) -> list[tuple[Path, str]]:
-        """Rename unreadable files so that readers ignore them, and remove leftovers.
+        """Rename unreadable files so that readers ignore them, and remove leftovers. Newer files stay as they are.
 
         Returns:
             The new paths of the unreadable files, and the reasons.
         """
         for path in self.leftovers:
             path.unlink(missing_ok=True)
-        return [(path.rename(_free_name(path)), reason) for path, reason in self.unreadable.items()]
+        unreadable = [(path, reason) for path, reason in self.unreadable.items() if path not in self.newer]
+        return [(path.rename(_free_name(path)), reason) for path, reason in unreadable]
+
+    @property
+    def newer(self) -> list[Path]:
+        """Files that a newer version of this program wrote."""
+        return [path for path, reason in self.unreadable.items() if reason.startswith(NEWER)]
 
     def _read(self, names: Sequence[str]) -> tuple[list[pa.Table], dict[str, Row]]:
         """Return the tables of the files at the top, and the row of each file below."""
@@ -297,7 +308,9 @@ def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     versions = set(table["schema_version"].to_pylist())
     if not versions <= set(READABLE_VERSIONS):
         got, readable = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
-        raise _NotAResult(f"its schema version is {got}; this program reads {readable}")
+        newer = any(isinstance(version, int) and version > max(READABLE_VERSIONS) for version in versions)
+        reason = f"its schema version is {got}; this program reads {readable}"
+        raise _NotAResult(f"{NEWER}: {reason}" if newer else reason)
     required = [field.name for field in schema if not field.nullable]
     if missing := [name for name in required if name not in present]:
         raise _NotAResult(f"it lacks the columns {', '.join(missing)}")

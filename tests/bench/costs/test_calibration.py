@@ -101,6 +101,13 @@ def test_unreadable_file_counts_as_none(kept, content):
     assert kept.kept(CELL) is None
 
 
+def test_unwritable_folder_is_no_error(tmp_path):
+    (tmp_path / "file").touch()
+    calibrations = Calibrations(Worker("cpu 0"), tmp_path / "file")
+    calibrations.keep(CELL, COST)
+    assert calibrations.kept(CELL) is None
+
+
 def test_folder_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv(calibration.VARIABLE, str(tmp_path / "here"))
     assert calibration.default_folder() == tmp_path / "here"

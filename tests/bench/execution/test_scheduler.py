@@ -76,6 +76,15 @@ def test_every_job_runs_once_in_order(attempts):
     assert {(worker, timeout) for _, worker, timeout in seen.seen} <= {("one", 7), ("two", 7)}
 
 
+def test_jobs_wait_for_slow_storage(attempts):
+    """A disk slower than the workers must not fill the memory with results."""
+    seen, most = attempts(), scheduler.UNREAD * len(WORKERS)
+    for n_taken, _ in enumerate(run_jobs([job(number) for number in range(50)], WORKERS)):
+        if n_taken < 5:
+            threading.Event().wait(0.1)  # time enough for many trivial jobs
+        assert len(seen.seen) <= n_taken + most
+
+
 def test_workers_run_one_job_at_a_time(monkeypatch):
     busy, worst, lock = {worker.name: 0 for worker in WORKERS}, [], threading.Lock()
 

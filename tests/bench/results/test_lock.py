@@ -11,7 +11,7 @@ import pytest
 
 from bench.environment.provenance import host
 from bench.results import lock as module
-from bench.results.lock import HOLDER, InUse, locked
+from bench.results.lock import HOLDER, LOCK, InUse, locked
 
 HOLD = "import sys, time; from pathlib import Path; from bench.results.lock import locked\n"
 HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
@@ -48,6 +48,18 @@ def test_a_killed_runs_lock_is_nobodys(tmp_path):
 def test_one_run_after_the_other_may(tmp_path):
     for _ in range(2):
         with locked(tmp_path):
+            pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of Windows are others")
+def test_run_of_another_version_is_kept_out(tmp_path):
+    """Any version takes the system's lock of this file, whatever it writes beside it."""
+    import fcntl
+
+    (tmp_path / HOLDER).write_bytes(b'{"version": 99, "holder": "\xff"}')
+    with (tmp_path / LOCK).open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InUse, match=f"another run writes to {tmp_path}; wait for its end"), locked(tmp_path):
             pass
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
+from bench.experiment.request import InvalidRequest
 from bench.results import reader as module
 from bench.results.folder import Results
 from bench.results.reader import CellFiles, read_timings
@@ -146,6 +147,18 @@ def odd(path: Path) -> None:
     write(path, [row_of(CELL, status="splendid")])
 
 
+def test_newer_file_is_named_and_left_alone(out):
+    newer(file_of(out, CELL))
+    cells = CellFiles(out)
+    assert cells.statuses == {OTHER.key: "diverged"}
+    assert (cells.mend(), cells.newer) == ([], [file_of(out, CELL)])
+    (reason,) = cells.unreadable.values()
+    assert "newer version of this program: its schema version is 99; this program reads 2, 3, 4" in reason
+    with pytest.raises(InvalidRequest, match=r"wrote 1 of the results in .*Update this program, or give another --out"):
+        Results(out).require_readable()
+    assert file_of(out, CELL).exists()
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
@@ -161,7 +174,6 @@ def odd(path: Path) -> None:
         (incomplete, "it lacks the columns suite, dataset, method"),
         (words_for_numbers, "its column nmll has the type string, and double was expected"),
         (nameless, "it has no value for dataset"),
-        (newer, "its schema version is 99; this program reads 2, 3, 4"),
         (without_rows, "it holds nothing"),
         (twice, f"it holds {CELL.key}, {OTHER.key}"),
         (odd, "its status is splendid; allowed are ok, diverged, failed, timeout"),

@@ -5,7 +5,7 @@ import io
 from rich.markup import escape
 from rich.table import Table
 
-from bench.console.display import CommandConsole
+from bench.console.display import CommandConsole, show_error
 
 
 def test_escape_sequences_are_spelled_out():
@@ -19,3 +19,11 @@ def test_escape_sequences_are_spelled_out():
     written = console.file.getvalue()
     assert written.count("\\u001b]0;title\\u0007\\ud800") == 2
     assert "\x1b" not in written
+
+
+def test_long_values_in_errors_are_cut(capsys):
+    show_error(f"lr is {'9' * 5_000}; give a number")
+    shown = capsys.readouterr().err
+    assert "lr is 9999" in shown
+    assert "give a number" in shown
+    assert len(shown) < 400

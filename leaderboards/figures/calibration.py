@@ -6,7 +6,8 @@ import pandas as pd
 from leaderboards.figures import pit, risk_coverage
 from leaderboards.figures.plots import Plot
 from leaderboards.figures.sparks import Panel, grid
-from leaderboards.stats.predictions import Predictions, first_splits, reliability, roc
+from leaderboards.stats.first_predictions import first_splits
+from leaderboards.stats.predictions import Predictions, reliability, roc
 from leaderboards.wording.formats import number, visible
 
 DIAGONAL = [(0.0, 0.0), (1.0, 1.0)]

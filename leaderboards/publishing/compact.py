@@ -3,9 +3,11 @@
     FOLDER/cells/SUITE.parquet
     FOLDER/timings/SUITE.parquet
     FOLDER/longer/SUITE.parquet
+    FOLDER/predictions/SUITE/DATASET.parquet
     FOLDER/unavailable.json
 
-Such a folder is a results folder without the tables that a run keeps beside a cell (predictions, curves, studies).
+Such a folder is a results folder without the tables that a run keeps beside a cell (curves, studies), but for the
+predictions of a few points of each method's first split (`leaderboards.stats.thinned`).
 `leaderboards.data.results.read_results` reads both, so that published results can be merged with others.
 """
 

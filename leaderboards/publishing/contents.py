@@ -6,6 +6,7 @@ from typing import NamedTuple
 from leaderboards.data.results import Results
 from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
+from leaderboards.publishing.predictions import write_predictions
 from leaderboards.publishing.refusal import PublishingRefused
 from leaderboards.site.pages import write_site
 from leaderboards.tables.markdown import escaped
@@ -35,7 +36,8 @@ With a checkout of lockstep-bench, build the site again, or add your own results
     python -m leaderboards build results --html page
     python -m leaderboards build results other --html page
 
-Predictions of single test points, tuning journals and the tables behind some figures are not included.
+`results/predictions` has at most 300 test points of each method's first split, rounded, for figures of calibration.
+All other predictions, tuning journals and the tables behind some figures are not included.
 """
 
 
@@ -64,6 +66,7 @@ def write_contents(results: Results, folder: Path) -> Contents:
     ]
     results = results._replace(unavailable=unavailable)
     written = write_compact(results.rows, results.timings, results.unavailable, folder / "results", results.longer)
+    write_predictions(results.rows, folder / "results")
     names = [path.relative_to(folder).as_posix() for path in written]
     write_site(results, folder, names)
     source, title = provenance(results.cells), cells_in_words(results.cells)

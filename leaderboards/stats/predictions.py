@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.uncertainty import calibration_error
-from leaderboards.data.details import any_of, in_split_order
 
 MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows no more, and files may be large
 
@@ -33,23 +32,6 @@ class Predictions(NamedTuple):
     variance: np.ndarray | None
     log_probs: np.ndarray | None
     pit: np.ndarray | None = None
-
-
-def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
-    """Return each method's predictions of its first split that has some, in the order of the cells.
-
-    A file that cannot be read counts as missing, because no number of a table depends on it.
-
-    Args:
-        cells: rows of finished cells.
-    """
-    by_method: dict[str, Predictions] = {}
-    if not any_of("predictions", cells):
-        return by_method
-    for cell in in_split_order(cells):
-        if cell.method not in by_method and (predictions := read(cell.path("predictions"))) is not None:
-            by_method[cell.method] = predictions
-    return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}
 
 
 def read(path: Path) -> Predictions | None:

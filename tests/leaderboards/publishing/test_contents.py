@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import leaderboards
-from bench.schema import CELLS
+from bench.schema import CELLS, cell_key, predictions_schema
 from leaderboards.__main__ import app
 from leaderboards.data.results import read_results
+from leaderboards.stats.first_predictions import first_splits
 
 
 def publish(*words):
@@ -101,3 +102,32 @@ def test_code_revision_is_no_markdown(folder, tmp_path):
     out = folder({"nmll": 1.0, "code_revision": "[x](y)\x1b"})
     assert publish(out, "--to", tmp_path / "site").exit_code == 0
     assert r"Code revision: \[x\](y)\\u001b." in (tmp_path / "site" / "README.md").read_text()
+
+
+def test_publication_keeps_points_of_first_splits(folder, row, tmp_path):
+    rows = [
+        row(method=method, split=split, nmll=1.0, coverage_90=0.9, task="regression")
+        for method in ("map", "vifa")
+        for split in (0, 1)
+    ]
+    out = folder(*rows)
+    names = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
+    for one in rows[1:]:  # of the first cell they were lost
+        path = out / "predictions" / f"{cell_key(*(one[name] for name in names))}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        n = 1_000
+        columns = {"row": range(n), "ood": [False] * n, "y": [float(one["split"])] * n}
+        columns |= {"mean": [[0.5]] * n, "variance": [[0.25]] * n, "nll": [0.0] * n}
+        pq.write_table(pa.Table.from_pydict(columns, schema=predictions_schema(1)), path)
+    said = publish(out, "--to", tmp_path / "site")
+    assert said.exit_code == 0, said.output
+    published = tmp_path / "site" / "results"
+    (file,) = (published / "predictions").rglob("*.parquet")
+    assert file.stat().st_size < 10_000
+    found = first_splits(read_results(published).rows)
+    assert {method: (len(one.y), one.y[0]) for method, one in found.items()} == {"map": (300, 1.0), "vifa": (300, 0.0)}
+    assert "PIT, first split" in (tmp_path / "site" / "dataset-energy.html").read_text()
+
+    again = publish(published, "--to", tmp_path / "again")  # from the publication alone
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "again" / "results" / file.relative_to(published)).read_bytes() == file.read_bytes()

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from bench.schema import cell_key, predictions_schema
-from leaderboards.stats.predictions import Predictions, first_splits, pit, probabilities, read, reliability, roc
+from bench.schema import predictions_schema
+from leaderboards.stats.predictions import Predictions, pit, probabilities, read, reliability, roc
 
 N, S, C = 400, 6, 5
 
@@ -74,20 +74,3 @@ def test_what_was_written_is_read_and_classes_are_counted(tmp_path, classified):
     assert found.log_probs.shape == (N, S, C)
     np.testing.assert_allclose(found.log_probs, classified.log_probs[order], rtol=1e-5)
     np.testing.assert_array_equal(found.y, classified.y[order])
-
-
-def test_of_each_method_the_first_split_that_can_be_read_counts(tmp_path, row, cells):
-    schema = predictions_schema(1)
-    rows = [row(method=method, split=split) for method in ("a", "b", "c") for split in (0, 1)]
-    for one in rows:
-        if one["method"] == "c":
-            continue
-        names = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
-        path = tmp_path / "predictions" / f"{cell_key(*(one[name] for name in names))}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        columns = {"row": [0], "ood": [False], "y": [one["split"]], "mean": [[0.0]], "variance": [[1.0]], "nll": [0.0]}
-        pq.write_table(pa.Table.from_pydict(columns, schema=schema), path)
-        if (one["method"], one["split"]) == ("b", 0):
-            path.write_bytes(b"spoilt")
-    found = first_splits(cells(*rows).assign(folder=str(tmp_path)))
-    assert {method: one.y.tolist() for method, one in found.items()} == {"a": [0.0], "b": [1.0]}

@@ -1,0 +1,41 @@
+"""Published predictions: a few points of each method's first split, in a file for each data set."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.results.sealed import sealed
+from leaderboards.stats.first_predictions import KEY, Key, first_cells, key_of, published_path
+from leaderboards.stats.thinned import thinned
+
+PROTOCOL = ["preset", "protocol_hash"]
+
+
+def write_predictions(rows: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write the predictions that the cells' folders hold to a new folder, and return the files.
+
+    Args:
+        rows: cells, columns `leaderboards.data.frames.CELL_ROWS`.
+        folder: results folder that is written to.
+    """
+    written = []
+    finished = rows[rows["status"] == "ok"].sort_values(["method", "split", "seed"], kind="stable")
+    for (suite, dataset), on_dataset in finished.groupby(["suite", "dataset"]):
+        tables = [
+            _with_key(thinned(predictions), key_of(cell))
+            for _, cells in on_dataset.groupby(PROTOCOL)
+            for cell, predictions in first_cells(cells).values()
+        ]
+        if tables:
+            path = published_path(folder, str(suite), str(dataset))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sealed(pa.concat_tables(tables), compression="zstd", compression_level=19))
+            written.append(path)
+    return written
+
+
+def _with_key(table: pa.Table, key: Key) -> pa.Table:
+    """Return the table with the columns `KEY` before its own."""
+    columns = [pa.array([value] * len(table), field.type) for field, value in zip(KEY, key, strict=True)]
+    return pa.table([*columns, *table.columns], pa.schema([*KEY, *table.schema]))

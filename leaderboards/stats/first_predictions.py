@@ -1,0 +1,84 @@
+"""The predictions of each method's first split, from a run's folder or from a publication.
+
+A run keeps a file of predictions beside every cell. A publication keeps few points of one split of each method:
+FOLDER/predictions/SUITE/DATASET.parquet, with the columns `KEY` and those of `thinned.SCHEMA`.
+"""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import pyarrow as pa
+
+from bench.results.sealed import Damaged, unsealed
+from leaderboards.data.details import CellId, any_of, in_split_order
+from leaderboards.stats.predictions import Predictions, read
+from leaderboards.stats.thinned import SCHEMA, restored
+
+KEY = pa.schema(
+    [
+        *(pa.field(name, pa.string(), nullable=False) for name in ("method", "preset", "protocol_hash")),
+        *(pa.field(name, pa.int32(), nullable=False) for name in ("split", "seed")),
+    ]
+)
+Key = tuple[str, str, str, int, int]  # values of `KEY`
+
+
+def published_path(folder: Path, suite: str, dataset: str) -> Path:
+    """Return the path of the published predictions on a data set."""
+    return folder / "predictions" / _name(suite) / f"{_name(dataset)}.parquet"
+
+
+def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
+    """Return each method's predictions of its first split that has some, in the order of the cells.
+
+    A file that cannot be read counts as missing, because no number of a table depends on it.
+
+    Args:
+        cells: rows of finished cells, one protocol of each method.
+    """
+    return {method: predictions for method, (_, predictions) in first_cells(cells).items()}
+
+
+def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
+    """Return `first_splits` with the cells that they are of."""
+    beside = any_of("predictions", cells)
+    published: dict[tuple[str, str, str], dict[Key, Predictions]] = {}
+    by_method: dict[str, tuple[CellId, Predictions]] = {}
+    for cell in in_split_order(cells):
+        if cell.method in by_method:
+            continue
+        found = read(cell.path("predictions")) if beside else None
+        if found is None:
+            place = cell.folder, cell.suite, cell.dataset
+            if place not in published:
+                published[place] = read_published(published_path(Path(cell.folder), cell.suite, cell.dataset))
+            found = published[place].get(key_of(cell))
+        if found is not None:
+            by_method[cell.method] = cell, found
+    return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}
+
+
+def read_published(path: Path) -> dict[Key, Predictions]:
+    """Return the predictions of a published file by their cells; none where it cannot be read."""
+    if not path.is_file():
+        return {}
+    try:
+        table = unsealed(path.read_bytes())
+        keys = table.select(KEY.names).cast(KEY).to_pandas()
+        points = table.select(SCHEMA.names).cast(SCHEMA)
+        return {
+            tuple(key): restored(points.take(pa.array(places)))  # type: ignore[misc]
+            for key, places in keys.groupby(KEY.names).indices.items()
+        }
+    except (OSError, Damaged, KeyError, ValueError, TypeError, pa.ArrowException):
+        return {}
+
+
+def key_of(cell: CellId) -> Key:
+    """Return the values of `KEY` of a cell."""
+    return cell.method, cell.preset.partition("@")[0], cell.protocol_hash, cell.split, cell.seed
+
+
+def _name(text: str) -> str:
+    return quote(text, safe="").replace(".", "%2E")

@@ -68,7 +68,7 @@ def read_published(path: Path) -> dict[Key, Predictions]:
         keys = table.select(KEY.names).cast(KEY).to_pandas()
         points = table.select(SCHEMA.names).cast(SCHEMA)
         return {
-            tuple(key): restored(points.take(pa.array(places)))  # type: ignore[misc]
+            tuple(key): restored(points.take(pa.array(places)))
             for key, places in keys.groupby(KEY.names).indices.items()
         }
     except (OSError, Damaged, KeyError, ValueError, TypeError, pa.ArrowException):

@@ -24,7 +24,8 @@ ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 OURS = {"bench", "datasets", "leaderboards", "methods", "run_all"}
-PINNED = re.compile(r"actions/[a-z-]+@v\d+")
+PINNED = re.compile(r"uses: actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+LOCKED = ROOT / ".github" / "requirements"
 
 
 def read(name):
@@ -36,9 +37,55 @@ def steps(workflow):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_only_github_own_actions_run_each_at_a_pinned_version(path):
-    for step in steps(yaml.safe_load(path.read_text())):
-        assert "run" in step or PINNED.fullmatch(step["uses"])
+def test_only_github_own_actions_run_each_pinned_by_commit(path):
+    used = [line.strip().removeprefix("- ") for line in path.read_text().splitlines() if "uses:" in line]
+    assert len(used) == sum("uses" in step for step in steps(yaml.safe_load(path.read_text())))
+    assert [line for line in used if not PINNED.fullmatch(line)] == []
+
+
+def test_same_action_has_one_commit():
+    used = {step["uses"] for path in WORKFLOWS for step in steps(yaml.safe_load(path.read_text())) if "uses" in step}
+    assert len({action.partition("@")[0] for action in used}) == len(used)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_pip_installs_only_packages_pinned_by_hash(path):
+    commands = [step["run"] for step in steps(yaml.safe_load(path.read_text())) if "pip install" in step.get("run", "")]
+    by_pip = [command for command in commands if not command.startswith("uv ")]  # uv's are the lowest versions allowed
+    assert by_pip
+    for command in by_pip:
+        assert "--require-hashes" in command
+        assert (ROOT / shlex.split(command)[-1]).is_file()
+
+
+@pytest.mark.parametrize("path", sorted(LOCKED.glob("*.txt")), ids=lambda path: path.name)
+def test_locked_packages_have_hashes_and_no_address(path):
+    text = path.read_text()
+    versions = locked(path)
+    assert versions
+    for requirement in re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).strip()):
+        assert re.fullmatch(r"[a-z0-9-]+==\S+( \\\n +--hash=sha256:[0-9a-f]{64})+", requirement), requirement
+    assert "://" not in text
+
+
+def test_locked_leaderboards_has_its_whole_group():
+    versions, tested = locked(LOCKED / "leaderboards.txt"), locked(ROOT / "requirements.lock")
+    group = [Requirement(line) for line in PROJECT["dependency-groups"]["leaderboards"]]
+    for requirement in group:
+        assert versions[canonicalize_name(requirement.name)] in requirement.specifier
+    assert with_dependencies(PROJECT["dependency-groups"]["leaderboards"]) <= versions.keys()
+    assert {name: tested[name] for name in versions} == versions
+
+
+def test_dependabot_watches_actions_and_locked_packages():
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
+    watched = {update["package-ecosystem"]: update["directory"] for update in updates}
+    assert watched == {"github-actions": "/", "pip": f"/{LOCKED.relative_to(ROOT).as_posix()}"}
+
+
+def locked(path):
+    """Versions by package."""
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", path.read_text(), re.MULTILINE))
 
 
 def test_nothing_may_write_but_the_deployment_to_pages():
@@ -71,8 +118,8 @@ def test_ci_runs_the_tests_of_the_readme():
 
 def test_the_workflow_builds_what_it_deploys_with_the_packages_it_installs(tmp_path, row):
     commands = [step["run"] for step in steps(read("leaderboard.yml")) if "run" in step]
-    install, publish = (next(c for c in commands if part in c) for part in ("--group", "leaderboards publish"))
-    group = PROJECT["dependency-groups"][shlex.split(install)[-1]]
+    install, publish = (next(c for c in commands if part in c) for part in ("pip install", "leaderboards publish"))
+    group = PROJECT["dependency-groups"][Path(shlex.split(install)[-1]).stem]
     assert set(group) <= set(PROJECT["project"]["dependencies"])
     results = tmp_path / "leaderboards" / "results"
     (results / "cells").mkdir(parents=True)

@@ -77,7 +77,8 @@ def request(
     power: bool = True,
 ) -> Request:
     """Return what is ranked; see `rank` and `Options`."""
-    rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), [*COLUMNS, metric]]
+    used = [name for name in (*COLUMNS, metric) if name in cells]  # of tables made by hand, not all are there
+    rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), used]
     if datasets:
         rows = rows[rows["dataset"].isin(list(datasets))]
     notes = [note] if (note := flagged_in_words(rows)) else []

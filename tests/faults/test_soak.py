@@ -17,7 +17,7 @@ from bench.schema import CELLS
 
 LARGEST_GROWTH = 0.1  # of the driver's resident memory, from its first hundredth of the cells to its last
 START_SECONDS = 300
-MANY = int(os.environ.get("SOAK_CELLS", "5000"))  # 20,000 take six minutes on an idle machine of two cores
+MANY = int(os.environ.get("SOAK_CELLS", "3000"))
 
 
 def start(out, count: int, log) -> subprocess.Popen:

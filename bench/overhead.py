@@ -2,12 +2,17 @@
 
     python -m bench.overhead --jobs 1000        # time that workers wait, and computing time of the main process
     python -m bench.overhead --scan 10000       # time in which a resumed run reads the finished cells
+    python -m bench.overhead --rows 100000      # computing time and memory of commands on that many published rows
 
-The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The second measurement
-writes its cells itself, without training.
+The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The other measurements
+write their cells themselves, without training (`bench.costs.many_rows`).
 """
 
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,16 +30,20 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def main(
     jobs: Annotated[int, typer.Option(help="Trivial cells to run, one per job.", min=0)] = 0,
     scan: Annotated[int, typer.Option(help="Finished cells that a resumed run reads.", min=0)] = 0,
+    rows: Annotated[int, typer.Option(help="Published rows that pages and tables are made of.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the jobs.", min=1)] = 2,
 ) -> None:
     """Measure the overhead of the benchmark: its time besides training."""
-    if not jobs and not scan:
-        raise typer.BadParameter("nothing to measure; give --jobs 1000, --scan 10000 or both")
+    if not jobs and not scan and not rows:
+        raise typer.BadParameter("nothing to measure; give --jobs 1000, --scan 10000, --rows 100000 or several")
     with TemporaryDirectory() as folder:
         if jobs:
             typer.echo(_of_jobs(Path(folder) / "jobs", jobs, workers))
         if scan:
             typer.echo(_of_scan(Path(folder) / "scan", scan))
+        if rows:
+            for line in _of_commands(Path(folder) / "rows", rows):
+                typer.echo(line)
 
 
 def _of_jobs(folder: Path, count: int, workers: int) -> str:
@@ -83,6 +92,26 @@ def _of_scan(folder: Path, count: int) -> str:
         pq.write_table(table, path, use_dictionary=False, write_statistics=False)
     first, then = (_time_to_read(folder, cells) for _ in range(2))
     return f"{count} finished cells: {then} to read; the first time, without an index, {first}"
+
+
+def _of_commands(folder: Path, count: int) -> Iterator[str]:
+    """Yield what each command takes on a folder of published rows, in a process of its own."""
+    from bench.costs.many_rows import PRESET, SUITE, size_of, write_published
+
+    size, site = size_of(count), folder / "site"
+    write_published(folder, size)
+    yield f"{size.n_rows} rows: {size.methods} methods, {size.datasets} data sets, {size.splits} splits"
+    rank = ["rank", str(folder), "--suite", SUITE, "--preset", PRESET, "--metric", "nmll"]
+    for arguments in (["build", str(folder), "--html", str(site)], ["export", str(folder)], rank):
+        command = [sys.executable, "-m", "leaderboards", *arguments]
+        with (folder / "printed").open("wb") as printed:
+            _, status, used = os.wait4(subprocess.Popen(command, stdout=printed).pid, 0)
+        if status:
+            raise RuntimeError(f"`{' '.join(command[1:])}` failed")
+        seconds = used.ru_utime + used.ru_stime
+        yield f"{arguments[0]}: {seconds:.1f} s of computing, {used.ru_maxrss / 1024:.0f} MiB at most"
+    largest = max(site.iterdir(), key=lambda page: page.stat().st_size)
+    yield f"largest of {len(list(site.iterdir()))} pages: {largest.name}, {largest.stat().st_size / 1e6:.2f} MB"
 
 
 def _time_to_read(folder: Path, cells: list[Cell]) -> str:

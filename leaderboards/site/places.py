@@ -39,6 +39,11 @@ def method_page(name: str) -> str:
     return f"method-{slug(name)}.html"
 
 
+def further_page(page: str, number: int) -> str:
+    """Return the file name of a page's further page, numbered from 1."""
+    return f"{page.removesuffix('.html')}~{number}.html"  # a character that no slug has
+
+
 def fragment(*names: str) -> str:
     """Return the id of the element that these names, in this order, identify."""
     return "~".join(map(slug, names))  # a character that no slug has

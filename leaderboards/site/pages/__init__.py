@@ -6,18 +6,20 @@ Imports the rest of `leaderboards.site`.
 import base64
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaderboards.data.own import own_tables
 from leaderboards.data.results import Results
-from leaderboards.site import places
+from leaderboards.site import markup, places
 from leaderboards.site.content import Site
 from leaderboards.site.pages import dataset, index, method, power, replications, suite
+from leaderboards.site.pages.parts import MOST_LINKS, Part, first_failures, further_pages
 from leaderboards.stats.remarks import NO_BETTER, signs
 from leaderboards.tables import places as printed
 from leaderboards.wording.formats import counted, prose, visible
@@ -43,38 +45,62 @@ def write_site(
     Returns:
         The path of index.html.
     """
-    with own_tables(results.folders):
-        pages = render(Site(results), downloads, running)
     html.mkdir(parents=True, exist_ok=True)
-    for name, text in pages.items():
-        temporary = html / f".{name}.{os.getpid()}.tmp"
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, html / name)
+    written: dict[str, Path] = {}  # by name, under a temporary one until all are there
+    try:
+        with own_tables(results.folders):
+            for name, text in _pages(Site(results), downloads, running):
+                written[name] = html / f".{name}.{os.getpid()}.tmp"
+                written[name].write_text(text, encoding="utf-8", newline="\n")
+        for name, temporary in written.items():
+            os.replace(temporary, html / name)
+    finally:
+        for temporary in written.values():
+            temporary.unlink(missing_ok=True)
     for path in html.glob("*.html"):
-        if path.name not in pages and MARK in path.read_bytes()[:2000]:
+        if path.name not in written and MARK in path.read_bytes()[:2000]:
             path.unlink()
     return html / "index.html"
 
 
 def render(site: Site, downloads: Sequence[str] = (), running: tuple[int, int] | None = None) -> dict[str, str]:
     """Return file name and HTML of every page; the same results give the same bytes."""
+    return dict(_pages(site, downloads, running))
+
+
+def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
+    """Yield file name and HTML of every page, one at a time: those of 100,000 rows take 100 MB."""
     environment = _environment(site)
-    pages = {
-        places.INDEX: (
-            "index.html",
-            index.context(site)
-            | {"downloads": downloads, "running": running and (*running, f"{datetime.now():%H:%M}")},
-        )
-    }
-    pages |= {places.suite_page(name): ("suite.html", suite.context(site, name)) for name in site.suites}
-    pages |= {places.dataset_page(name): ("dataset.html", dataset.context(site, name)) for name in site.datasets}
-    pages |= {places.method_page(name): ("method.html", method.context(site, name)) for name in site.methods}
+    macros = environment.get_template("parts.html").module
+
+    def rendered(macro: str, *arguments: object, **options: object) -> Markup:
+        return Markup(getattr(macros, macro)(*arguments, **options))
+
+    def made(name: str, template: str, context: dict[str, Any]) -> tuple[str, str]:
+        return name, environment.get_template(template).render(here=name, **context)
+
+    def further(back: str, about: str, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+        for name, groups in further_pages(parts).items():
+            yield made(name, "further.html", {"about": about, "back": back, "groups": groups})
+
+    time = running and (*running, f"{datetime.now():%H:%M}")
+    yield made(places.INDEX, "index.html", index.context(site) | {"downloads": downloads, "running": time})
+    for name in site.suites:
+        context, page = suite.context(site, name), places.suite_page(name)
+        context["sections"] = suite.with_parts(name, context["sections"], rendered)
+        yield made(page, "suite.html", context)
+        yield from further(page, name, [part for section in context["sections"] for part in section.parts])
+    for name in site.datasets:
+        context, page = dataset.context(site, name), places.dataset_page(name)
+        context["sections"] = dataset.with_parts(name, context["sections"], rendered)
+        yield made(page, "dataset.html", context)
+        yield from further(page, name, [part for section in context["sections"] for part in section.all_parts])
+    for name in site.methods:
+        yield made(places.method_page(name), "method.html", method.context(site, name))
     if site.suites:
-        pages[places.POWER] = ("power.html", power.context(site))
+        yield made(places.POWER, "power.html", power.context(site))
     if site.replications:
-        pages[places.REPLICATIONS] = ("replications.html", replications.context(site))
-    templates = {name: environment.get_template(name) for name, _ in pages.values()}
-    return {name: templates[template].render(here=name, **context) for name, (template, context) in pages.items()}
+        yield made(places.REPLICATIONS, "replications.html", replications.context(site))
 
 
 def _environment(site: Site) -> Environment:
@@ -86,10 +112,18 @@ def _environment(site: Site) -> Environment:
         lstrip_blocks=True,
         finalize=_printed,
     )
-    environment.filters |= {"visible": visible, "prose": prose, "counted": counted, "signs": signs}
+    environment.filters |= {
+        "visible": visible,
+        "prose": prose,
+        "counted": counted,
+        "signs": signs,
+        "first_failures": first_failures,
+    }
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
     environment.globals |= {
         "places": places,
+        "markup": markup,
+        "MOST_LINKS": MOST_LINKS,
         "printed": printed,
         "style": style,
         "script": script,

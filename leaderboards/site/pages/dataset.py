@@ -1,5 +1,8 @@
 """The page of one data set: a table and figures per suite and preset, and the details of every cell."""
 
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +13,18 @@ from leaderboards.figures.dots import DotRow, dot_plot
 from leaderboards.figures.illustrations import illustrations
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
+from leaderboards.site import places
 from leaderboards.site.cell_details import CellDetails, cell_details, printed
 from leaderboards.site.content import Key, Site
+from leaderboards.site.pages.parts import OF_NUMBER, Part, Rendered, placed
 from leaderboards.site.pages.suite import families_of
 from leaderboards.stats.summary import Moments
 from leaderboards.tables.boards import Board
 from leaderboards.wording.formats import visible
 from leaderboards.wording.mixtures import mixtures
 from leaderboards.wording.older import older_rows
+
+OTHERS = ""  # the name of a part that is about no single method
 
 
 class Section(NamedTuple):
@@ -32,7 +39,10 @@ class Section(NamedTuple):
         plots: further figures.
         not_shown: sentences on metrics and figures that are missing, and why.
         mixtures: sentences on rows that contradict each other or differ in provenance.
-        details: details of each method's cell.
+        cells: details of each method's cell.
+        others: the table of all other metrics; None before it is rendered, and where there are none.
+        details: `cells`, rendered.
+        where: by method, the further page that has its details; "" for this page.
     """
 
     suite: str
@@ -43,7 +53,15 @@ class Section(NamedTuple):
     plots: list[Plot]
     not_shown: list[str]
     mixtures: list[str]
-    details: list[CellDetails]
+    cells: list[CellDetails]
+    others: Part | None = None
+    details: Sequence[Part] = ()
+    where: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def all_parts(self) -> list[Part]:
+        """The rendered parts, in their order."""
+        return [*([self.others] if self.others else []), *self.details]
 
 
 class Facts(NamedTuple):
@@ -66,7 +84,7 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
         "sections": sections,
         "preset_options": [(preset, preset) for preset in dict.fromkeys(part.preset for part in sections)],
         "metric_options": list(titles.items()),
-        "families": families_of(site, {cell.method for part in sections for cell in part.details}),
+        "families": families_of(site, {cell.method for part in sections for cell in part.cells}),
         "sources": site.sources.entries,
     }
 
@@ -89,6 +107,36 @@ def section(site: Site, key: Key, made: Board) -> Section:
         mixtures_of(site, key),
         [_details(site, key, method, list(made.headline), original) for method in order],
     )
+
+
+def with_parts(dataset: str, sections: Sequence[Section], rendered: Rendered) -> list[Section]:
+    """Return the sections with their parts rendered and placed.
+
+    Args:
+        dataset: name of the data set.
+        sections: as made by `section`.
+        rendered: macros of `parts.html`.
+    """
+    page, parts, rest = places.dataset_page(dataset), [], 0
+    for made in sections:
+        rest += OF_NUMBER * len(made.board.rows) * len(made.board.headline)
+        key, board = (made.suite, made.preset), made.board
+        usual = board.n_splits if board.long else -1
+        if board.others:
+            label, name = f"Other metrics on {dataset}", f"{made.suite}/{dataset}/{made.preset}/others"
+            table = rendered("table", *key, board, board.others, label, name, home=page)
+            parts.append(Part(*key, OTHERS, table))
+        parts += [Part(*key, cell.method, rendered("details", *key, cell, usual)) for cell in made.cells]
+    by_section = {
+        key: list(some) for key, some in groupby(placed(page, parts, rest), lambda part: (part.suite, part.preset))
+    }
+    return [_with_parts(made, by_section.get((made.suite, made.preset), [])) for made in sections]
+
+
+def _with_parts(made: Section, parts: Sequence[Part]) -> Section:
+    others = next((part for part in parts if part.name == OTHERS), None)
+    details = [part for part in parts if part.name != OTHERS]
+    return made._replace(others=others, details=details, where={part.name: part.page for part in details})
 
 
 def _details(site: Site, key: Key, method: str, names: list[str], original: str | None) -> CellDetails:

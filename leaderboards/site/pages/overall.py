@@ -10,13 +10,19 @@ from leaderboards.site.standings import Standings
 from leaderboards.wording.formats import counted, visible
 
 FEWEST_METHODS = 2  # for a figure that compares methods
+MOST_RIVALS = 60  # methods whose pairs a table can hold
 RUNTIME = "fit_seconds"
 COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
 
 
 def matrix(standings: Standings) -> list[tuple[str, list[tuple[str, float, int]]]]:
-    """Return by method (rival, win rate, number of data sets) for each rival, in the order of mean ranks."""
+    """Return by method (rival, win rate, number of data sets) for each rival, in the order of mean ranks.
+
+    Of more than `MOST_RIVALS` methods, one of each family is taken.
+    """
     wins, names = standings.wins, list(standings.by_method)
+    if len(names) > MOST_RIVALS:
+        names = [row.method for row in standings.families.rows][:MOST_RIVALS]
     rates, counts = (frame.reindex(index=names, columns=names) for frame in (wins.rates, wins.n_datasets))
     lines = zip(names, rates.to_numpy(), counts.to_numpy(), strict=True)
     return [(name, list(zip(names, rate.tolist(), count.tolist(), strict=True))) for name, rate, count in lines]

@@ -1,12 +1,14 @@
 """The page of one suite: for each preset, the standings over all data sets and every method on every data set."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
+from leaderboards.site import places
 from leaderboards.site.content import Site
 from leaderboards.site.pages.overall import figures, matrix
+from leaderboards.site.pages.parts import Part, Rendered, placed
 from leaderboards.site.standings import Standings
 from leaderboards.stats.remarks import legend
 from leaderboards.tables.boards import Board, Cell, Row
@@ -48,6 +50,7 @@ class Section(NamedTuple):
         run: protocol, seeds and counts of cells, in words.
         grids: one table per metric, the leading metric first.
         matrix: by method, (rival, win rate by the leading metric, number of data sets) for each rival.
+        parts: `grids`, rendered.
     """
 
     preset: str
@@ -55,6 +58,28 @@ class Section(NamedTuple):
     run: Run
     grids: list[Grid]
     matrix: list[tuple[str, list[tuple[str, float, int]]]]
+    parts: Sequence[Part] = ()
+
+
+def with_parts(suite: str, sections: Sequence[Section], rendered: Rendered) -> list[Section]:
+    """Return the sections with their grids rendered and placed; the leading metric of each stays in the page.
+
+    Args:
+        suite: name of the suite.
+        sections: as of `context`.
+        rendered: macros of `parts.html`.
+    """
+    parts = [
+        [Part(suite, made.preset, table.name, rendered("grid", suite, made.preset, table)) for table in made.grids]
+        for made in sections
+    ]
+    kept = [first for first, *_ in parts]
+    others = [part for _, *others in parts for part in others]
+    further = placed(places.suite_page(suite), others, sum(len(part.html) for part in kept))
+    return [
+        made._replace(parts=[first, *(part for part in further if part.preset == made.preset)])
+        for made, first in zip(sections, kept, strict=True)
+    ]
 
 
 def context(site: Site, suite: str) -> dict[str, Any]:
@@ -72,7 +97,7 @@ def context(site: Site, suite: str) -> dict[str, Any]:
         "suite": suite,
         "sections": sections,
         "preset_options": [(preset, preset) for preset in boards],
-        "metric_options": list(titles.items()),
+        "titles": titles,
         "dataset_options": [(name, name) for name in sorted(cells["dataset"].unique())],
         "n_datasets": cells["dataset"].nunique(),
         "n_methods": cells["method"].nunique(),

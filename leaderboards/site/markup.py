@@ -1,0 +1,94 @@
+"""HTML of what pages repeat thousands of times, written in Python: a macro of a template takes ten times as long."""
+
+from markupsafe import Markup, escape
+
+from leaderboards.site.cell_details import CellDetails
+from leaderboards.stats.remarks import signs
+from leaderboards.tables.boards import Cell
+from leaderboards.wording.formats import visible
+
+SIGNS = {"best": "★", "could be best": "≈"}
+WORDS = {"best": "best", "could be best": "could be the best"}
+MARKS = {
+    verdict: f'<span class="mark" aria-hidden="true">{sign}</span><span class="hidden">{WORDS[verdict]}: </span>'
+    for verdict, sign in SIGNS.items()
+}
+
+
+def printed(text: object) -> str:
+    """Return a text as HTML: escaped, with control and direction characters spelled out."""
+    return str(escape(visible(text)))
+
+
+def mark(verdict: str) -> Markup:
+    """Return the sign of a verdict, with its words for those who do not see it; empty for most verdicts."""
+    return Markup(MARKS.get(verdict, ""))
+
+
+def sortable(cell: Cell) -> Markup:
+    """Return the attribute by which a table is sorted; empty for no number."""
+    return Markup(f' data-value="{cell.amount:.6g}"' if cell.amount == cell.amount else "")  # not NaN
+
+
+def amount(cell: Cell) -> Markup:
+    """Return a number with the signs of its remark and its standard error; empty for no number."""
+    if not cell.value:
+        return Markup("")
+    remark = (
+        f'<span aria-hidden="true">{signs(cell.remark)}</span><span class="hidden">, {printed(cell.remark)}</span>'
+        if cell.remark
+        else ""
+    )
+    stderr = f' <span class="se">± {printed(cell.stderr)}</span>' if cell.stderr else ""
+    return Markup(f'<span class="value">{printed(cell.value)}{remark}</span>{stderr}')
+
+
+def nothing(reason: str = "") -> Markup:
+    """Return the place of a number that there is not."""
+    hidden = printed(reason or "no value")
+    return Markup(f'<span class="hidden">{hidden}</span><span class="se" aria-hidden="true">–</span>')
+
+
+def cell(
+    cell: Cell, method: str, name: str, link: str, below: str = "", *, hint: bool = True, plain: bool = False
+) -> Markup:
+    """Return the cell of a table that holds a measured number.
+
+    Args:
+        cell: the number.
+        method: name of the method.
+        name: name of the metric.
+        link: address of what is behind the number.
+        below: a second line, as HTML.
+        hint: whether the cell has its tooltip.
+        plain: True to leave out the link, the tooltip and the words of signs, which are most of the bytes of a large
+            table.
+    """
+    kind = cell.verdict.replace(" ", "-")
+    if plain:
+        stderr = f' <span class="se">± {printed(cell.stderr)}</span>' if cell.stderr else ""
+        shown = f"{SIGNS.get(cell.verdict, '')}{printed(cell.value or '–')}{signs(cell.remark)}{stderr}"
+        return Markup(f'<td class="{kind}"{sortable(cell)}>{shown}{below}</td>')
+    shown = amount(cell) if cell.value else nothing(cell.hint if hint else "")
+    title = f' title="{printed(cell.hint)}"' if hint else ""
+    return Markup(
+        f'<td class="{kind}" data-method="{printed(method)}" data-metric="{printed(name)}"{sortable(cell)}{title}>'
+        f'{MARKS.get(cell.verdict, "")}<a href="{printed(link)}">{shown}</a>{below}</td>'
+    )
+
+
+def second(text: str, kind: str = "") -> str:
+    """Return a second line of a cell; empty for no text."""
+    return f'<span class="second{" " + kind if kind else ""}">{printed(text)}</span>' if text else ""
+
+
+def splits(details: CellDetails) -> Markup:
+    """Return the rows of a table of splits."""
+    rows = []
+    for split in details.splits:
+        between = [str(split.seed)] if details.several_seeds else []
+        between += [printed(split.status)] if details.n_failed else []
+        values = "</td><td>".join([*between, *map(printed, split.values)])
+        values = f"<td>{values}</td>" if between or split.values else ""
+        rows.append(f'<tr><th scope="row">{split.split}{second(split.flag)}</th>{values}</tr>\n')
+    return Markup("".join(rows))

@@ -1,0 +1,76 @@
+"""Pages stay small: what would make them large has further pages."""
+
+import pytest
+from built_pages import Built
+from markupsafe import Markup
+
+import leaderboards
+from leaderboards.site import places
+from leaderboards.site.pages import parts
+from leaderboards.wording.ran import Failure
+
+
+def part(name: str, size: int) -> parts.Part:
+    return parts.Part("uci", "paper", name, Markup("x" * size))
+
+
+def test_parts_of_a_small_page_stay_in_it():
+    small = [part("map", 10), part("vifa", 20)]
+    assert parts.placed("dataset-energy.html", small, 0) == small
+
+
+def test_parts_of_a_large_page_fill_further_pages():
+    half = parts.MOST // 2
+    pages = [one.page for one in parts.placed("suite-uci.html", [part(n, half) for n in "abc"], half)]
+    assert pages == ["suite-uci~1.html", "suite-uci~1.html", "suite-uci~2.html"]
+
+
+def test_page_lists_failures_up_to_a_size():
+    failures = [Failure("uci", "energy", "map", "paper", "failed", f"split {n}", "gist", "") for n in range(500)]
+    assert parts.first_failures(failures) == failures[: parts.MOST_FAILURES]
+    long = [failure._replace(error="x" * parts.MOST) for failure in failures]
+    assert parts.first_failures(long) == long[:1]
+
+
+@pytest.fixture
+def crowded(monkeypatch, folder, small_run, tmp_path):
+    """The site of a few cells, as if a page could hold next to nothing."""
+    monkeypatch.setattr(parts, "MOST", 1)
+    return Built(leaderboards.build(folder(*small_run), tmp_path / "site"))
+
+
+def test_further_pages_hold_what_numbers_lead_to(crowded):
+    fragment = places.fragment("uci", "paper", "vifa")
+    links = {link for link in crowded["dataset-energy.html"].links if link.endswith(f"#{fragment}")}
+    (link,) = links
+    page = link.partition("#")[0]
+    assert page != "dataset-energy.html"
+    assert fragment in crowded[page].ids
+    assert fragment in crowded["dataset-energy.html"].ids, "pages of suites and methods lead here"
+    assert "dataset-energy.html" in crowded[page].links
+
+
+def numbers(page) -> list[str]:
+    return [attrs.get("data-value") for tag, attrs in page.tags if attrs.get("data-metric") == "nmll" and tag == "td"]
+
+
+@pytest.mark.parametrize("name", ["suite-uci.html", "dataset-energy.html"])
+def test_main_numbers_stay_in_their_pages(crowded, small_site, name):
+    assert numbers(crowded[name]) == numbers(small_site[name]) != []
+
+
+def test_every_link_of_a_large_site_leads_somewhere(crowded):
+    for name, page in crowded.items():
+        assert len(page.ids) == len(set(page.ids))
+        for link in page.links:
+            target, _, fragment = link.partition("#")
+            assert not fragment or fragment in crowded[target or name].ids, (name, link)
+
+
+def test_suite_page_does_not_grow_with_splits(folder, small_run, tmp_path):
+    sizes = []
+    for turn in range(3):
+        results = folder(*[row | {"split": row["split"] + 8 * turn} for row in small_run])
+        page = leaderboards.build(results, tmp_path / "site").parent / "suite-uci.html"
+        sizes.append(page.stat().st_size)
+    assert max(sizes) < 1.1 * min(sizes)

@@ -25,6 +25,8 @@ from bench.results.record import CellResult, Outcome
 from bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
+SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds
+FAREWELL_SECONDS = 30.0
 MAX_JOBS = 256  # at a time; each costs a waiting thread here
 REMEDY = "install the same code on all machines, restart the workers there, and run again"
 
@@ -60,6 +62,7 @@ class DaskBackend:
         self._taken: dict[str, DaskWorker] = {}
         self._on_progress: dict[str, OnProgress] = {}
         self._lock, self._ended = Lock(), Event()
+        self._answered = self._checked = time.monotonic()
         client.subscribe_topic(self._session, self._report)
         self._wait_for_the_first()
         for look in (self._let_go, self._let_in):  # in two threads: a Dask worker that joins may download data first
@@ -115,6 +118,12 @@ class DaskBackend:
         if self._ended.is_set():
             return
         self._ended.set()
+        if self._client.status == "running" and not self._silent():
+            farewell = Thread(target=self._say_farewell, daemon=True)
+            farewell.start()
+            farewell.join(FAREWELL_SECONDS)  # the connection may break just now, and Dask would try for ever
+
+    def _say_farewell(self) -> None:
         with suppress(Exception):  # Dask workers that are out of reach notice by themselves
             self._client.unsubscribe_topic(self._session)
             self._client.run(leave, self._session, workers=list(self._members), on_error="ignore")
@@ -127,6 +136,7 @@ class DaskBackend:
         done = Event()
         future.add_done_callback(lambda _: done.set())
         while not done.wait(POLL_SECONDS):
+            self._check_scheduler()
             if self._ended.is_set() or self._members.get(member.address) != member:
                 future.cancel(force=True)
                 break
@@ -180,7 +190,9 @@ class DaskBackend:
                     return
 
     def _present(self) -> dict[str, dict[str, Any]]:
-        return self._client.scheduler_info(n_workers=-1)["workers"]
+        present: dict[str, dict[str, Any]] = self._client.scheduler_info(n_workers=-1)["workers"]
+        self._answered = time.monotonic()
+        return present
 
     def _let_go(self) -> list[str]:
         """Forget Dask workers that have left; return no refusal."""
@@ -213,8 +225,22 @@ class DaskBackend:
         return refusals
 
     def _check_scheduler(self) -> None:
-        if self._client.status != "running" and not self._ended.is_set():
+        if self._ended.is_set():
+            return
+        if self._client.status != "running":
             raise NoScheduler("the Dask scheduler is out of reach; what was finished before is kept")
+        if self._silent():
+            raise NoScheduler(
+                f"the Dask scheduler has not answered for {SILENT_SECONDS:.0f} seconds; "
+                "what was finished before is kept"
+            )
+
+    def _silent(self) -> bool:
+        now = time.monotonic()
+        if now - self._checked > 10 * POLL_SECONDS:  # this process was stopped, as by Ctrl-Z
+            self._answered = now
+        self._checked = now
+        return now - self._answered > SILENT_SECONDS
 
 
 def needs_of(cells: Sequence[Cell], fetch: bool) -> Needs:

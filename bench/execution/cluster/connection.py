@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,8 +84,13 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
             f"no Dask scheduler answered at {address} within {CONNECT_SECONDS} seconds ({problem}); start one with "
             "`dask scheduler`, whose first lines say its address, or see docs/cluster.md for TLS"
         ) from None
-    with client:
+    try:
         yield client
+    finally:
+        for name in ("distributed", "distributed.client"):  # they would print tracebacks of what is cancelled
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        with suppress(Exception):  # a scheduler that answers nothing any more
+            client.close(timeout=CONNECT_SECONDS)
 
 
 def check(address: str, tls: Tls) -> None:

@@ -8,6 +8,7 @@ which are renamed once all of them are verified.
 import os
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from requests import Response, Session
 
 CONNECT_TIMEOUT_SECONDS = 4  # per address of the host, so a dropped route costs a few times this
-READ_TIMEOUT_SECONDS = 30
+READ_TIMEOUT_SECONDS = 30  # for the next bytes, however few
+PATIENCE_SECONDS = 60  # until a server has to send SLOWEST_BYTES_PER_SECOND on average
+SLOWEST_BYTES_PER_SECOND = 1000
 CHUNK_BYTES = 1 << 16
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -137,7 +140,7 @@ def _retrieve(connection: "Session", url: str, file: File, path: Path, advance: 
         with connection.get(url, stream=True, timeout=timeout) as response, open(temporary, "wb") as out:
             response.raise_for_status()
             received = 0
-            for chunk in response.iter_content(CHUNK_BYTES):
+            for chunk in _chunks(response):
                 received += len(chunk)
                 if received > limit(file):
                     raise UnexpectedContent(f"it is longer than {limit(file)} bytes")
@@ -152,6 +155,28 @@ def _retrieve(connection: "Session", url: str, file: File, path: Path, advance: 
     pooch.retrieve(url, known, fname=path.name, path=path.parent, downloader=receive)
 
 
+def _chunks(response: "Response") -> Iterator[bytes]:
+    """Yield the body as it arrives; `Response.iter_content` would wait for whole chunks of a server that drips."""
+    import requests
+    from urllib3.exceptions import ProtocolError, ReadTimeoutError
+
+    started = time.monotonic()
+    try:
+        while chunk := response.raw.read1(CHUNK_BYTES, decode_content=True):
+            yield chunk
+            seconds = time.monotonic() - started
+            if seconds > PATIENCE_SECONDS and response.raw.tell() < SLOWEST_BYTES_PER_SECOND * seconds:
+                raise _TooSlow
+    except ReadTimeoutError as error:
+        raise requests.ConnectionError(error) from error
+    except ProtocolError as error:
+        raise requests.exceptions.ChunkedEncodingError(error) from error
+
+
+class _TooSlow(Exception):
+    """The server sends less than `SLOWEST_BYTES_PER_SECOND`."""
+
+
 @contextmanager
 def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
     """Turn the errors of one download into `Unavailable`."""
@@ -162,6 +187,9 @@ def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
         yield
     except (requests.ConnectionError, requests.Timeout) as error:
         reason = f"no connection to {urlsplit(url).hostname}: {_in_words(error)}"
+        raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
+    except _TooSlow as error:
+        reason = f"{urlsplit(url).hostname} sent less than {SLOWEST_BYTES_PER_SECOND} bytes per second"
         raise Unreachable(source.name, reason, store.remedy(source, folder)) from error
     except requests.RequestException as error:
         raise Unavailable(source.name, f"{url} was not delivered ({error})", retry) from error

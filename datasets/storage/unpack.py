@@ -11,12 +11,13 @@ import tarfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from datasets.records import File
 
 CHUNK_BYTES = 1 << 20
 MOST_BYTES = 1 << 26  # of a file whose size nobody has published
+MOST_EXPANSION = 100  # unpacked bytes per byte of an archive
 
 
 class UnexpectedContent(Exception):
@@ -53,8 +54,14 @@ def limit(file: File) -> int:
 
 
 def _unpack_tar(archive: Path, wanted: dict[str, File], into: Path) -> None:
+    most = MOST_EXPANSION * archive.stat().st_size + tarfile.RECORDSIZE
+    with gzip.open(archive) as stream:
+        _extract(_Bounded(stream, most), wanted, into)
+
+
+def _extract(stream: Any, wanted: dict[str, File], into: Path) -> None:  # `Any`: tarfile calls nothing but `read`
     missing = set(wanted)
-    with tarfile.open(archive, "r|gz") as members:
+    with tarfile.open(fileobj=stream, mode="r|") as members:
         for member in members:
             # The filter raises for other members that lead out of the folder, and makes absolute paths relative.
             if tarfile.data_filter(member, str(into)).name != member.name:
@@ -62,13 +69,28 @@ def _unpack_tar(archive: Path, wanted: dict[str, File], into: Path) -> None:
             path = str(PurePosixPath(member.name))
             if path not in missing:
                 continue
-            stream = members.extractfile(member) if member.isreg() else None
-            if stream is None:
+            content = members.extractfile(member) if member.isreg() else None
+            if content is None:
                 raise UnexpectedContent(f"its {member.name!r} is not a plain file")
-            _write(stream, wanted[path], into)
+            _write(content, wanted[path], into)
             missing.remove(path)
     if missing:
         raise UnexpectedContent(f"it does not hold {min(missing)!r}")
+
+
+class _Bounded:
+    """A stream of which no more than some bytes can be read."""
+
+    def __init__(self, stream: gzip.GzipFile, most: int):
+        self._stream, self._left = stream, most
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes; raise `UnexpectedContent` after too many."""
+        content = self._stream.read(n_bytes)
+        self._left -= len(content)
+        if self._left < 0:
+            raise UnexpectedContent(f"it unpacks to more than {MOST_EXPANSION} times its size")
+        return content
 
 
 def _write(stream: IO[bytes] | gzip.GzipFile, file: File, into: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import starmap
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -62,6 +63,26 @@ def checked(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise ValueError(f"a column is not of its declared type: {'; '.join(map(str, error.args))}") from error
     return frame
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a frame. Where texts are Python's own strings, equal ones of a column are one and the same.
+
+    Protocols, search spaces and versions of 100,000 rows take a gigabyte otherwise.
+    """
+    if pd.options.mode.string_storage != "python":
+        return table.to_pandas()
+    numbers = table.select([field.name for field in table.schema if not pa.types.is_string(field.type)]).to_pandas()
+    columns = {}
+    for field in table.schema:
+        if pa.types.is_string(field.type):
+            encoded = table[field.name].combine_chunks().dictionary_encode()
+            texts = np.array([*encoded.dictionary.to_pylist(), np.nan], object)
+            codes = encoded.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
+            columns[field.name] = pd.Series(texts[codes], dtype=pd.StringDtype("python", na_value=np.nan))
+        else:
+            columns[field.name] = numbers[field.name]
+    return pd.DataFrame(columns)
 
 
 def records(frame: pd.DataFrame, kind: type[Record]) -> Iterator[Record]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bench.results.reader import CellFiles, read_longer, read_timings
 from leaderboards.data.fingerprints import Choice, decide
-from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, checked
+from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, as_frame, checked
 from leaderboards.data.longer import with_convergence
 from leaderboards.data.times import latest_timings, with_exclusive_times
 
@@ -78,7 +78,7 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
         skipped += [file._replace(path=above + file.path) for file in problem]
     # Many small chunks would make every selection of rows slow.
-    rows = checked(pa.concat_tables(tables).combine_chunks().to_pandas(), CELL_ROWS)
+    rows = as_frame(pa.concat_tables(tables).combine_chunks())
     cells, choices = decide(rows)
     latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
     trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)

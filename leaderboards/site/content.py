@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import cast
 
+import numpy as np
 import pandas as pd
 
 from bench.replications.entries import entries
@@ -43,6 +44,13 @@ def _parts(rows: pd.DataFrame, columns: list[str]) -> dict[tuple[str, str, str],
     return {(str(a), str(b), str(c)): part for (a, b, c), part in rows.groupby(columns)}
 
 
+def _rows(cells: pd.DataFrame) -> list[Row]:
+    """Return cells as dictionaries, in the order of their splits and seeds."""
+    columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
+    ordered = cells[columns].sort_values(["split", "seed"], kind="stable")
+    return cast("list[Row]", ordered.to_dict("records"))  # names of columns are texts
+
+
 class Site:
     """Results and the statistics computed from them.
 
@@ -65,7 +73,7 @@ class Site:
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
         self.cells = with_labelled_presets(self.results.cells)
         self.splits = per_split(self.cells)
-        self.summary = summarise(self.cells)
+        self.summary = summarise(self.cells, self.splits)
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}
@@ -76,16 +84,24 @@ class Site:
         """Cells of each board."""
         return _parts(self.cells, BOARD)
 
-    @cached_property
-    def rows_of(self) -> dict[Key, dict[str, list[Row]]]:
-        """Cells of each board as dictionaries, by method, in the order of their splits and seeds."""
-        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
-        ordered = self.cells.sort_values(["split", "seed"], kind="stable")[columns]
-        by_board: dict[Key, dict[str, list[Row]]] = {}
-        for row in cast("list[Row]", ordered.to_dict("records")):  # names of columns are texts
-            by_method = by_board.setdefault((row["suite"], row["dataset"], row["preset"]), {})
+    def rows_on_board(self, key: Key) -> dict[str, list[Row]]:
+        """Return the cells of a board by method (`_rows`). They are not kept: all of 100,000 would take 500 MB."""
+        by_method: dict[str, list[Row]] = {}
+        for row in _rows(self.cells_of[key]):
             by_method.setdefault(row["method"], []).append(row)
+        return by_method
+
+    def rows_of_method(self, method: str) -> dict[Key, list[Row]]:
+        """Return the cells of a method by board (`_rows`)."""
+        by_board: dict[Key, list[Row]] = {}
+        for row in _rows(self.cells.iloc[self._places_of_methods[method]]):
+            by_board.setdefault((row["suite"], row["dataset"], row["preset"]), []).append(row)
         return by_board
+
+    @cached_property
+    def _places_of_methods(self) -> dict[str, np.ndarray]:
+        indices = self.cells.groupby("method").indices
+        return {str(method): np.asarray(places) for method, places in indices.items()}
 
     @cached_property
     def longer_of(self) -> dict[tuple[str, ...], list[LongerTraining]]:

@@ -87,7 +87,8 @@ def legend(of: Iterable[str]) -> list[str]:
 
 
 def _no_better(splits: pd.DataFrame) -> set[tuple[str, ...]]:
-    predicted = splits[splits["metric"].map(lambda name: bool(PREDICTION.fullmatch(name)))]
+    names = [name for name in splits["metric"].unique() if PREDICTION.fullmatch(name)]
+    predicted = splits[splits["metric"].isin(names)]
     is_baseline = predicted["method"] == BASELINE
     baseline = predicted[is_baseline].drop(columns="method")
     pairs = predicted[~is_baseline].merge(baseline, on=[*BOARD, "metric", "split"], suffixes=("", "_of_baseline"))

@@ -14,7 +14,7 @@ from leaderboards.figures.illustrations import illustrations
 from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
 from leaderboards.site import places
-from leaderboards.site.cell_details import CellDetails, cell_details, printed
+from leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from leaderboards.site.content import Key, Site
 from leaderboards.site.pages.parts import OF_NUMBER, Part, Rendered, placed
 from leaderboards.site.pages.suite import families_of
@@ -92,7 +92,7 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
 def section(site: Site, key: Key, made: Board) -> Section:
     """Return the section of one board."""
     suite, _, preset = key
-    cells = site.cells_of[key]
+    cells, rows = site.cells_of[key], site.rows_on_board(key)
     order = [row.method for row in made.rows if not row.published]
     original = site.original(suite, preset)
     plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
@@ -105,7 +105,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
-        [_details(site, key, method, list(made.headline), original) for method in order],
+        [_details(site, key, rows[method], list(made.headline), original) for method in order],
     )
 
 
@@ -139,9 +139,9 @@ def _with_parts(made: Section, parts: Sequence[Part]) -> Section:
     return made._replace(others=others, details=details, where={part.name: part.page for part in details})
 
 
-def _details(site: Site, key: Key, method: str, names: list[str], original: str | None) -> CellDetails:
-    rows = site.rows_of[key][method]
+def _details(site: Site, key: Key, rows: list[Row], names: list[str], original: str | None) -> CellDetails:
     suite, dataset, label = key
+    method = rows[0]["method"]
     hashes = dict.fromkeys(row["protocol_hash"] for row in rows)
     keys = [(suite, dataset, method, label.partition("@")[0], protocol_hash) for protocol_hash in hashes]
     longer = [training for key_of_longer in keys for training in site.longer_of.get(key_of_longer, [])]

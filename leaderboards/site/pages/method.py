@@ -13,7 +13,7 @@ from leaderboards.figures.plots import Plot
 from leaderboards.figures.sparks import Panel, grid
 from leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from leaderboards.site import cell_details
-from leaderboards.site.content import Site, preset_order
+from leaderboards.site.content import Key, Site, preset_order
 from leaderboards.site.measured import RUNTIME, Measured, measured
 from leaderboards.site.pages.suite import leading
 from leaderboards.site.standings import Standings
@@ -57,9 +57,9 @@ class Section(NamedTuple):
 def context(site: Site, method: str) -> dict[str, Any]:
     """Return the variables of the template `method.html`."""
     card = site.card(method)
-    keys = [key for key, rows in site.rows_of.items() if method in rows]
-    pairs = sorted({(suite, preset) for suite, _, preset in keys}, key=lambda pair: (pair[0], preset_order(pair[1])))
-    sections = [section(site, method, *pair) for pair in pairs]
+    rows_of = site.rows_of_method(method)
+    pairs = sorted({(suite, preset) for suite, _, preset in rows_of}, key=lambda pair: (pair[0], preset_order(pair[1])))
+    sections = [section(site, method, *pair, rows_of) for pair in pairs]
     titles = {name: shown.title for part in sections for name, shown in part.columns.items()}
     others = [other for other in site.methods if other != method]
     return {
@@ -74,14 +74,14 @@ def context(site: Site, method: str) -> dict[str, Any]:
     }
 
 
-def section(site: Site, method: str, suite: str, preset: str) -> Section:
-    """Return the section of one suite and preset."""
+def section(site: Site, method: str, suite: str, preset: str, rows_of: dict[Key, list[cell_details.Row]]) -> Section:
+    """Return the section of one suite and preset; `rows_of` is `Site.rows_of_method`."""
     boards = [made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)]
     rows = [(made.dataset, row) for made in boards for row in made.rows if row.method == method and not row.published]
     headline = {name for made in boards for name in made.headline}
     having = {name for _, row in rows for name, cell in row.cells.items() if cell.value and name in headline}
     columns = [name for name in HEADLINE_OF_MEDIANS if name in having]
-    cells = {dataset: site.rows_of[suite, dataset, preset][method] for dataset, _ in rows}
+    cells = {dataset: rows_of[suite, dataset, preset] for dataset, _ in rows}
     lead = leading(boards)
     studies = tunings(cells, MOST_STUDIES // len(site.methods))
     by_metric = {name: site.standings(suite, preset, name) for name in (lead, RUNTIME)}

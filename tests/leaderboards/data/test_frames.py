@@ -1,9 +1,11 @@
 """Frames have the columns that are declared for them."""
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from bench.schema import CELLS
-from leaderboards.data.frames import CELL_ROWS, PUBLISHED, TIMING_ROWS, checked
+from leaderboards.data.frames import CELL_ROWS, PUBLISHED, TIMING_ROWS, as_frame, checked
 from leaderboards.data.published import read_published
 from leaderboards.data.results import read_results
 
@@ -28,3 +30,13 @@ def test_results_and_published_numbers_fit_their_schemas(folder):
 def test_frames_of_other_columns_are_refused(cells, change, why):
     with pytest.raises(ValueError, match=why):
         checked(change(cells({"nmll": 1.0})), CELLS)
+
+
+def test_equal_texts_of_a_frame_are_one_object():
+    texts = ["a long protocol", None, "a long protocol", "another"]
+    table = pa.table({"text": texts, "number": [1.0, None, 3.0, 4.0]})
+    with pd.option_context("mode.string_storage", "python"):
+        frame = as_frame(table)
+        pd.testing.assert_frame_equal(frame, table.to_pandas())
+    assert frame["text"][0] is frame["text"][2]
+    pd.testing.assert_frame_equal(as_frame(table), table.to_pandas())

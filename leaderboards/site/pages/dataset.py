@@ -24,6 +24,7 @@ from leaderboards.wording.formats import visible
 from leaderboards.wording.mixtures import mixtures
 from leaderboards.wording.older import older_rows
 
+AXES: dict[str | float | None, str] = {"low": "low is good", "high": "high is good"}
 OTHERS = ""  # the name of a part that is about no single method
 
 
@@ -35,7 +36,7 @@ class Section(NamedTuple):
         preset: label of the preset.
         changes: how a modified preset differs from the original (`Site.changes`).
         board: the tables.
-        dots: figure of the leading metric; None where nothing finished.
+        dots: figures by metric, the leading one first; none where nothing finished.
         plots: further figures.
         not_shown: sentences on metrics and figures that are missing, and why.
         mixtures: sentences on rows that contradict each other or differ in provenance.
@@ -49,7 +50,7 @@ class Section(NamedTuple):
     preset: str
     changes: str
     board: Board
-    dots: Plot | None
+    dots: dict[str, Plot]
     plots: list[Plot]
     not_shown: list[str]
     mixtures: list[str]
@@ -101,7 +102,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         preset,
         site.changes(suite, preset),
         made,
-        dots(site, key, made) if key in site.splits_of else None,
+        dots(site, key, made) if key in site.splits_of else {},
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
@@ -170,32 +171,43 @@ def mixtures_of(site: Site, key: Key) -> list[str]:
     return [f"{mixture.text}." for mixture in mixtures(cells, choices)]
 
 
-def dots(site: Site, key: Key, made: Board) -> Plot:
-    """Return the figure of the board's leading metric, with methods in the board's order."""
-    lead = made.lead
+def dots(site: Site, key: Key, made: Board) -> dict[str, Plot]:
+    """Return figures by metric, the leading one first; the others have no single splits."""
+    directed = [name for name, shown in made.headline.items() if name != made.lead and shown.goal in AXES]
+    return {name: _dots(site, key, made, name) for name in (made.lead, *directed)}
+
+
+def _dots(site: Site, key: Key, made: Board, name: str) -> Plot:
+    """Return the figure of one metric, with methods in the board's order."""
     summary, splits = site.summary_of[key], site.splits_of[key]
-    of_lead = summary[summary["metric"] == lead]
-    means = {row.method: (row.typical, np.nan if row.by_median else row.stderr) for row in records(of_lead, Moments)}
-    values = splits[splits["metric"] == lead].groupby("method")["value"].agg(list)
+    of_metric = summary[summary["metric"] == name]
+    means = {row.method: (row.typical, np.nan if row.by_median else row.stderr) for row in records(of_metric, Moments)}
+    if name == made.lead:
+        values = splits[splits["metric"] == name].groupby("method")["value"].agg(list).to_dict()
+    else:
+        values = {method: [mean] for method, (mean, _) in means.items()}
     published = site.published_of(key)
     statistic = "median" if made.by_median else "mean"
-    published = published[(published["metric"] == lead) & (published["statistic"] == statistic)]
+    published = published[(published["metric"] == name) & (published["statistic"] == statistic)]
     reported: dict[str, list[tuple[float, float]]] = {}
     for method, value, stderr in published[["method", "value", "stderr"]].itertuples(index=False, name=None):
         reported.setdefault(method, []).append((value, stderr))
     rows = []
     for method in dict.fromkeys(row.method for row in made.rows):
-        if method in values.index or method in reported:
+        if method in values or method in reported:
             mean, stderr = means.get(method, (np.nan, np.nan))
             rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, reported.get(method, [])))
     spoken = [
         f"{visible(row.method)} {cell.value}" + ("" if made.by_median else f" ± {cell.stderr or 'unknown'}")
         for row in made.rows
-        if not row.published and (cell := row.cells[lead]).value
+        if not row.published and (cell := row.cells[name]).value
     ]
-    title = metric(lead).title
-    axis = f"{title}, nats (low is good)" if lead == "nmll" else f"{title} (low is good)"
-    return Plot(dot_plot(rows, axis), f"{title} by method: " + ", ".join(spoken), "")
+    shown = metric(name)
+    unit = ", nats" if name == "nmll" else ""
+    axis = f"{shown.title}{unit} ({AXES[shown.goal]})"
+    measured = "median over splits" if made.by_median else "mean ± standard error"
+    caption = "" if name == made.lead else f"{shown.title}, {measured}{'; hollow: published' if reported else ''}."
+    return Plot(dot_plot(rows, axis), f"{shown.title} by method: " + ", ".join(spoken), caption)
 
 
 def facts(dataset: str) -> Facts:

@@ -94,6 +94,20 @@ def test_figures_are_those_of_the_chosen_metric(visit):
     assert all(label.startswith("Ranks by RMSE") for label in figures())
 
 
+def test_page_of_a_set_shows_the_chosen_metric(visit):
+    page = visit(ENERGY)
+    figures = page.locator(".beside figure [role=img]")
+
+    def shown() -> list[str]:
+        return [one.get_attribute("aria-label").split(" by ")[0] for one in figures.all() if one.is_visible()]
+
+    assert shown() == ["NMLL"]
+    page.locator("[data-filter=metric]").select_option("rmse")
+    assert shown() == ["RMSE"]
+    page.locator("[data-filter=metric]").select_option("")
+    assert shown() == ["NMLL"]
+
+
 def test_a_cell_opens_to_its_splits_settings_and_command(visit):
     page = visit(SUITE)
     page.locator("td[data-method=vifa][data-metric=nmll] a").first.click()

@@ -13,8 +13,8 @@ Gaussian over these values, the evidence is bounded by (Titsias 2009, eq. 9)
 s, l and v maximise this bound, by L-BFGS from several starts. Z holds all distinct training inputs if there are at most
 500, where the bound is the evidence and the predictive exact, and the centres of 500 clusters of k-means otherwise.
 
-The starts are compared on at most 1,000 rows and the best one goes on with at most 10,000, evenly spaced; the posterior
-given s, l and v is that of all rows. Costs grow with N M^2. Nothing is tuned by cross-validation, and no seed changes
+The starts are compared on at most 250 rows and the best one goes on with at most 10,000, both drawn with a fixed seed;
+the posterior given s, l and v is that of all rows. Costs grow with N M^2. Nothing is tuned by cross-validation, and no seed changes
 the fit. This is a reference line: what the inputs say without a network.
 """
 
@@ -36,7 +36,7 @@ INDUCING, PROXY_INDUCING = 500, 100
 FIRST_ROWS, FIRST_STEPS = 250, 50  # rows and L-BFGS iterations of each start
 ROWS, STEPS = 10_000, 100  # of the best one
 STARTS = ((1.0, 0.1), (3.0, 0.1), (1.0, 0.01))  # lengthscales in multiples of sqrt(P), noise variance
-LEAST_GAIN = 1e-6  # nats per row; L-BFGS stops at steps that gain less
+LEAST_GAIN = 1e-6  # L-BFGS stops at steps that gain less nats per row, relative to the bound if that is above 1
 JITTER = 1e-8  # added to the diagonal of K_ZZ, relative to s^2
 # Bounds for standardised inputs and targets.
 LENGTHSCALES, SCALES, NOISES = (1e-2, 1e4), (1e-2, 1e2), (1e-6, 1e1)
@@ -120,12 +120,12 @@ class GaussianProcess(FullBatchMethod):
         x, y = x.double(), y.double()
         z = inducing_points(x, self.inducing)
         few, many = (some_rows(len(x), count) for count in (FIRST_ROWS, ROWS))
-        first_z = inducing_points(x[few], FIRST_ROWS)
+        first_z = inducing_points(x[few], min(FIRST_ROWS, self.inducing))
         n_inputs = x.shape[1]
         starts = [np.log([length * np.sqrt(n_inputs)] * n_inputs + [1.0, noise]) for length, noise in STARTS]
         candidates = [maximised(start, x[few], y[few], first_z, FIRST_STEPS) for start in starts]
         best = min(candidates, key=lambda candidate: candidate[1])[0]
-        if len(z) > len(first_z):
+        if len(x) > len(few) or len(z) > len(first_z):
             best, _ = maximised(best, x[many], y[many], z, STEPS)
         return posterior_of(kernel_of(torch.tensor(best, device=x.device)), x, y, z)
 

@@ -70,8 +70,8 @@ def distribution_of(predictive: Single) -> Distribution:
     off = float(np.abs(sums - 1).max())
     _require(bool((probabilities >= 0).all()), f"`probabilities` of {name} must be at least 0")
     _require(off < SUM_TOLERANCE, f"`probabilities` of {name} must sum to 1 at each point; a sum is off by {off:.1e}")
-    cumulated = np.cumsum(probabilities / sums, 1)
-    cumulated[:, -1] = 1
+    cumulated = np.cumsum(probabilities, 1)
+    cumulated /= cumulated[:, -1:]  # exactly 1 at the end, also where the last bins are empty
     return _PiecewiseLinear(edges, np.hstack([np.zeros_like(sums), cumulated]))
 
 

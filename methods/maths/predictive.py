@@ -67,7 +67,7 @@ class Quantiles(NamedTuple):
     @classmethod
     def of(cls, levels: Tensor, values: Tensor) -> "Quantiles":
         """Return the distribution of quantiles `values` (n, K), in original target units, at `levels` (K,)."""
-        values = torch.as_tensor(values)
+        values = torch.as_tensor(values).double()
         return cls(torch.as_tensor(levels).to(values).expand_as(values)[None], values[None])
 
 
@@ -87,7 +87,7 @@ class Histogram(NamedTuple):
     @classmethod
     def of(cls, edges: Tensor, probabilities: Tensor) -> "Histogram":
         """Return the distribution of bins with `probabilities` (n, K); `edges` are (K + 1,) or (n, K + 1)."""
-        probabilities = torch.as_tensor(probabilities)
+        probabilities = torch.as_tensor(probabilities).double()
         n_points, n_bins = probabilities.shape
         return cls(torch.as_tensor(edges).to(probabilities).expand(n_points, n_bins + 1)[None], probabilities[None])
 

@@ -123,3 +123,16 @@ def test_degenerate_data_have_finite_predictions(kind):
     assert mean.isfinite().all()
     assert variance.isfinite().all()
     assert (variance > 0).all()
+
+
+@pytest.mark.parametrize(("n_rows", "inducing"), [(600, 500), (600, 100), (600, 3)])
+def test_bound_of_all_rows_is_maximised(n_rows, inducing, monkeypatch):
+    """The gradient of the bound over all rows vanishes, but for what L-BFGS tolerates."""
+    monkeypatch.setattr(gp, "LEAST_GAIN", 1e-10)
+    x, y = data(n_rows)
+    posterior = GaussianProcess(inducing=inducing).fit(UNITS, x, y, 0)
+    kernel = posterior.kernel
+    logs = torch.cat([kernel.lengthscales.log(), kernel.variance.sqrt().log()[None], kernel.noise.log()[None]])
+    inside = (logs[:-2].exp() < 0.99 * gp.LENGTHSCALES[1]).tolist() + [True, True]  # others end at their bound
+    gradient = bound(logs, x, y, posterior.inducing)[1] / n_rows
+    assert gradient[inside].abs().max() < 2e-3

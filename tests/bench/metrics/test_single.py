@@ -197,3 +197,20 @@ def test_table_holds_moments_pit_and_parts(make):
 def test_what_is_no_distribution_is_refused(predictive, message):
     with pytest.raises(ValueError, match=message):
         distribution_of(predictive)
+
+
+@pytest.mark.parametrize("empty", [[0], [4], [9, 10], [0, 4, 10]], ids=str)
+def test_empty_bins_have_no_density(empty):
+    """The share of each bin over its width, wherever the empty ones are."""
+    n_bins = 11
+    probabilities = torch.full((1, n_bins), 0.1, dtype=torch.float32)
+    probabilities[0, empty] = 0
+    probabilities /= probabilities.sum()
+    middles = np.arange(n_bins) + 0.5
+    found = [
+        distribution_of(Histogram.of(torch.arange(n_bins + 1.0), probabilities)).log_density(np.array([middle]))[0]
+        for middle in middles
+    ]
+    with np.errstate(divide="ignore"):
+        expected = np.log(probabilities[0].double().numpy() / probabilities[0].double().sum().item())
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -133,6 +133,6 @@ def test_bound_of_all_rows_is_maximised(n_rows, inducing, monkeypatch):
     posterior = GaussianProcess(inducing=inducing).fit(UNITS, x, y, 0)
     kernel = posterior.kernel
     logs = torch.cat([kernel.lengthscales.log(), kernel.variance.sqrt().log()[None], kernel.noise.log()[None]])
-    inside = (logs[:-2].exp() < 0.99 * gp.LENGTHSCALES[1]).tolist() + [True, True]  # others end at their bound
+    inside = [*(logs[:-2].exp() < 0.99 * gp.LENGTHSCALES[1]).tolist(), True, True]  # others end at their bound
     gradient = bound(logs, x, y, posterior.inducing)[1] / n_rows
     assert gradient[inside].abs().max() < 2e-3

@@ -1,6 +1,5 @@
 """The overall ranking on the index: mean ranks, with their uncertainty, in the suite and preset with most evidence."""
 
-from math import nan
 from typing import NamedTuple
 
 from leaderboards.figures.forest import Column, Estimate, forest
@@ -8,7 +7,7 @@ from leaderboards.figures.plots import Plot
 from leaderboards.metrics import Metric, metric
 from leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
 from leaderboards.site.pages.suite import boards_of, leading
-from leaderboards.site.pages.verdict import Verdict, verdict
+from leaderboards.site.pages.verdict import Verdict, estimate, verdict
 from leaderboards.site.standings import Standings
 from leaderboards.stats import Ranked
 from leaderboards.stats.placing import AHEAD
@@ -64,7 +63,7 @@ def overview(site: Site) -> Overview | None:
             enough = len(standings.by_method) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
                 n_values = sum(row.n_splits - row.n_failed for ranking in rankings for row in ranking.rows)
-                candidates.append(_Candidate(n_values, suite, preset, lead, standings, splits))
+                candidates.append(_Candidate(n_values, suite, preset, lead, standings))
     candidates = [entry for entry in candidates if not is_quick(entry.preset)] or candidates
     most = max((entry.n_values for entry in candidates), default=0)
     near = [entry for entry in candidates if entry.n_values >= NEARLY * most]
@@ -78,12 +77,12 @@ class _Candidate(NamedTuple):
     preset: str
     metric: str
     standings: Standings
-    splits: list[int]  # of each data set
 
 
 def _overview(site: Site, chosen: _Candidate) -> Overview:
-    _, suite, preset, name, standings, splits = chosen
+    _, suite, preset, name, standings = chosen
     lead = metric(name)
+    splits = [standings.on_datasets[dataset].rows[0].n_splits for dataset in standings.families.datasets]
     of_each = f"{splits[0]} splits each" if len(set(splits)) == 1 else f"{min(splits)} to {max(splits)} splits each"
     evidence = f"{counted(len(splits), 'data set')}, {of_each}"
     ranking = standings.families
@@ -93,15 +92,10 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
     if standings.reference:
         reference = visible(standings.reference)
         unit = {"relative": ", relative", "": ""}.get(standings.unit, f", {standings.unit}")
-        estimates = [
-            Estimate(0.0, nan, nan)
-            if row.method == standings.reference
-            else Estimate(row.difference, row.low, row.high)
-            for row in rows
-        ]
+        estimates = [estimate(row, standings.reference) for row in rows]
         columns.append(Column(f"difference to {reference}{unit}", estimates, 0.0))
         changes = (
-            f" Right: {lead.title} less that of {reference}, mean over data sets, with its 95 % interval; "
+            f" Right: {lead.title} against {reference}, mean over data sets, with its 95 % interval; "
             f"{standings.better}, and triangles mark values off the scale."
         )
     marked = [row.verdict in AHEAD for row in rows]

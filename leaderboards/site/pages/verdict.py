@@ -14,7 +14,7 @@ from leaderboards.site.content import Site
 from leaderboards.site.pages.verdict_columns import Column, columns
 from leaderboards.site.standings import Standings
 from leaderboards.stats import Ranked
-from leaderboards.stats.placing import AHEAD
+from leaderboards.stats.placing import AHEAD, VERDICTS
 from leaderboards.tables import places
 from leaderboards.wording.formats import counted, visible
 
@@ -66,7 +66,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
     ranking = standings.families
     shown = _shown(ranking.rows, standings.reference)
     beside = columns(site, suite, preset, standings)
-    axis = Axis(*forest.span(forest.Column("", [_estimate(row, standings.reference) for row in shown], 0.0)))
+    axis = Axis(*forest.span(forest.Column("", [estimate(row, standings.reference) for row in shown], 0.0)))
     return Verdict(
         [_leaders(ranking.rows, standings, evidence), *_against_reference(ranking.rows, standings)],
         standings.unit,
@@ -74,7 +74,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
         [
             Line(
                 row,
-                forest.alone(_estimate(row, standings.reference), axis, row.verdict in AHEAD),
+                forest.alone(estimate(row, standings.reference), axis, row.verdict in AHEAD),
                 [column.texts.get(row.method, "") for column in beside],
             )
             for row in shown
@@ -90,59 +90,74 @@ def _shown(rows: Sequence[Ranked], reference: str) -> list[Ranked]:
     return [*first[: MOST_ROWS - len(later)], *later]
 
 
-def _estimate(row: Ranked, reference: str) -> Estimate:
+def estimate(row: Ranked, reference: str) -> Estimate:
+    """Return the difference to the reference, for a figure."""
     return Estimate(0.0, nan, nan) if row.method == reference else Estimate(row.difference, row.low, row.high)
 
 
 def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str:
     """Return the sentence on places."""
-    by = {kind: [row.method for row in rows if row.verdict == kind] for kind in ("best", "could be best")}
-    title, of = metric(standings.table.metric).title, counted(len(rows), "method")
-    where = f"By {title}, over {evidence}"
+    by = {kind: [row.method for row in rows if row.verdict == kind] for kind in VERDICTS}
+    where = f"By {metric(standings.table.metric).title}, over {evidence},"
+    of = f"{counted(len(rows), 'method')}, one of each family"
     if by["best"]:
-        return f"{where}, {_named(by['best'])} is the best of {of}, one of each family: all others are worse."
-    counts = {kind: sum(row.verdict == kind for row in rows) for kind in ("worse", "undecided", "failed")}
-    worse, failed, undecided = (counts[kind] for kind in ("worse", "failed", "undecided"))
+        return f"{where} {_named(by['best'])} is the best of {of}: all others are significantly worse."
+    leaders, worse, failed, open_places = by["could be best"], *(len(by[k]) for k in ("worse", "failed", "undecided"))
+    if not leaders and not worse:
+        unfinished = f"; {failed} failed on some split" if failed else ""
+        return f"{where} none of {of}, is shown to be better than another one{unfinished}."
     rest = [
         f"{worse} {'is' if worse == 1 else 'are'} significantly worse than some other one" if worse else "",
         f"{failed} failed on some split" if failed else "",
-        f"the results leave the {'place' if undecided == 1 else 'places'} of {undecided} open" if undecided else "",
+        f"the {'place' if open_places == 1 else 'places'} of {open_places} {'is' if open_places == 1 else 'are'} open"
+        if open_places
+        else "",
     ]
-    if not by["could be best"]:
-        return f"{where}, no method of {of}, one of each family, is significantly better than another one."
-    could = _named(by["could be best"])
-    return f"{where}, {could} could be the best of {of}, one of each family; {_listed(rest)}."
+    if not leaders:
+        return f"{where} no method is ahead of {of}: {_listed(rest)}."
+    lead = "leads" if len(leaders) == 1 else "lead"
+    return (
+        f"{where} {_named(leaders)} {lead} {of}, each significantly better than some other one and worse than none; "
+        f"{_listed(rest)} (95 % for all comparisons together)."
+    )
 
 
 def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str]:
     """Return the sentence on intervals of differences to the reference; [] without a reference."""
-    reference = standings.reference
-    if not reference:
+    if not standings.reference:
         return []
-    compared = [row for row in rows if not isnan(row.low)]
-    beyond = {"above": [row for row in compared if row.low > 0], "below": [row for row in compared if row.high < 0]}
-    if not any(beyond.values()):
+    reference = f"`{visible(standings.reference)}`"
+    others = [row for row in rows if row.method != standings.reference]
+    compared = [row for row in others if not isnan(row.low)]
+    without = f"; {len(others) - len(compared)} have none" if len(compared) < len(others) else ""
+    if not compared:
+        return [f"There are no intervals of differences to {reference}, which has no value on some split."]
+    below, above = [row for row in compared if row.high < 0], [row for row in compared if row.low > 0]
+    if not (below or above):
         return [
-            f"No method differs from `{visible(reference)}` for certain: all 95 % intervals of the difference hold 0."
+            f"No method is shown to differ from {reference}: all 95 % intervals of the difference, of each method by "
+            f"itself, include 0{without}."
         ]
-    better = "above" if standings.table.goal == "high" else "below"
+    better, worse = (above, below) if standings.table.goal == "high" else (below, above)
+    unit = " nats" if standings.unit == "nats" else ""
     parts = []
-    for side, word in ((better, "better"), ({"above": "below", "below": "above"}[better], "worse")):
-        named = sorted(beyond[side], key=lambda row: -abs(row.difference))
-        unit = " nats" if standings.unit == "nats" else ""
+    for word, beyond in (("better", better), ("worse", worse)):
+        named = sorted(beyond, key=lambda row: -abs(row.difference))
         amounts = [f"`{visible(row.method)}` ({places.difference(row, standings.unit)}{unit})" for row in named]
-        more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-        parts.append(f"{word}: {', '.join(amounts[:MOST_NAMED])}{more}" if named else f"{word}: none")
+        parts.append(f"{word}: {_shortened(amounts) if amounts else 'none'}")
     return [
-        f"Against `{visible(reference)}` the 95 % interval of the difference, of each method by itself, excludes 0 for "
-        f"{sum(map(len, beyond.values()))} of {len(compared)} ({'; '.join(parts)})."
+        f"The 95 % interval of the difference to {reference}, of each method by itself and not adjusted for their "
+        f"number, excludes 0 for {len(better) + len(worse)} of {len(compared)}{without} ({'; '.join(parts)})."
     ]
 
 
 def _named(names: Sequence[str]) -> str:
-    quoted = [f"`{visible(name)}`" for name in names]
-    more = len(quoted) - MOST_NAMED
-    return _listed([*quoted[:MOST_NAMED], f"{more} more"] if more > 0 else quoted)
+    return _shortened([f"`{visible(name)}`" for name in names])
+
+
+def _shortened(parts: Sequence[str]) -> str:
+    more = len(parts) - MOST_NAMED
+    return _listed([*parts[:MOST_NAMED], f"{more} more"] if more > 0 else parts)
 
 
 def _listed(parts: Sequence[str]) -> str:

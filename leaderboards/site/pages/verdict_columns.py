@@ -1,5 +1,6 @@
 """Columns of the table with which the index begins: each has a heading, and a text for each method."""
 
+from math import pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -7,11 +8,12 @@ import pandas as pd
 
 from leaderboards.metrics import metric
 from leaderboards.site.content import Site
+from leaderboards.site.measured import NOMINAL
 from leaderboards.site.standings import Standings
+from leaderboards.stats.schemes import without_flagged
 from leaderboards.tables import places
-from leaderboards.wording.formats import counted, decimals_for, number, visible
+from leaderboards.wording.formats import counted, decimals_for, difference_in_words, number, visible
 
-NOMINAL = 0.9
 ACCURACY = ("rmse", "accuracy")  # shown beside the leading metric, the first that was measured
 SECONDS = "fit_seconds"
 GAP, BLOCKS = "-gap", "-blocks"  # endings of the suite with gaps, and of the preset whose folds are blocks
@@ -43,9 +45,9 @@ def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[C
     made = [
         _rank(standings),
         _accuracy(site, suite, preset),
-        _coverage(site, suite, preset),
+        _coverage(site, suite, preset, standings),
         _gap(site, suite, preset),
-        _seconds(site, suite, preset),
+        _seconds(site, suite, preset, standings),
         _failures(site, suite, preset),
     ]
     return [column for column in made if column]
@@ -56,12 +58,15 @@ def _rank(standings: Standings) -> Column:
     texts = {
         row.method: f"{number(row.mean_rank, 1)} ({row.rank_low} to {row.rank_high})" for row in standings.families.rows
     }
-    meaning = "Mean rank over data sets among these families, with the ranks that the results leave open."
+    meaning = (
+        "Mean rank over data sets among these families, with the ranks that the results leave open (95 % for all "
+        "methods together)."
+    )
     return Column(f"{title} rank", meaning, texts)
 
 
 def _accuracy(site: Site, suite: str, preset: str) -> Column | None:
-    """Return the column of RMSE or accuracy, relative to the reference where there is one."""
+    """Return the column of RMSE or accuracy against the reference; None without one."""
     measured = set(_of(site.splits, suite, preset)["metric"])
     name = next((name for name in ACCURACY if name in measured), None)
     if name is None:
@@ -69,32 +74,60 @@ def _accuracy(site: Site, suite: str, preset: str) -> Column | None:
     found = site.standings(suite, preset, name)
     if not found.reference:
         return None
+    title, over = metric(name).title, counted(len(found.variants.datasets), "data set")
+    how = "geometric mean of the ratios" if found.unit == "relative" else "mean difference"
+    meaning = f"{title} against {visible(found.reference)}, {how} over {over}."
     texts = {row.method: places.difference(row, found.unit) for row in found.variants.rows}
-    over = counted(len(found.variants.datasets), "data set")
-    meaning = f"{metric(name).title} less that of {visible(found.reference)}, mean over {over}."
-    return Column(metric(name).title, meaning, texts | {found.reference: "0"})
+    return Column(title, meaning, texts | {found.reference: "0"})
 
 
-def _coverage(site: Site, suite: str, preset: str) -> Column | None:
-    """Return the column of coverage errors."""
-    of_methods = {key[2]: part for key, part in site.coverage.items() if key[:2] == (suite, preset)}
-    if not of_methods:
+def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Column | None:
+    """Return the column of coverage errors of the ranked methods that have them on all data sets."""
+    of_methods = {
+        row.method: site.coverage[key]
+        for row in standings.families.rows
+        if (key := (suite, preset, row.method)) in site.coverage
+    }
+    measured = {name for part in of_methods.values() for name in part.index}
+    names = [name for name in standings.families.datasets if name in measured]
+    errors = {
+        method: 100 * (part.loc[names] - NOMINAL)
+        for method, part in of_methods.items()
+        if names and set(names) <= set(part.index)
+    }
+    if not errors:
         return None
-    most = max(map(len, of_methods.values()))
-    everywhere = {name: part for name, part in of_methods.items() if len(part) == most}
-    errors = {name: 100 * float(np.abs(part - NOMINAL).mean()) for name, part in everywhere.items()}
+    cells = without_flagged(_of(site.cells, suite, preset))
+    by_chance = np.mean([_by_chance(cells[cells["dataset"] == name]) for name in names])
     meaning = (
-        "How far the share of test points inside 90 % intervals is from 90 %, in percentage points; mean over "
-        f"{counted(most, 'data set')}."
+        "How far the share of test points inside 90 % intervals, mean over splits, is from 90 %, in percentage points, "
+        f"mean over {counted(len(names), 'data set')}; in brackets the mean with its sign, below 0 for intervals that "
+        f"are too narrow. A calibrated model has about {number(float(by_chance), 1)}."
     )
-    return Column("Coverage error", meaning, {name: number(error, 1) for name, error in errors.items()})
+    texts = {
+        method: f"{number(float(error.abs().mean()), 1)} ({difference_in_words(round(float(error.mean()), 1), '', 1)})"
+        for method, error in errors.items()
+    }
+    return Column("Coverage error", meaning, texts)
+
+
+def _by_chance(cells: pd.DataFrame) -> float:
+    """Return the mean absolute coverage error, in percentage points, of a calibrated model on a data set.
+
+    The splits' test parts hold n different rows at most, and the error of a share of n independent rows is normal with
+    the variance c (1 - c) / n for a nominal coverage c, whose mean absolute value is sqrt(2 / pi) standard deviations.
+    """
+    rows = cells[["n_train", "n_test"]].max()
+    n = min(int(rows.sum()), cells["split"].nunique() * int(rows["n_test"]))
+    return 100 * sqrt(2 / pi * NOMINAL * (1 - NOMINAL) / n)
 
 
 def _gap(site: Site, suite: str, preset: str) -> Column | None:
     """Return the column of differences in the suite whose test points lie in gaps."""
-    elsewhere = suite + GAP
-    wanted = (preset + BLOCKS, preset)
-    label = next((name for name in wanted if elsewhere in site.suites and name in site.presets(elsewhere)), None)
+    elsewhere, base = suite + GAP, preset.partition("@")[0]
+    labels = site.presets(elsewhere) if elsewhere in site.suites else []
+    wanted = (base + BLOCKS, base)
+    label = next((one for name in wanted for one in labels if one.partition("@")[0] == name), None)
     if label is None:
         return None
     found = site.standings(elsewhere, label, "nmll")
@@ -109,23 +142,26 @@ def _gap(site: Site, suite: str, preset: str) -> Column | None:
     return Column("In gaps", meaning, texts | {found.reference: "0"})
 
 
-def _seconds(site: Site, suite: str, preset: str) -> Column | None:
-    """Return the column of times."""
+def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Column | None:
+    """Return the column of times of the ranked methods that have them on all timed data sets."""
+    ranked = [row.method for row in standings.families.rows]
     rows = _of(site.summary, suite, preset)
-    rows = rows[(rows["metric"] == SECONDS) & (rows["mean"] > 0)]
-    if rows.empty:
-        return None
+    rows = rows[(rows["metric"] == SECONDS) & (rows["mean"] > 0) & rows["method"].isin(ranked)]
     times = rows.pivot_table("mean", "method", "dataset").dropna()
-    seconds = {str(name): float(s) for name, s in np.exp(np.log(times).mean(axis=1)).items()}
+    if times.empty:
+        return None
+    cells = _of(site.cells, suite, preset)
+    n_hosts = cells.loc[cells[SECONDS].notna(), "host"].nunique()
     meaning = (
-        "Seconds of a final fit on a device that did nothing else, geometric mean over "
-        f"{counted(times.shape[1], 'data set')}."
+        "Seconds of a final fit, without tuning, with nothing else on the device; geometric mean over "
+        f"{counted(times.shape[1], 'data set')}{f', on {n_hosts} machines' if n_hosts > 1 else ''}."
     )
+    seconds = {str(name): float(s) for name, s in np.exp(np.log(times).mean(axis=1)).items()}
     return Column("Fit, s", meaning, {name: number(s, decimals_for(s)) for name, s in seconds.items()})
 
 
 def _failures(site: Site, suite: str, preset: str) -> Column:
-    cells = _of(site.cells, suite, preset)
+    cells = without_flagged(_of(site.cells, suite, preset))
     counts = cells.assign(bad=cells["status"] != "ok").groupby("method")["bad"].agg(["sum", "size"])
     texts = {str(name): f"{bad} of {n}" for name, bad, n in counts.itertuples(name=None)}
     return Column("Failed", "Cells that failed or diverged.", texts)

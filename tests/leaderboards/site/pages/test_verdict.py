@@ -2,12 +2,15 @@
 
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from leaderboards.data.results import Results
 from leaderboards.site.content import Site
 from leaderboards.site.pages.overview import overview
 from leaderboards.site.pages.verdict import MOST_ROWS
+from leaderboards.site.pages.verdict_columns import _by_chance
 
 SETS, SPLITS = 6, 4
 
@@ -41,18 +44,56 @@ def test_one_method_ahead_of_all_is_best(said):
     first, second = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0})).sentences
     assert first == (
         "By NMLL, over 6 data sets, 4 splits each, `vifa` is the best of 3 methods, one of each family: all others are "
-        "worse."
+        "significantly worse."
     )
     assert second == (
-        "Against `map` the 95 % interval of the difference, of each method by itself, excludes 0 for 2 of 2 "
-        "(better: `vifa` (−1.000 nats); worse: `swag` (+1.00 nats))."
+        "The 95 % interval of the difference to `map`, of each method by itself and not adjusted for their number, "
+        "excludes 0 for 2 of 2 (better: `vifa` (−1.000 nats); worse: `swag` (+1.00 nats))."
     )
 
 
-def test_two_equal_leaders_could_be_best(said):
+def test_two_equal_leaders_lead(said):
     first, _ = said(*run({"vifa": 1.0, "map": 1.0, "swag": 3.0})).sentences
-    assert "`map` and `vifa` could be the best of 3 methods" in first or "`vifa` and `map` could be the best" in first
-    assert first.endswith("one of each family; 1 is significantly worse than some other one.")
+    assert first == (
+        "By NMLL, over 6 data sets, 4 splits each, `map` and `vifa` lead 3 methods, one of each family, each "
+        "significantly better than some other one and worse than none; 1 is significantly worse than some other one "
+        "(95 % for all comparisons together)."
+    )
+
+
+def failed(rows: list[dict], method: str) -> list[dict]:
+    """The first split of a method failed."""
+    first = next(place for place, row in enumerate(rows) if row["method"] == method)
+    rows[first] |= {"status": "failed", "nmll": None}
+    return rows
+
+
+def test_reference_that_failed_has_no_intervals(said):
+    _, second = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 3.0}), "map")).sentences
+    assert second == "There are no intervals of differences to `map`, which has no value on some split."
+
+
+def test_leader_that_failed_is_counted_as_failed(said):
+    levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
+    first, second = said(*failed(run(levels), "vifa")).sentences
+    assert first.endswith("is shown to be better than another one; 1 failed on some split.")
+    assert second.endswith("include 0; 1 have none.")
+
+
+def test_methods_without_rank_change_no_column(said):
+    rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0, "constant": 5.0})
+    for row in rows:
+        row |= {"coverage_90": 0.95, "fit_seconds": 2.0, "exclusive": True, "task": "regression"}
+    extra = [row | {"dataset": "set-9"} for row in rows if row["method"] == "constant" and row["dataset"] == "set-0"]
+    verdict = said(*rows, *extra)
+    assert set(column(verdict, "Coverage error").values()) == {"5.0 (+5.0)"}
+    assert set(column(verdict, "Fit, s").values()) == {"2.00"}
+
+
+def test_coverage_error_by_chance_is_that_of_simulations():
+    cells = pd.DataFrame({"split": [0], "n_train": [900], "n_test": [100]})
+    draws = np.random.default_rng(0).binomial(100, 0.9, 200_000) / 100
+    assert _by_chance(cells) == pytest.approx(100 * np.abs(draws - 0.9).mean(), rel=0.02)
 
 
 def test_equal_methods_are_not_told_apart(said):
@@ -61,8 +102,11 @@ def test_equal_methods_are_not_told_apart(said):
         for row in run({"vifa": 1, "map": 1, "swag": 1})
     ]
     first, second = said(*rows).sentences
-    assert first.endswith("no method of 3 methods, one of each family, is significantly better than another one.")
-    assert second == "No method differs from `map` for certain: all 95 % intervals of the difference hold 0."
+    assert first.endswith("none of 3 methods, one of each family, is shown to be better than another one.")
+    assert second == (
+        "No method is shown to differ from `map`: all 95 % intervals of the difference, of each method by itself, "
+        "include 0."
+    )
 
 
 def test_ten_rows_hold_the_reference(said):
@@ -91,7 +135,7 @@ def test_numbers_are_those_of_rows(said):
     rows[0] |= {"status": "failed", "nmll": None, "rmse": None, "coverage_90": None, "fit_seconds": None}
     verdict = said(*rows)
     assert column(verdict, "RMSE") == {"vifa": "", "map": "0", "swag": "−50.0 %"}
-    assert column(verdict, "Coverage error") == dict.fromkeys(("vifa", "map", "swag"), "6.0")
+    assert column(verdict, "Coverage error") == dict.fromkeys(("vifa", "map", "swag"), "6.0 (−1.0)")
     assert column(verdict, "Fit, s") == dict.fromkeys(("vifa", "map", "swag"), "2.00")
     assert column(verdict, "Failed") == {"vifa": "1 of 24", "map": "0 of 24", "swag": "0 of 24"}
 

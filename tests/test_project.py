@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 PACKAGES = ("bench", "datasets", "leaderboards", "methods")
-# In tests/support, in tests/assets/outside, and made by a template and by a test.
 OUTSIDE = {path.stem for path in (ROOT / "tests" / "assets" / "outside").glob("*/src/*.py")}
-OURS = {*PACKAGES, *OUTSIDE, "run_all", "documents", "joint_gaussian", "my_method", "calls_of_tests"}
+SUPPORT = {path.stem for path in (ROOT / "tests" / "support").iterdir()}
+OURS = {*PACKAGES, *OUTSIDE, *SUPPORT, "run_all", "my_method", "calls_of_tests"}  # the last are made by tests
 # Imports inside functions of `leaderboards` that are guarded, as its dependency group has none of them.
 GUARDED = {"optuna"}
 

@@ -1,14 +1,12 @@
 """Runs of `run_all.py` in an empty folder, with methods that go wrong."""
 
 import os
-import signal
 import subprocess
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
-from runs import command
+from runs import command, heed_signals
 
 
 @pytest.fixture
@@ -43,8 +41,7 @@ def start(tmp_path, environment):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=heed_signals,
         )
         try:
             yield process

@@ -1,5 +1,6 @@
 """Runs of `run_all.py` in processes of their own: what they store, what they start, what they print."""
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,12 @@ def command(*arguments: str | Path) -> list[str]:
     """The command for a tiny run, on diabetes if no own table is given."""
     data = () if "--csv" in arguments else ("--datasets", "diabetes")
     return [sys.executable, str(ROOT / "run_all.py"), *BUDGET, *data, *map(str, arguments)]
+
+
+def heed_signals() -> None:
+    """Undo that a shell which runs the tests in the background, or `nohup`, has them ignore some signals."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+        signal.signal(signal.Signals[name], signal.SIG_DFL)
 
 
 def rows(out: Path) -> pd.DataFrame:

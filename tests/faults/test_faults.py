@@ -1,6 +1,7 @@
 """What happens to long runs, caused for real at the front door: methods that go wrong, kills, full disks, Ctrl-C."""
 
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -50,7 +51,8 @@ def test_broken_processes_fail_their_own_cell_alone(run, tmp_path):
     assert found["status"].to_dict() == {"fill": "failed", "close-files": "failed", "daemon": "failed", "map": "ok"}
     assert "[Errno 28] No space left on device" in found.loc["fill", "error"]
     assert "faulty.py" in found.loc["fill", "error"]
-    assert found.loc["close-files", "error"].startswith("its process closed the pipe for its results")
+    # It may end by itself before the driver sees the closed pipe.
+    assert re.match("its process (closed the pipe for its results|ended by itself)", found.loc["close-files", "error"])
     daemon = int((tmp_path / "site" / "daemon").read_text())
     assert not psutil.pid_exists(daemon) or "faulty" not in " ".join(psutil.Process(daemon).cmdline())
 

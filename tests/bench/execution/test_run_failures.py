@@ -1,0 +1,136 @@
+"""What goes wrong in a cell is a row with its reason; what goes wrong with the disk is not the cell's fault."""
+
+import errno
+import os
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from cell_runs import TINY, outcome_of, side_by_side
+
+import methods
+from bench import metrics
+from bench.execution.run import run
+from bench.experiment.cells import Cell
+from bench.experiment.jobs import Job
+from bench.schema import CELLS
+from bench.tuning.storing import StudyNotStored
+from methods.map import MAP
+from methods.maths.predictive import Normals
+
+
+def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch):
+    monkeypatch.setattr("bench.metrics.evaluate", lambda *_: 1 / np.zeros(0).item())
+    row = outcome_of(job()).row
+    assert row["status"] == "failed"
+    assert "ValueError" in row["error"]
+    assert row["error_class"] == "ValueError"
+    assert row["hparams"]
+    pa.Table.from_pylist([row], schema=CELLS)
+
+
+@pytest.mark.parametrize(
+    ("made", "got"),
+    [
+        (lambda found: Normals(found.mean.T, found.variance.T), r"a Normals of the shapes \((\d+), 1\), \(\1, 1\)$"),
+        (lambda found: Normals(found.mean, found.variance[0]), r"a Normals of the shapes \(1, (\d+)\), \(\1,\)$"),
+        (lambda found: found.mean, r"a Tensor of the shapes \(1, \d+\)$"),
+        (lambda found: None, "a NoneType of no tensors$"),
+    ],
+)
+def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):
+    real = methods.get("map").__class__.predict
+    monkeypatch.setattr("methods.map.MAP.predict", lambda *arguments: made(real(*arguments)))
+    row = outcome_of(job("map")).row
+    assert (row["status"], row["error_class"]) == ("failed", "TypeError")
+    said = row["error"].strip().splitlines()[-1]
+    assert re.search(r"map\.predict must return, for the (\d+) points .* the shape \(S, \1\), or .*\(S, \1, C\)", said)
+    assert re.search(got, said)
+
+
+def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
+    monkeypatch.setattr("bench.metrics.nmll", lambda *_: float("nan"))
+    outcome = outcome_of(job("map"))
+    assert outcome.row["status"] == "diverged"
+    assert "all 3 trials diverged" in outcome.row["error"]
+    assert outcome.row["error_class"] == "bench.tuning.tuner.Diverged"
+    assert outcome.tables == {}
+    pa.Table.from_pylist([outcome.row], schema=CELLS)
+
+
+def test_error_ends_with_the_rule_that_a_method_breaks(job, monkeypatch):
+    def update(self, problem, state, batch, noise, step):
+        return state if state.weights.sum() > 0 else (state, {})
+
+    monkeypatch.setattr(MAP, "update", update)
+    error = outcome_of(job("map")).row["error"]
+    assert "data-dependent control flow" in error or "reads the value" in error
+    last = error.strip().splitlines()[-1]
+    assert re.match(r"test_run_failures\.py, line \d+, `return state if .*`: it reads the value", last), error
+
+
+def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
+    cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
+    row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"))).row
+    assert row["status"] == "failed"
+    assert "python -m datasets fetch yacht" in row["error"]
+
+
+def test_a_failure_side_by_side_is_everybodys_with_what_was_known(job, monkeypatch):
+    monkeypatch.setattr(metrics, "evaluate", lambda *_: 1 / 0)
+    for outcome in run(side_by_side(job("map", 0), job("map", 1))):
+        assert (outcome.row["status"], outcome.row["error_class"]) == ("failed", "ZeroDivisionError")
+        assert outcome.row["hparams"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
+    def opened(journal, protocol):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("bench.tuning.tuner._opened", opened)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        run(job("map"))
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_full_scratch_disk_fails_its_cell_alone(job, monkeypatch, number):
+    one = job("map")
+
+    def init(self, problem, noise):
+        raise OSError(number, os.strerror(number), str(one.journals[0].parent / "scratch"))
+
+    monkeypatch.setattr(MAP, "init", init)
+    row = outcome_of(one).row
+    assert row["status"] == "failed"
+    assert os.strerror(number) in row["error"]
+
+
+def test_full_disk_is_reported_with_its_file(job, monkeypatch):
+    def store(self):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    one = job("map")
+    monkeypatch.setattr("bench.tuning.journal.Journal.store", store)
+    with pytest.raises(StudyNotStored) as raised:
+        run(one)
+    assert pickle.loads(pickle.dumps(raised.value)).filename == str(one.journals[0])
+
+
+def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(job, monkeypatch):
+    one = job("map")
+
+    def raising(name: str):
+        def opened(journal, protocol):
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+
+        return opened
+
+    monkeypatch.setattr("bench.tuning.tuner._opened", raising(str(one.journals[0])))
+    with pytest.raises(StudyNotStored):
+        run(one)
+    monkeypatch.setattr("bench.tuning.tuner._opened", raising("/somewhere/else"))
+    assert outcome_of(one).row["error_class"] == "bench.tuning.storing.StudyNotStored"

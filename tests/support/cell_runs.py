@@ -1,0 +1,32 @@
+"""Jobs of tiny cells, run in this process."""
+
+import dataclasses
+
+from bench.execution.run import run
+from bench.experiment.jobs import Job
+from bench.experiment.protocol import Protocol
+from bench.results.record import CellResult
+from bench.schema import METRICS
+
+TINY = Protocol(epochs=3, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
+
+
+def outcome_of(job: Job) -> CellResult:
+    (outcome,) = run(job)
+    return outcome
+
+
+def side_by_side(*jobs: Job) -> Job:
+    """One job of the cells of several."""
+    return dataclasses.replace(
+        jobs[0], cells=tuple(job.cells[0] for job in jobs), journals=tuple(job.journals[0] for job in jobs)
+    )
+
+
+def elsewhere(job: Job) -> Job:
+    """The same cell with a journal of its own."""
+    return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.jsonl"),))
+
+
+def numbers(row: dict) -> dict:
+    return {name: row.get(name) for name in (*METRICS, "validation_nmll", "hparams", "status", "n_parameters")}

@@ -1,0 +1,53 @@
+"""Studies with an objective whose minimum is known."""
+
+import math
+
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+
+from bench.experiment.protocol import Protocol
+from bench.tuning.tuner import Search, Tuned, tune
+
+SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
+
+TRIALS = 17  # for TPE rounds of 10, 5 and 2
+GP_TRIALS = 12
+ROUNDS = {"random": [17], "grid": [17], "tpe": [10, 5, 2]}  # the numbers of trials in each sampler's rounds
+SAMPLERS = pytest.mark.parametrize("sampler", ROUNDS)
+
+
+class Crash(BaseException):
+    """As sudden as a kill."""
+
+
+class Objective:
+    """(log10 lr + 2)^2 + log10(precision)^2, except `scores[number]`; crashes in the given round of this run."""
+
+    def __init__(self, crash_in_round: int | None = None, scores: dict[int, float] | None = None):
+        self.rounds, self.crash_in_round, self.scores = [], crash_in_round, scores or {}
+
+    def __call__(self, trials):
+        if len(self.rounds) == self.crash_in_round:
+            raise Crash
+        self.rounds.append([number for number, _ in trials])
+        return [self.scores.get(number, self.of(hparams)) for number, hparams in trials]
+
+    @staticmethod
+    def of(hparams):
+        return (math.log10(hparams["lr"]) + 2) ** 2 + math.log10(hparams["precision"]) ** 2
+
+
+def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS) -> Tuned:
+    objective, protocol = objective or Objective(), Protocol(trials=trials, sampler=sampler)
+    search = Search(journal, SPACE, protocol, seed)
+    tune([search], protocol, lambda due: [objective(trials) for _, trials in due])
+    return search.best()
+
+
+def trials_of(journal) -> list[tuple]:
+    """Number, hyper-parameters, score and state of every trial, as any reader of the journal sees them."""
+    study = optuna.load_study(study_name="cell", storage=JournalStorage(JournalFileBackend(str(journal))))
+    return [(trial.number, trial.params, trial.value, trial.state) for trial in study.trials]

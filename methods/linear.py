@@ -14,8 +14,12 @@ so that a search over r alone finds both:
 
     log p(y | r) = 1/2 sum_i log(r / (r + d_i)) - N/2 log R(r) + constant.
 
-Targets are centred, and there is no intercept. Nothing is tuned, and no random number is drawn. This is a reference
-line: a network that does no better has learnt nothing that is not linear.
+Inputs and targets are standardised on the N training rows, and the model has no intercept: the mean of the targets is
+taken as known, as in scikit-learn's `BayesianRidge`. An intercept with a flat prior would replace N by N - 1 in beta
+and in the evidence, and would add 1 / (N beta) to the variance of predictions.
+
+Nothing is tuned, and no random number is drawn. This is a reference line: a network that does no better has learnt
+nothing that is not linear.
 """
 
 from typing import NamedTuple

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from typer.testing import CliRunner
@@ -36,6 +37,17 @@ def test_an_unknown_command_is_refused():
 def test_arguments_reach_the_command():
     shown = CliRunner().invoke(app, ["run", "--suite", "ucci"])
     assert shown.exit_code == 2
+    assert shown.stderr.startswith("Error: suite 'ucci' is unknown; did you mean 'uci'? Allowed: uci, own, ")
+
+
+@pytest.mark.parametrize("name", ["datasets", "methods", "leaderboards", "speed"])
+def test_options_before_and_after_words_are_forwarded(monkeypatch, name):
+    called = []
+    monkeypatch.setattr(
+        import_module(COMMANDS[name][0]), "app", lambda words, prog_name: called.append((words, prog_name))
+    )
+    CliRunner().invoke(app, [name, "--one", "two", "-3", "--help"], catch_exceptions=False)
+    assert called == [(["--one", "two", "-3", "--help"], f"lockstep-bench {name}")]
 
 
 @pytest.mark.parametrize(

@@ -77,13 +77,21 @@ def test_constant_and_repeated_columns_change_nothing():
     )
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-3])
-def test_linear_targets_have_finite_predictions(noise):
-    x, y = data(noise=noise)
-    predictive = predict(fit(x, y), x)
-    np.testing.assert_allclose(predictive.mean[0], 5 + 2 * y, atol=0.02)
-    assert (predictive.variance > 0).all()
-    assert predictive.variance.max() < 1e-4
+def test_linear_targets_are_found_exactly():
+    x, y = data(noise=0.0)
+    posterior = fit(x, y)
+    np.testing.assert_allclose(posterior.mean, [1.0, -0.5, 0.1, 0.0], atol=1e-8)
+    predictive = predict(posterior, x)
+    np.testing.assert_allclose(predictive.mean[0], 5 + 2 * y, atol=1e-7)
+    assert 0 < predictive.variance.min() < predictive.variance.max() < 1e-8
+
+
+def test_little_noise_has_the_limits_of_the_evidence():
+    """Where the prior is weak, the mean is that of least squares, and the noise's variance is |y - X m|^2 / (N - P)."""
+    x, y = data(noise=1e-3)
+    posterior, (weights, squares, *_) = fit(x, y), np.linalg.lstsq(x, y)
+    np.testing.assert_allclose(predict(posterior, x).mean[0], 5 + 2 * x @ weights, atol=1e-6)
+    assert posterior.noise_precision.item() == pytest.approx((60 - 4) / squares.item(), rel=1e-4)
 
 
 @pytest.mark.parametrize(("n_rows", "scale"), [(3, 1.0), (60, 0.0)])

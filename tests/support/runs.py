@@ -17,7 +17,7 @@ TIMES = (*(name for name in COSTS if "seconds" in name or "memory" in name), "el
 
 
 def command(*arguments: str | Path) -> list[str]:
-    """The command for a tiny run, on diabetes if no own table is given."""
+    """Return the command line of a tiny run, on diabetes if no own table is given."""
     data = () if "--csv" in arguments else ("--datasets", "diabetes")
     return [sys.executable, str(ROOT / "run_all.py"), *BUDGET, *data, *map(str, arguments)]
 
@@ -29,16 +29,18 @@ def heed_signals() -> None:
 
 
 def rows(out: Path) -> pd.DataFrame:
-    """All cells without what a clock or a memory meter says."""
+    """Return the stored cells, sorted, without the columns that a clock or a memory meter fills."""
     cells = pd.read_parquet(out / "cells").drop(columns=list(TIMES))
     return cells.sort_values(["dataset", "method", "split"]).reset_index(drop=True)
 
 
 def finished(out: Path) -> int:
+    """Return the number of cells in a results folder."""
     return sum(not path.name.startswith(".") for path in (out / "cells").rglob("*.parquet"))
 
 
 def wait_for(what, seconds: float = 120) -> None:
+    """Wait until `what()` is true; fail after so many seconds."""
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline
@@ -46,7 +48,7 @@ def wait_for(what, seconds: float = 120) -> None:
 
 
 def until(words: str, stream: TextIO) -> str:
-    """What is said until a line has those words."""
+    """Return the lines of a stream up to the first that contains `words`, and fail if none does."""
     said = ""
     for line in stream:
         said += line
@@ -56,6 +58,7 @@ def until(words: str, stream: TextIO) -> str:
 
 
 def children_of(pid: int) -> list[psutil.Process]:
+    """Return the processes below a process, none if it has ended."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -63,4 +66,5 @@ def children_of(pid: int) -> list[psutil.Process]:
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes that have not ended."""
     return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]

@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the results say.
+    """The verdict of a suite and preset as the index prints it: sentences, and a table of methods.
 
     Attributes:
         sentences: which methods lead, and which differ from the reference.

@@ -57,7 +57,7 @@ def test_numbers_equal_those_of_an_own_table(tmp_path):
     assert (tuned.hparams, tuned.score) == (json.loads(outcome.tuning.hparams), outcome.tuning.validation_nmll)
 
 
-def test_predictions_equal_those_of_the_engine():
+def test_predictions_equal_those_of_engine_at_its_rows():
     x, y = sine()
     hparams = {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
     data, new = arrays.regression(x, y), np.random.default_rng(1).uniform(-2, 2, size=(9, 2))
@@ -71,6 +71,20 @@ def test_predictions_equal_those_of_the_engine():
     (expected,) = fits.predict([np.arange(60, 69)], SHORT.samples)
     for part, same in zip(posterior.predict(new), expected, strict=True):
         assert torch.equal(part, same)
+
+
+def test_predictions_equal_a_dense_forward_pass():
+    """The predictive of MAP is the network of its weights, written out here in NumPy."""
+    x, y = sine()
+    new = np.random.default_rng(1).uniform(-2, 2, size=(9, 2))
+    hparams = {"lr": 0.02, "prior_precision": 1.0, "noise_precision": 50.0}
+    posterior = arrays.fit(arrays.regression(x, y), "map", SHORT, hparams)
+    weights = posterior.fits.posterior[0].double().numpy()
+    into, bias, out, last = np.split(weights, np.cumsum([2 * 50, 50, 50]))
+    units = np.maximum((new - x.mean(0)) / x.std(0) @ into.reshape(2, 50) + bias, 0)
+    predictive = posterior.predict(new)
+    np.testing.assert_allclose(predictive.mean[0], y.mean() + y.std() * (units @ out + last), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(predictive.variance, np.full((1, 9), 1 / 50), rtol=1e-5)
 
 
 def test_noise_range_follows_the_targets():

@@ -1,4 +1,4 @@
-"""What is printed steers no terminal."""
+"""Console output has no control characters, which could steer the terminal, and cuts very long values."""
 
 import io
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from runs import wait_for
 
 from bench.execution import scheduler
 from bench.execution.pool import NoProcess
@@ -77,11 +78,13 @@ def test_every_job_runs_once_in_order(attempts):
 
 
 def test_jobs_wait_for_slow_storage(attempts):
-    """A disk slower than the workers must not fill the memory with results."""
+    """A disk slower than the workers must not fill the memory with results, and workers use the room that there is."""
     seen, most = attempts(), scheduler.UNREAD * len(WORKERS)
     for n_taken, _ in enumerate(run_jobs([job(number) for number in range(50)], WORKERS)):
         if n_taken < 5:
-            threading.Event().wait(0.1)  # time enough for many trivial jobs
+            wait_for(lambda allowed=n_taken + most: len(seen.seen) >= allowed)
+            threading.Event().wait(0.05)  # one job too many, and all others, would begin now
+            assert len(seen.seen) == n_taken + most
         assert len(seen.seen) <= n_taken + most
 
 

@@ -131,11 +131,16 @@ def test_histogram_has_the_density_of_scipy():
         assert regression.moments(histogram()).variance[point].item() == pytest.approx(distribution.var())
 
 
-@ALL
-def test_each_point_can_have_its_own_level(make):
-    distribution = distribution_of(make())
-    together = distribution.quantile(np.array([0.05, 0.6]))
-    assert together.tolist() == [distribution.quantile(0.05)[0], distribution.quantile(0.6)[1]]
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (student, stats.t.ppf([0.1, 0.8], [2.5, 30.0], [1.0, -3.0], [0.5, 4.0])),
+        (by_quantiles, [-2 + 2 * (0.1 - 0.05) / (0.3 - 0.05), 12 + 0.1 * (0.8 - 0.5) / (0.9 - 0.5)]),
+        (histogram, [-1 + 0.1 / 0.2, 2 + 3 * (0.8 - 0.6) / 0.4]),
+    ],
+)
+def test_each_point_can_have_its_own_level(make, expected):
+    np.testing.assert_allclose(distribution_of(make()).quantile(np.array([0.1, 0.8])), expected, rtol=1e-12)
 
 
 def test_quantiles_are_those_given():

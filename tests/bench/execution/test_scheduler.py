@@ -1,6 +1,7 @@
 """Jobs on workers: who is tried again, where and when; with attempts that cost nothing."""
 
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -80,12 +81,12 @@ def test_every_job_runs_once_in_order(attempts):
 def test_jobs_wait_for_slow_storage(attempts):
     """A disk slower than the workers must not fill the memory with results, and workers use the room that there is."""
     seen, most = attempts(), scheduler.UNREAD * len(WORKERS)
-    for n_taken, _ in enumerate(run_jobs([job(number) for number in range(50)], WORKERS)):
-        if n_taken < 5:
-            wait_for(lambda allowed=n_taken + most: len(seen.seen) >= allowed)
-            threading.Event().wait(0.05)  # one job too many, and all others, would begin now
-            assert len(seen.seen) == n_taken + most
-        assert len(seen.seen) <= n_taken + most
+    with closing(run_jobs([job(number) for number in range(50)], WORKERS)) as results:
+        for n_taken, _ in enumerate(results):
+            if n_taken < 5:
+                wait_for(lambda allowed=n_taken + most: len(seen.seen) >= allowed, seconds=20)
+                threading.Event().wait(0.05)  # one job too many, and all others, would begin now
+            assert len(seen.seen) <= n_taken + most
 
 
 def test_workers_run_one_job_at_a_time(monkeypatch):

@@ -1,5 +1,6 @@
 """Tables that cells have beside their rows, for figures: moments, bands, curves."""
 
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +48,8 @@ def detail(table: str, cell: CellId) -> pd.DataFrame | None:
 
 def in_split_order(cells: pd.DataFrame) -> list[CellId]:
     """Return the cells ordered by split and seed."""
-    return list(records(cells.sort_values(["split", "seed"], kind="stable"), CellId))
+    ids = cells[list(CellId._fields)]
+    return list(records(ids.sort_values(["split", "seed"], kind="stable"), CellId))
 
 
 def details(table: str, cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -74,6 +76,6 @@ def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def any_of(table: str, cells: pd.DataFrame) -> bool:
-    """Return whether a folder `table` exists for any data set of `cells`, which is cheaper to ask than each cell."""
-    places = cells[["folder", "suite", "dataset"]].drop_duplicates().itertuples(index=False)
+    """Return whether a folder `table` exists for any data set of a board, which is cheaper to ask than each cell."""
+    places = product(*(cells[name].unique() for name in ("folder", "suite", "dataset")))
     return any((Path(folder) / table / suite / dataset).is_dir() for folder, suite, dataset in places)

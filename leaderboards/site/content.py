@@ -1,6 +1,6 @@
 """Results and statistics that all pages share, computed once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import cast
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bench.replications.entries import entries
+from leaderboards.data.frames import listed
 from leaderboards.data.longer import LongerTraining, longer_trainings
 from leaderboards.data.published import read_published
 from leaderboards.data.replicated import set_apart
@@ -39,16 +40,41 @@ def preset_order(preset: str) -> tuple[bool, str]:
     return is_quick(preset), preset
 
 
-def _parts(rows: pd.DataFrame, columns: list[str]) -> dict[tuple[str, str, str], pd.DataFrame]:
-    """Return the rows of each combination of values in three text columns."""
-    return {(str(a), str(b), str(c)): part for (a, b, c), part in rows.groupby(columns)}
+class Parts(Mapping[Key, pd.DataFrame]):
+    """The rows of each board. Parts are cut out when they are asked for: all together they would be a second copy.
+
+    Args:
+        rows: columns `BOARD`, and others.
+    """
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self._rows = rows
+        indices = cast("dict[Key, np.ndarray]", rows.groupby(BOARD).indices if len(rows) else {})
+        self._places = {(str(a), str(b), str(c)): places for (a, b, c), places in indices.items()}
+
+    def __getitem__(self, key: Key) -> pd.DataFrame:
+        """Return the rows of a board, in their order."""
+        return self._rows.iloc[self._places[key]]
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether a board has rows."""
+        return key in self._places
+
+    def __iter__(self) -> Iterator[Key]:
+        """Return the boards."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Return the number of boards."""
+        return len(self._places)
 
 
 def _rows(cells: pd.DataFrame) -> list[Row]:
     """Return cells as dictionaries, in the order of their splits and seeds."""
     columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
     ordered = cells[columns].sort_values(["split", "seed"], kind="stable")
-    return cast("list[Row]", ordered.to_dict("records"))  # names of columns are texts
+    values = zip(*(listed(ordered[name]) for name in columns), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
 
 
 class Site:
@@ -80,9 +106,9 @@ class Site:
         self._rankings: dict[Key, dict[str, Ranking]] = {}
 
     @cached_property
-    def cells_of(self) -> dict[Key, pd.DataFrame]:
+    def cells_of(self) -> Parts:
         """Cells of each board."""
-        return _parts(self.cells, BOARD)
+        return Parts(self.cells)
 
     def rows_on_board(self, key: Key) -> dict[str, list[Row]]:
         """Return the cells of a board by method (`_rows`). They are not kept: all of 100,000 would take 500 MB."""
@@ -112,9 +138,9 @@ class Site:
         return by_protocol
 
     @cached_property
-    def splits_of(self) -> dict[Key, pd.DataFrame]:
+    def splits_of(self) -> Parts:
         """Rows of `splits` of each board; a board where nothing finished has none."""
-        return _parts(self.splits, BOARD)
+        return Parts(self.splits)
 
     def rankings(self, suite: str, preset: str, name: str) -> dict[str, Ranking]:
         """Return the ranking of all methods on each data set by one metric, computed at the first call.
@@ -134,18 +160,19 @@ class Site:
         return {name: ranking for name, ranking in by_metric.items() if ranking is not None}
 
     @cached_property
-    def summary_of(self) -> dict[Key, pd.DataFrame]:
+    def summary_of(self) -> Parts:
         """Rows of `summary` of each board."""
-        return _parts(self.summary, BOARD)
+        return Parts(self.summary)
 
     @cached_property
     def boards(self) -> dict[Key, Board]:
         """All boards, ordered by suite, data set and preset (`preset_order`)."""
-        ordered = sorted(self.summary_of.items(), key=lambda item: (*item[0][:2], preset_order(item[0][2])))
-        return {
-            key: board(rows, self._rankings_on(key, rows["metric"].unique()), self.published_of(key), self.sources)
-            for key, rows in ordered
-        }
+        boards = {}
+        for key in sorted(self.summary_of, key=lambda key: (*key[:2], preset_order(key[2]))):
+            rows = self.summary_of[key]
+            rankings = self._rankings_on(key, rows["metric"].unique())
+            boards[key] = board(rows, rankings, self.published_of(key), self.sources)
+        return boards
 
     def published_of(self, key: Key) -> pd.DataFrame:
         """Return the published numbers of a board's data set."""
@@ -167,17 +194,17 @@ class Site:
         """Cells that failed or diverged (`ran.failures`)."""
         return failures(self.cells)
 
-    @property
+    @cached_property
     def suites(self) -> list[str]:
         """Names of suites, in alphabetical order."""
         return sorted(self.cells["suite"].unique())
 
-    @property
+    @cached_property
     def datasets(self) -> list[str]:
         """Names of data sets, in alphabetical order."""
         return sorted(self.cells["dataset"].unique())
 
-    @property
+    @cached_property
     def methods(self) -> list[str]:
         """Names of methods, in alphabetical order."""
         return sorted(self.cells["method"].unique())

@@ -91,11 +91,14 @@ def standings_of(
     table = paired(cells[~cells["method"].isin(UNRANKED)], suite, preset, metric)
     wins = win_rates(table)
     variants, families = (rank(cells, suite, preset, metric, families=one_each) for one_each in (False, True))
-    compared = [row for ranking in rankings.values() for row in ranking.rows]
+    compared: dict[str, list[str]] = {}
+    for ranking in rankings.values():
+        for row in ranking.rows:
+            compared.setdefault(row.method, []).append(row.verdict)
     by_method = {}
     for place in variants.rows:
-        verdicts = [row.verdict for row in compared if row.method == place.method]
+        verdicts = compared.get(place.method, [])
         n_best = sum(verdict in AHEAD for verdict in verdicts)
         by_method[place.method] = Standing(place, n_best, len(verdicts), float(wins.overall[place.method]))
-    tested = any(row.verdict == "worse" for row in compared)
+    tested = any("worse" in verdicts for verdicts in compared.values())
     return Standings(by_method, variants, families, rankings, table, tested, wins)

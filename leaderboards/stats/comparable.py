@@ -129,12 +129,20 @@ def comparable(requested: Request) -> Comparable:
 def comparable_on_each(requested: Request) -> list[Comparable]:
     """Return the comparable part on each data set by itself, where there is one."""
     ranked, reference, by_ratio = _tables(requested)
-    parts = []
+    values, tried, of_reference = ranked.observed.to_numpy(), ranked.tried.to_numpy(), reference.to_numpy()
+    names = ranked.observed.index.get_level_values("dataset")
+    methods, parts = np.array(ranked.methods), []
     for dataset in ranked.datasets:
-        here = ranked.observed.index.get_level_values("dataset") == dataset
-        tried = ranked.tried.loc[here]
-        tried = tried.loc[:, tried.any()]
-        table = ranked._replace(observed=ranked.observed.loc[here, tried.columns], tried=tried)
+        here = np.flatnonzero(names == dataset)
+        run = tried[here].any(axis=0)
+        scores = np.asfortranarray(values[here][:, run])
+        if tried[here][:, run].all() and not np.isnan(scores).all(axis=1).any():  # all were run on all: most often
+            scores_of = {dataset: (scores, of_reference[here])}
+            parts.append(_result(requested, requested.notes, methods[run].tolist(), ranked.goal, scores_of, by_ratio))
+            continue
+        run_here = methods[run].tolist()
+        observed, was_tried = (frame.iloc[here][run_here] for frame in (ranked.observed, ranked.tried))
+        table = ranked._replace(observed=observed, tried=was_tried)
         parts.append(_comparable(requested, table, reference, by_ratio))
     return [part for part in parts if part.by_dataset]
 
@@ -152,24 +160,42 @@ def _tables(requested: Request) -> tuple[Paired, pd.Series, dict[str, float]]:
 
 def _comparable(requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> Comparable:
     part = balanced(ranked, requested.methods)
-    notes, table, of_reference = (
-        [*requested.notes, *part.left_out],
-        part.table,
-        reference.loc[part.table.observed.index],
-    )
-    if of_reference.isna().any():
-        notes.append(f"No differences: {visible(requested.reference)} has no value on some split.")
-    by_dataset = {
-        str(dataset): SplitScores(
-            values.to_numpy(float),
-            of_reference.loc[values.index].to_numpy(float),
-            by_ratio[str(dataset)],
-            splits_of(str(dataset)).along_features,
-        )
-        for dataset, values in table.observed.groupby(level="dataset")
+    observed, of_reference = part.table.observed, reference.loc[part.table.observed.index]
+    scores = {
+        str(dataset): (values.to_numpy(float), of_reference.loc[values.index].to_numpy(float))
+        for dataset, values in observed.groupby(level="dataset")
     }
+    notes = [*requested.notes, *part.left_out]
+    return _result(requested, notes, part.table.methods, part.table.goal, scores, by_ratio)
+
+
+def _result(
+    requested: Request,
+    notes: list[str],
+    methods: list[str],
+    goal: str | float,
+    scores: dict[str, tuple[np.ndarray, np.ndarray]],
+    by_ratio: dict[str, float],
+) -> Comparable:
+    """Return the comparable results, with notes on the reference and on untested data sets.
+
+    Args:
+        requested: what was asked for.
+        notes: sentences on what was left out.
+        methods: names.
+        goal: values that are good.
+        scores: by data set, `SplitScores.scores` and `SplitScores.reference`.
+        by_ratio: ratio of each data set's splits.
+    """
+    by_dataset = {
+        name: SplitScores(*values, by_ratio[name], splits_of(name).along_features) for name, values in scores.items()
+    }
+    missing = [np.isnan(board.reference) for board in by_dataset.values()]
+    notes = list(notes)
+    if any(absent.any() for absent in missing):
+        notes.append(f"No differences: {visible(requested.reference)} has no value on some split.")
     unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
-    named = "" if of_reference.isna().all() else requested.reference
-    return Comparable(by_dataset, table.methods, table.metric, table.goal, named, notes)
+    named = "" if all(absent.all() for absent in missing) else requested.reference
+    return Comparable(by_dataset, methods, requested.where[2], goal, named, notes)

@@ -92,17 +92,29 @@ def corrected_mean(differences: np.ndarray, ratio: float = 0.0) -> Mean:
     The interval is NaN with fewer than two differences, with an infinite one, and with an unknown ratio. Differences
     that are equal but for rounding have the standard error 0.
     """
-    n = len(differences)
-    if n == 0 or np.isnan(differences).any():
-        return Mean(nan, nan, nan, nan, n, ratio)
+    (mean,) = corrected_means(differences[None], ratio)
+    return mean
+
+
+def corrected_means(differences: np.ndarray, ratio: float = 0.0) -> list[Mean]:
+    """Return `corrected_mean` of each row of differences (M, n)."""
+    n_rows, n = differences.shape
+    if n == 0:
+        return [Mean(nan, nan, nan, nan, n, ratio)] * n_rows
     with np.errstate(invalid="ignore"):
-        mean = float(np.mean(differences))
-    if n == 1 or isnan(ratio) or not np.isfinite(differences).all():
-        return Mean(mean, nan, nan, nan, n, ratio)
-    spread = float(np.std(differences, ddof=1))
-    stderr = 0.0 if spread <= ROUNDING * abs(mean) else spread * sqrt(1 / n + ratio)
-    half = stderr * float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2))
-    return Mean(mean, stderr, mean - half, mean + half, n, ratio)
+        means = differences.mean(axis=1)
+        spreads = differences.std(axis=1, ddof=1) if n > 1 else np.full(n_rows, nan)
+    tested = np.isfinite(differences).all(axis=1) & (n > 1) & (not isnan(ratio))
+    quantile = float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2)) if n > 1 else nan
+    corrected = []
+    for mean, spread, known in zip(means.tolist(), spreads.tolist(), tested.tolist(), strict=True):
+        if not known:
+            corrected.append(Mean(nan if isnan(mean) else mean, nan, nan, nan, n, ratio))
+            continue
+        stderr = 0.0 if spread <= ROUNDING * abs(mean) else spread * sqrt(1 / n + ratio)
+        half = stderr * quantile
+        corrected.append(Mean(mean, stderr, mean - half, mean + half, n, ratio))
+    return corrected
 
 
 @lru_cache(maxsize=65536)

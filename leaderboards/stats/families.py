@@ -25,7 +25,7 @@ def representatives(cells: pd.DataFrame, keep: str = "") -> dict[str, str]:
         cells: rows of one suite and preset, with columns dataset, method, validation_nmll and validation_w2_scaled.
         keep: a method that represents its family, whatever its score; "" for none.
     """
-    n_cells = cells.groupby("method").size()
+    n_cells = cells.groupby("method").size().rename(index=str)
     scored = cells.assign(score=cells["validation_nmll"].fillna(cells["validation_w2_scaled"]))
     scores = scored.groupby(["dataset", "method"])["score"].mean().unstack("method")  # noqa: PD010
     chosen = {}

@@ -43,17 +43,17 @@ def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
 def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
     """Return `first_splits` with the cells that they are of."""
     beside = any_of("predictions", cells)
-    published: dict[tuple[str, str, str], dict[Key, Predictions]] = {}
+    places = cells[["folder", "suite", "dataset"]].drop_duplicates().itertuples(index=False, name=None)
+    published = {place: read_published(published_path(Path(place[0]), *place[1:])) for place in places}
+    if not beside and not any(published.values()):
+        return {}
     by_method: dict[str, tuple[CellId, Predictions]] = {}
     for cell in in_split_order(cells):
         if cell.method in by_method:
             continue
         found = read(cell.path("predictions")) if beside else None
         if found is None:
-            place = cell.folder, cell.suite, cell.dataset
-            if place not in published:
-                published[place] = read_published(published_path(Path(cell.folder), cell.suite, cell.dataset))
-            found = published[place].get(key_of(cell))
+            found = published[cell.folder, cell.suite, cell.dataset].get(key_of(cell))
         if found is not None:
             by_method[cell.method] = cell, found
     return {method: by_method[method] for method in dict.fromkeys(cells["method"]) if method in by_method}

@@ -10,6 +10,8 @@ from bench.schema import SINCE
 from leaderboards.metrics import metric as metric_named
 from leaderboards.stats.schemes import without_flagged
 
+KEYS = ["dataset", "split", "method"]
+
 
 class Paired(NamedTuple):
     """Values of one metric by split and method, and which splits each method was run on.
@@ -82,7 +84,7 @@ def paired(
             f"metric '{metric}' has no direction in which it is better, so methods cannot be compared by it; "
             "choose another metric"
         )
-    columns = ["dataset", "split", "method", "status", metric]
+    columns = [*KEYS, "status", metric]
     chosen = (cells["suite"] == suite) & (cells["preset"] == preset)
     if metric in SINCE:
         chosen &= cells["schema_version"] >= SINCE[metric]
@@ -91,15 +93,43 @@ def paired(
         rows = rows[rows["dataset"].isin(datasets)]
     if methods is not None:
         rows = rows[rows["method"].isin(methods)]
-    finished = rows["status"] == "ok"
-    rows = rows.assign(value=rows[metric].where(finished))
-    by_dataset = rows.groupby("dataset")
-    undefined = by_dataset["value"].transform("count").eq(0) & finished.groupby(rows["dataset"]).transform("any")
-    values = rows[~undefined].groupby(["dataset", "split", "method"])["value"]
-    if not values.ngroups:
-        index = pd.MultiIndex.from_arrays([[], []], names=["dataset", "split"])
-        return Paired(
-            suite, preset, metric, pd.DataFrame(index=index, dtype=float), pd.DataFrame(index=index, dtype=bool)
-        )
-    means, sizes = (by_cell.unstack("method") for by_cell in (values.mean(), values.size()))  # noqa: PD010
-    return Paired(suite, preset, metric, means.astype(float), sizes.notna())
+    finished = (rows["status"] == "ok").to_numpy(bool)
+    values = np.where(finished, rows[metric].to_numpy(float), np.nan)
+    return Paired(suite, preset, metric, *_tables(rows[KEYS], values, finished))
+
+
+def _tables(rows: pd.DataFrame, values: np.ndarray, finished: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return `Paired.observed` and `Paired.tried`. One pass over numbers: a site asks for a hundred such tables.
+
+    Args:
+        rows: columns `KEYS`.
+        values: of the metric, NaN where there is none.
+        finished: whether the row has the status "ok".
+    """
+    numbered = [pd.factorize(rows[name], sort=True) for name in KEYS]
+    dataset, split, method = (codes for codes, _ in numbered)
+    datasets, splits, methods = (np.asarray(names) for _, names in numbered)
+    n_values, n_finished = (
+        np.bincount(dataset, counted, len(datasets)) for counted in (~np.isnan(values), finished.astype(float))
+    )
+    defined = ~((n_values == 0) & (n_finished > 0))[dataset]
+    line, lines = _present(dataset[defined] * len(splits) + split[defined], len(datasets) * len(splits))
+    column, columns = _present(method[defined], len(methods))
+    index = pd.MultiIndex.from_arrays([datasets[lines // len(splits)], splits[lines % len(splits)]], names=KEYS[:2])
+    observed, tried = np.full((len(columns), len(lines)), np.nan), np.zeros((len(columns), len(lines)), bool)
+    tried[column, line] = True
+    known = ~np.isnan(values[defined])
+    place = (column * len(lines) + line)[known]
+    means = pd.Series(values[defined][known])
+    if len(np.unique(place)) < len(place):  # several seeds
+        means = means.groupby(place).mean()
+        place = means.index.to_numpy()
+    observed.ravel()[place] = means
+    names = pd.Index(methods[columns], name=KEYS[2])
+    return pd.DataFrame(observed.T, index, names), pd.DataFrame(tried.T, index, names)
+
+
+def _present(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place of each code among those that occur, and the codes that occur, ascending."""
+    occurs = np.bincount(codes, minlength=n_codes) > 0
+    return (np.cumsum(occurs) - 1)[codes], np.flatnonzero(occurs)

@@ -25,7 +25,7 @@ from leaderboards.metrics import badness, loss
 from leaderboards.stats import elimination, moderated_t
 from leaderboards.stats.best_probability import best_probabilities
 from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, comparable_on_each, request
-from leaderboards.stats.corrected_t import Mean, corrected_mean
+from leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
 from leaderboards.stats.families import family_of
 from leaderboards.stats.placing import OPEN, rank_sets, verdicts
 from leaderboards.stats.units import compared_by_ratio, unit_of_difference
@@ -175,10 +175,8 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
     def needed(row: int, column: int) -> float:
         return compared.needed(abs(mean_ranks[row] - mean_ranks[column]))
 
-    differences = []
-    for m in range(len(boards.methods)):
-        means = [_typical_difference(board, m, boards) for board in parts]
-        differences.append(corrected_mean(np.array(means)))
+    typical = [_typical_differences(board, boards) for board in parts]
+    differences = corrected_means(np.ascontiguousarray(np.column_stack(typical)))
     unknown = np.full(len(boards.methods), nan)
     detectable = np.full(len(boards.methods), compared.detectable()) if power else unknown
     probability = best_probabilities(losses) if power else unknown
@@ -188,10 +186,7 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
 def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
     """Return the rows of each data set; every item has a single one."""
     parts = [board for boards in all_boards for board in boards.by_dataset.values()]
-    by_split = [
-        np.column_stack([_loss(column, boards.goal) for column in board.scores.T])
-        for boards, board in zip(all_boards, parts, strict=True)
-    ]
+    by_split = [_losses(board.scores, boards.goal) for boards, board in zip(all_boards, parts, strict=True)]
     all_pairs = [moderated_t.all_pairs(losses, board.ratio) for losses, board in zip(by_split, parts, strict=True)]
     all_worse, level = moderated_t.significantly_worse(all_pairs)
     all_rows = []
@@ -204,7 +199,7 @@ def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ran
             pd.DataFrame(pairs.detectable(level)).median(axis=1).to_numpy() if power else unknown,
             partial(pairs.needed, level=level),
         )
-        differences = [_difference(board, m, boards) for m in range(len(boards.methods))]
+        differences = _differences(board, boards)
         all_rows.append(_rows(boards, [board], places, differences, power))
     return all_rows
 
@@ -258,32 +253,46 @@ def _ranks(losses: np.ndarray) -> np.ndarray:
     return scipy.stats.rankdata(np.where(np.isnan(losses), np.inf, losses), axis=1)
 
 
-def _loss(column: np.ndarray, goal: str | float) -> np.ndarray:
-    """Return `metrics.loss` of a column that may have NaN, which stay."""
-    known = ~np.isnan(column)
-    losses = column.copy()
-    losses[known] = loss(column[known], goal)
-    return losses
+def _losses(scores: np.ndarray, goal: str | float) -> np.ndarray:
+    """Return `metrics.loss` of each column of scores (S, M) that may have NaN, which stay."""
+    if isinstance(goal, str):
+        return np.ascontiguousarray(scores if goal == "low" else -scores)
+    columns = []
+    for column in scores.T:
+        known = ~np.isnan(column)
+        losses = column.copy()
+        losses[known] = loss(column[known], goal)
+        columns.append(losses)
+    return np.column_stack(columns)
 
 
-def _difference(board: SplitScores, m: int, boards: Comparable) -> Mean:
-    """Return the mean difference of losses to the reference on a data set; of their logarithms for ratios."""
-    values, reference = board.scores[:, m], board.reference
-    if boards.methods[m] == boards.reference or np.isnan(values).any() or np.isnan(reference).any():
-        return corrected_mean(np.array([nan]))
+def _differences(board: SplitScores, boards: Comparable) -> list[Mean]:
+    """Return each method's mean difference of losses to the reference; of their logarithms for ratios."""
+    values, reference = np.ascontiguousarray(board.scores.T), board.reference
+    compared = ~np.isnan(values).any(axis=1) & (not np.isnan(reference).any())
+    compared &= np.array(boards.methods) != boards.reference
+    values = values[compared]
     with np.errstate(divide="ignore", invalid="ignore"):
-        if not compared_by_ratio(boards.metric):
-            return corrected_mean(loss(values, boards.goal) - loss(reference, boards.goal), board.ratio)
-        mean, mean_of_reference = values.mean(), reference.mean()
-        log_ratio = np.log(mean) - np.log(mean_of_reference)
-        return corrected_mean(log_ratio + values / mean - reference / mean_of_reference, board.ratio)  # delta method
+        if compared_by_ratio(boards.metric):
+            means, mean_of_reference = values.mean(axis=1)[:, None], reference.mean()
+            log_ratios = np.log(means) - np.log(mean_of_reference)
+            by_split = log_ratios + values / means - reference / mean_of_reference  # delta method
+        else:
+            by_split = _losses(values.T, boards.goal).T - loss(reference, boards.goal) if len(values) else values
+    made = iter(corrected_means(np.ascontiguousarray(by_split), board.ratio))
+    unknown = corrected_mean(np.array([nan]))
+    return [next(made) if known else unknown for known in compared]
 
 
-def _typical_difference(board: SplitScores, m: int, boards: Comparable) -> float:
-    """Return the difference of losses to the reference on a data set: the mean over splits, or the median."""
-    mean = _difference(board, m, boards).mean
-    if not board.by_median or np.isnan(mean):
-        return mean
+def _typical_differences(board: SplitScores, boards: Comparable) -> list[float]:
+    """Return each method's difference of losses to the reference on a data set: the mean over splits, or the median."""
+    means = [difference.mean for difference in _differences(board, boards)]
+    if not board.by_median:
+        return means
+    return [mean if np.isnan(mean) else _median_difference(board, m, boards) for m, mean in enumerate(means)]
+
+
+def _median_difference(board: SplitScores, m: int, boards: Comparable) -> float:
     values, reference = board.scores[:, m], board.reference
     if compared_by_ratio(boards.metric):
         return float(np.median(np.log(values) - np.log(reference)))

@@ -48,6 +48,9 @@ def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:
 
 def flagged_in_words(cells: pd.DataFrame) -> str:
     """Return a sentence on the rows that `without_flagged` leaves out; "" for none."""
-    left = cells.loc[cells.index.difference(without_flagged(cells).index), SPLIT].drop_duplicates()
+    unflagged = without_flagged(cells)
+    if len(unflagged) == len(cells):
+        return ""
+    left = cells.loc[cells.index.difference(unflagged.index), SPLIT].drop_duplicates()
     by_dataset = [f"{name} ({', '.join(map(str, sorted(part)))})" for name, part in left.groupby("dataset")["split"]]
-    return f"Splits not ranked, because they have no real gap or tail: {', '.join(by_dataset)}." if by_dataset else ""
+    return f"Splits not ranked, because they have no real gap or tail: {', '.join(by_dataset)}."

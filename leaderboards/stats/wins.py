@@ -32,19 +32,10 @@ def win_rates(table: Paired) -> Wins:
     sets, so that each data set counts once. Data sets that either method was not run on do not count for the pair, so
     rows may rest on different data sets (`n_datasets`).
     """
-    values = table.observed.to_numpy(float)
-    losses = np.where(np.isnan(values), np.inf, badness(values, table.goal))
-    tried = table.tried.to_numpy(bool)
-    failed = np.isnan(values)
-    lower = losses[:, :, None] < losses[:, None, :]
-    equal = losses[:, :, None] == losses[:, None, :]
-    measured_wins = equal & ~failed[:, :, None] & failed[:, None, :]  # an infinite value still beats none
-    measured_loses = equal & failed[:, :, None] & ~failed[:, None, :]
-    scores = np.where(measured_wins, 1.0, np.where(measured_loses, 0.0, lower + 0.5 * equal))
-    scores[~(tried[:, :, None] & tried[:, None, :])] = np.nan
-
+    values, tried = table.observed.to_numpy(float), table.tried.to_numpy(bool)
     names = table.observed.index.get_level_values("dataset")
-    by_dataset = [mean_of_known(scores[names == dataset]) for dataset in table.datasets]
+    here = [names == dataset for dataset in table.datasets]
+    by_dataset = [_rates(values[rows], tried[rows], table.goal) for rows in here]
     shape = (len(table.methods), len(table.methods))
     stacked = np.stack(by_dataset) if by_dataset else np.empty((0, *shape))
     counts, rates = (~np.isnan(stacked)).sum(axis=0), mean_of_known(stacked)
@@ -54,3 +45,16 @@ def win_rates(table: Paired) -> Wins:
         pd.DataFrame(counts, table.methods, table.methods),
         pd.Series(mean_of_known(rates.T), table.methods),
     )
+
+
+def _rates(values: np.ndarray, tried: np.ndarray, goal: str | float) -> np.ndarray:
+    """Return the win rates (M, M) on one data set, from values and whether they were tried (S, M)."""
+    losses = np.where(np.isnan(values), np.inf, badness(values, goal))
+    failed = np.isnan(values)
+    lower = losses[:, :, None] < losses[:, None, :]
+    equal = losses[:, :, None] == losses[:, None, :]
+    measured_wins = equal & ~failed[:, :, None] & failed[:, None, :]  # an infinite value still beats none
+    measured_loses = equal & failed[:, :, None] & ~failed[:, None, :]
+    scores = np.where(measured_wins, 1.0, np.where(measured_loses, 0.0, lower + 0.5 * equal))
+    scores[~(tried[:, :, None] & tried[:, None, :])] = np.nan
+    return mean_of_known(scores)

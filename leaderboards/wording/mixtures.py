@@ -67,9 +67,11 @@ def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
 
 
 def _codes(cells: pd.DataFrame) -> list[Mixture]:
+    if len(cells[["code_revision", "code_dirty"]].drop_duplicates()) < 2:
+        return []
     boards: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     totals: dict[tuple[str, ...], Counter[str]] = {}
-    for (_, dataset, preset), part in groups(cells.assign(_code=codes(cells)), BOARD[:3]):
+    for (_, dataset, preset), part in groups(cells[BOARD[:3]].assign(_code=codes(cells)), BOARD[:3]):
         counts = Counter(part["_code"].dropna())
         if len(counts) > 1:
             key = tuple(sorted(counts))
@@ -89,6 +91,8 @@ def _codes(cells: pd.DataFrame) -> list[Mixture]:
 def _seeds_and_devices(cells: pd.DataFrame) -> list[Mixture]:
     notes = []
     for column, plural in ALIKE.items():
+        if cells[column].nunique() < 2:
+            continue
         count = cells.groupby(BOARD[:3])[column].nunique()
         if boards := tuple((dataset, preset) for _, dataset, preset in count[count > 1].index):
             notes.append(Mixture(f"Results of different {plural} stand side by side", boards))
@@ -108,7 +112,8 @@ def _search_spaces(cells: pd.DataFrame) -> list[Mixture]:
 
 def _protocols(cells: pd.DataFrame) -> list[Mixture]:
     notes = []
-    for (suite, preset), hashes in cells.groupby(["suite", cells["preset"].str.split("@").str[0]])["protocol_hash"]:
+    names = cells["preset"].map({label: label.partition("@")[0] for label in cells["preset"].unique()})
+    for (suite, preset), hashes in cells["protocol_hash"].groupby([cells["suite"], names]):
         rows = hashes.str[:8].value_counts().sort_index()
         if len(rows) > 1:
             parts = ", ".join(f"{preset}@{name} ({counted(int(n), 'cell')})" for name, n in rows.items())

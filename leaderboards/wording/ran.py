@@ -112,13 +112,14 @@ class Failure(NamedTuple):
 
 def failures(cells: pd.DataFrame) -> list[Failure]:
     """Return the cells without a result; those with the same status, seed and error share an entry."""
-    bad = cells[cells["status"] != "ok"].fillna({"error": ""})
-    entries = []
     keys = ["suite", "dataset", "method", "preset", "status", "seed", "error"]
+    bad = cells.loc[cells["status"] != "ok", [*keys, "split"]].fillna({"error": ""})
+    several_seeds = len(cells["seed"].unique()) > 1
+    entries = []
     for (suite, dataset, method, preset, status, seed, error), part in groups(bad, keys):
         splits = sorted(part["split"].unique())
         label = f"{'split' if len(splits) == 1 else 'splits'} {ranges(splits)}"
-        if len(cells["seed"].unique()) > 1:
+        if several_seeds:
             label += f", seed {seed}"
         lines = [line for line in error.splitlines() if line.strip()] or ["no error text"]
         whole = error if len(lines) > 1 else ""

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from leaderboards.data.fingerprints import BOARD
 from leaderboards.data.frames import records
@@ -95,7 +96,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
     suite, _, preset = key
     cells, rows = site.cells_of[key], site.rows_on_board(key)
     order = [row.method for row in made.rows if not row.published]
-    original = site.original(suite, preset)
+    original, worst = site.original(suite, preset), worst_splits(site, key, list(made.headline))
     plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
     return Section(
         suite,
@@ -106,7 +107,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
-        [_details(site, key, rows[method], list(made.headline), original) for method in order],
+        [_details(site, key, rows[method], list(made.headline), original, worst.get(method, {})) for method in order],
     )
 
 
@@ -140,26 +141,28 @@ def _with_parts(made: Section, parts: Sequence[Part]) -> Section:
     return made._replace(others=others, details=details, where={part.name: part.page for part in details})
 
 
-def _details(site: Site, key: Key, rows: list[Row], names: list[str], original: str | None) -> CellDetails:
+def _details(
+    site: Site, key: Key, rows: list[Row], names: list[str], original: str | None, worst: dict[str, str]
+) -> CellDetails:
     suite, dataset, label = key
     method = rows[0]["method"]
     hashes = dict.fromkeys(row["protocol_hash"] for row in rows)
     keys = [(suite, dataset, method, label.partition("@")[0], protocol_hash) for protocol_hash in hashes]
     longer = [training for key_of_longer in keys for training in site.longer_of.get(key_of_longer, [])]
     details = cell_details(rows, names, original, longer)
-    return details._replace(facts=details.facts | _worst_splits(site, key, method, names))
+    return details._replace(facts=details.facts | worst)
 
 
-def _worst_splits(site: Site, key: Key, method: str, names: list[str]) -> dict[str, str]:
-    """Return the worst split by each metric, as a fact, where values are medians over splits."""
+def worst_splits(site: Site, key: Key, names: list[str]) -> dict[str, dict[str, str]]:
+    """Return each method's worst split by each metric, as a fact, where values are medians over splits."""
     rows = site.summary_of[key]
-    rows = rows[rows["by_median"] & (rows["method"] == method) & (rows["worst_split"] >= 0)]
-    by_metric = {
-        row.metric: f"{metric(row.metric).title} {printed(row.worst)} on {row.worst_split}"
-        for row in records(rows, Moments)
-    }
-    worst = [by_metric[name] for name in names if name in by_metric]
-    return {"Worst splits": ", ".join(worst)} if worst else {}
+    rows = rows[rows["by_median"] & (rows["worst_split"] >= 0)]
+    by_metric: dict[str, dict[str, str]] = {}
+    for row in records(rows, Moments):
+        said = f"{metric(row.metric).title} {printed(row.worst)} on {row.worst_split}"
+        by_metric.setdefault(row.method, {})[row.metric] = said
+    worst = {method: [said[name] for name in names if name in said] for method, said in by_metric.items()}
+    return {method: {"Worst splits": ", ".join(parts)} for method, parts in worst.items() if parts}
 
 
 def mixtures_of(site: Site, key: Key) -> list[str]:
@@ -174,19 +177,18 @@ def mixtures_of(site: Site, key: Key) -> list[str]:
 def dots(site: Site, key: Key, made: Board) -> dict[str, Plot]:
     """Return figures by metric, the leading one first; the others have no single splits."""
     directed = [name for name, shown in made.headline.items() if name != made.lead and shown.goal in AXES]
-    return {name: _dots(site, key, made, name) for name in (made.lead, *directed)}
+    rows = site.summary_of[key], site.splits_of[key], site.published_of(key)
+    return {name: _dots(*rows, made, name) for name in (made.lead, *directed)}
 
 
-def _dots(site: Site, key: Key, made: Board, name: str) -> Plot:
+def _dots(summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, made: Board, name: str) -> Plot:
     """Return the figure of one metric, with methods in the board's order."""
-    summary, splits = site.summary_of[key], site.splits_of[key]
     of_metric = summary[summary["metric"] == name]
     means = {row.method: (row.typical, np.nan if row.by_median else row.stderr) for row in records(of_metric, Moments)}
     if name == made.lead:
         values = splits[splits["metric"] == name].groupby("method")["value"].agg(list).to_dict()
     else:
         values = {method: [mean] for method, (mean, _) in means.items()}
-    published = site.published_of(key)
     statistic = "median" if made.by_median else "mean"
     published = published[(published["metric"] == name) & (published["statistic"] == statistic)]
     reported: dict[str, list[tuple[float, float]]] = {}

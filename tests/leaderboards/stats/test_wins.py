@@ -1,5 +1,7 @@
 """The win-rate matrix, by hand."""
 
+import tracemalloc
+
 import numpy as np
 
 from leaderboards.stats import win_rates
@@ -46,3 +48,17 @@ def test_one_method_has_no_rates(table):
     found = win_rates(table({"d": {"a": [1.0]}}))
     assert found.rates.shape == (1, 1)
     assert found.overall.isna().all()
+
+
+def test_memory_is_that_of_one_data_set(table):
+    """Comparisons of all pairs take 40 kB a split; eight data sets take no more than one."""
+    rng = np.random.default_rng(0)
+    one = {f"m{number}": rng.random(20).tolist() for number in range(70)}
+    peaks = []
+    for datasets in ({"d": one}, {f"d{number}": one for number in range(8)}):
+        made = table(datasets)
+        tracemalloc.start()
+        win_rates(made)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]

@@ -241,10 +241,14 @@ def _examples(values: pd.Series) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return _first(list(map(repr, names)))
 
 
 def _listed(counts: dict[str, int]) -> str:
     """Return names with their counts: "a (3), b (12)"."""
-    shown = [f"{name} ({count})" for name, count in list(counts.items())[:SHOWN]]
-    return ", ".join(shown) + (f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else "")
+    return _first([f"{name} ({count})" for name, count in counts.items()])
+
+
+def _first(texts: list[str]) -> str:
+    """Return the first texts, and how many there are besides: "a, b and 3 more"."""
+    return ", ".join(texts[:SHOWN]) + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")

@@ -8,12 +8,13 @@ from markupsafe import Markup
 
 from bench.schema import SHIFT_FAMILIES
 from leaderboards.figures.panels import Scale, note, panels
-from leaderboards.wording.formats import number, visible
+from leaderboards.wording.formats import listed, number, visible
 
 HISTOGRAM = 0.3  # height of a bin that has all points, as a share of the panel's height
 UNIT = Scale((0, 1), (0, 1))
 HALVES = (0, 0.5, 1)
 GROUPS = {"test": "line ink dashed", "near": "line ours", "far": "line theirs"}
+MOST_SETS = 3  # that a legend names
 SELECTORS = {"entropy": "ours", "disagreement": "theirs dashed"}
 FENCE = 4  # values further below the lower quartile than this many interquartile ranges are off the scale
 
@@ -75,14 +76,9 @@ def confidence(runs: pd.DataFrame) -> Markup:
         ]
 
     legend = [
-        (GROUPS[group], "test points" if group == "test" else f"{group}: {_few(sets)}") for group, sets in names.items()
+        (GROUPS[group], "test points" if group == "test" else f"{group}: {listed(list(map(visible, sets)), MOST_SETS)}") for group, sets in names.items()
     ]
     return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("threshold", "fraction"), legend)
-
-
-def _few(names: list[str]) -> str:
-    shown = ", ".join(map(visible, names[:3]))
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def selective(runs: pd.DataFrame) -> Markup:

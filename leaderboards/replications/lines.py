@@ -7,7 +7,7 @@ from leaderboards.metrics import metric
 from leaderboards.replications.claims import ClaimTest
 from leaderboards.replications.comparison import Compared, Replication
 from leaderboards.replications.judgement import DIFFERS, RULES, Estimate
-from leaderboards.wording.formats import as_printed, counted, decimals_for, number
+from leaderboards.wording.formats import as_printed, counted, decimals_for, listed, number
 
 MOST_NAMED = 4  # numbers that a sentence names
 
@@ -87,12 +87,7 @@ def not_compared(replication: Replication) -> list[str]:
     for row in replication.compared:
         if row.reason:
             by_reason.setdefault(row.reason, []).append(line(row).name)
-    return [f"{counted(len(names), 'number')}, {reason}: {_listed(names)}" for reason, names in by_reason.items()]
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return "; ".join(names[:MOST_NAMED]) + more
+    return [f"{counted(len(names), 'number')}, {reason}: {listed(names, MOST_NAMED, "; ")}" for reason, names in by_reason.items()]
 
 
 def in_words(replication: Replication) -> str:

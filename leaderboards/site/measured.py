@@ -8,7 +8,7 @@ import pandas as pd
 from leaderboards.metrics import metric
 from leaderboards.site.standings import Standings
 from leaderboards.stats.placing import AHEAD
-from leaderboards.wording.formats import counted, difference_in_words, number, visible
+from leaderboards.wording.formats import counted, difference_in_words, listed, number, visible
 
 MOST_NAMED = 6  # data sets in a sentence
 RUNTIME = "fit_seconds"
@@ -98,13 +98,12 @@ def _relative_to_reference(sentences: Measured, method: str, standings: Standing
         ordered = sorted(beyond, key=lambda dataset: -abs(beyond[dataset].difference))
         amounts = [
             f"{visible(dataset)} {difference_in_words(beyond[dataset].difference, unit)}{in_unit}"
-            for dataset in ordered[:MOST_NAMED]
+            for dataset in ordered
         ]
-        more = f" and {len(ordered) - MOST_NAMED} more" if len(ordered) > MOST_NAMED else ""
         direction = "Better" if better else "Worse"
         into.append(
             f"{direction} than {reference} by {title} on {len(ordered)} of {counted(len(places), 'data set')}, where "
-            f"the 95 % interval of the difference excludes 0: {', '.join(amounts)}{more}."
+            f"the 95 % interval of the difference excludes 0: {listed(amounts, MOST_NAMED)}."
         )
 
 
@@ -142,5 +141,4 @@ def _runtime(sentences: Measured, method: str, standings: Standings | None) -> N
 
 def _named(names: list[str], of: int) -> str:
     """Return data sets as in "3 of 8 data sets: a, b, c"."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{len(names)} of {counted(of, 'data set')}: {', '.join(map(visible, names[:MOST_NAMED]))}{more}"
+    return f"{len(names)} of {counted(of, 'data set')}: {listed(list(map(visible, names)), MOST_NAMED)}"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from leaderboards.stats.paired import Paired
-from leaderboards.wording.formats import counted, visible
+from leaderboards.wording.formats import counted, listed, visible
 
 MOST_LISTED = 6
 
@@ -61,12 +61,12 @@ def _sentences(whole: Paired, part: Paired) -> list[str]:
     gone = [method for method in whole.methods if method not in left_in]
     if gone:
         reasons = [f"{visible(method)} ({_extent(whole.tried[method])})" for method in gone]
-        sentences.append(f"Left out, because not run everywhere: {_listed(reasons)}.")
+        sentences.append(f"Left out, because not run everywhere: {listed(reasons, MOST_LISTED)}.")
     with_splits = set(part.datasets)
     absent = [dataset for dataset in whole.datasets if dataset not in with_splits]
     if absent:
         reasons = [f"{visible(dataset)} ({_not_run(whole, part, dataset)})" for dataset in absent]
-        sentences.append(f"Data sets left out: {_listed(reasons)}.")
+        sentences.append(f"Data sets left out: {listed(reasons, MOST_LISTED)}.")
     left = whole.observed.index.difference(part.observed.index)
     n_splits = int((~left.get_level_values("dataset").isin(absent)).sum())
     if n_splits:
@@ -85,9 +85,4 @@ def _extent(tried: pd.Series) -> str:
 def _not_run(whole: Paired, part: Paired, dataset: str) -> str:
     rows = whole.tried.index.get_level_values("dataset") == dataset
     absent = [m for m in part.methods if not whole.tried.loc[rows, m].all()]
-    return f"not run: {_listed([visible(method) for method in absent])}" if absent else "no value"
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return ", ".join(names[:MOST_LISTED]) + more
+    return f"not run: {listed([visible(method) for method in absent], MOST_LISTED)}" if absent else "no value"

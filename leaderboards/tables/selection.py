@@ -7,7 +7,7 @@ import pandas as pd
 
 from bench.schema import SINCE
 from leaderboards.metrics import MEASURED
-from leaderboards.wording.formats import visible
+from leaderboards.wording.formats import listed, visible
 
 MOST_NAMED = 12
 
@@ -77,10 +77,5 @@ def require(kind: str, names: Sequence[str], known: Collection[str], problem: st
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else "."
-            available = _listed(sorted(known))
+            available = listed(list(map(visible, sorted(known))), MOST_NAMED) or "none"
             raise NoSuchResults(f"{kind} '{visible(name)}' {problem}{hint} Available: {available}")
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return (", ".join(map(visible, names[:MOST_NAMED])) or "none") + more

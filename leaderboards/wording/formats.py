@@ -1,6 +1,7 @@
 """Formatting of numbers and of text from data and plug-ins, for pages."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from math import floor, isfinite, isinf, isnan, log10, nan
 
@@ -64,6 +65,12 @@ def shortened(text: str, longest: int) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun: "1 split", "20 splits"."""
     return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def listed(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return the first texts, and how many there are besides: "a, b, c and 4 more"."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return separator.join(texts[:most]) + more
 
 
 def difference_in_words(value: float, unit: str, reach: float = nan) -> str:

@@ -16,7 +16,7 @@ from leaderboards.site.standings import Standings
 from leaderboards.stats import Ranked
 from leaderboards.stats.placing import AHEAD, VERDICTS
 from leaderboards.tables import places
-from leaderboards.wording.formats import counted, visible
+from leaderboards.wording.formats import counted, listed, visible
 
 MOST_ROWS, MOST_NAMED = 10, 4
 
@@ -114,11 +114,11 @@ def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str
         else "",
     ]
     if not leaders:
-        return f"{where} no method is ahead of {of}: {_listed(rest)}."
+        return f"{where} no method is ahead of {of}: {_joined(rest)}."
     lead = "leads" if len(leaders) == 1 else "lead"
     return (
         f"{where} {_named(leaders)} {lead} {of}, each significantly better than some other one and worse than none; "
-        f"{_listed(rest)} (95 % for all comparisons together)."
+        f"{_joined(rest)} (95 % for all comparisons together)."
     )
 
 
@@ -156,11 +156,10 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _shortened(parts: Sequence[str]) -> str:
-    more = len(parts) - MOST_NAMED
-    return _listed([*parts[:MOST_NAMED], f"{more} more"] if more > 0 else parts)
+    return listed(parts, MOST_NAMED) if len(parts) > MOST_NAMED else _joined(parts)
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _joined(parts: Sequence[str]) -> str:
     """Return the parts that are not empty as in "a, b and c"."""
     *before, last = filter(None, parts)
     return f"{', '.join(before)} and {last}" if before else last

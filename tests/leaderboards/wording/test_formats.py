@@ -8,6 +8,7 @@ from leaderboards.wording.formats import (
     as_printed,
     decimals_for,
     difference_in_words,
+    listed,
     not_nothing,
     number,
     prose,
@@ -96,3 +97,11 @@ def test_what_is_too_long_ends_in_an_ellipsis():
 )
 def test_what_is_not_nothing_is_not_printed_as_nothing(value, text):
     assert not_nothing(value, 3) == text
+
+
+@pytest.mark.parametrize(
+    ("most", "separator", "text"),
+    [(3, ", ", "a, b, c"), (2, ", ", "a, b and 1 more"), (1, "; ", "a and 2 more"), (2, "; ", "a; b and 1 more")],
+)
+def test_lists_say_how_many_are_left(most, separator, text):
+    assert listed(["a", "b", "c"], most, separator) == text

@@ -186,6 +186,7 @@ class Source:
             (x, y, splits, ood (n_ood, P)) for a set with out-of-distribution rows; see `Dataset`.
         notes: short sentences on facts that a reader of the results must know.
         split_scheme: what the splits share, one of `SPLIT_SCHEMES`; tests over splits depend on it.
+        rows_of: name of the set whose rows and features these are, where only the splits are others; "" otherwise.
         flagged: why a split does not test what its scheme says, by number, such as "no real gap". Such splits are run
             only if they are named, and are not ranked.
         task: "regression", "binary" or "multiclass".
@@ -225,6 +226,7 @@ class Source:
     read: Reader = field(repr=False)
     notes: tuple[str, ...] = ()
     split_scheme: str = "resampled"
+    rows_of: str = ""
     flagged: Mapping[int, str] = field(default_factory=dict, hash=False)
     task: str = "regression"
     n_classes: int | None = None

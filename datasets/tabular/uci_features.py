@@ -87,6 +87,7 @@ def _along_features(base: Source, scheme: str, flag: str, flagged: Sequence[int]
         base,
         n_splits=base.n_features,
         split_scheme=scheme,
+        rows_of=base.name,
         flagged=dict.fromkeys(flagged, flag),
         read=partial(_read, base.name, scheme, frozenset(flagged)),
         notes=(f"Rows, features and targets are those of {base.name}, whose notes hold here too.",),

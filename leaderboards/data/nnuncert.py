@@ -2,8 +2,9 @@
 
 The thesis behind it cuts gaps and tails as the suites `uci-gap` and `uci-tail` do, but orders equal values otherwise.
 It takes five features of three sets for categories, and all others have a split, those without a real gap as well. Its
-scores are of one Gaussian per test point with the predictive mean and variance. The columns of the file are regime,
-dataset, method, metric, mean, stderr, median and n, the number of splits.
+scores are of one Gaussian per test point with the predictive mean and variance. The columns of the file are regime, as
+it is called there, suite and dataset, as they are called here, method, metric, mean, stderr, median and n, the number
+of splits.
 """
 
 from pathlib import Path
@@ -51,8 +52,8 @@ def read() -> pd.DataFrame:
         {
             "source": SOURCE,
             "table": "results/uci/" + table["regime"],
-            "suite": "uci-" + table["regime"],
-            "dataset": table["dataset"] + "-" + table["regime"],
+            "suite": table["suite"],
+            "dataset": table["dataset"],
             "method": method,
             "metric": metric,
             "n": table["n"].astype(float),

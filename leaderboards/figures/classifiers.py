@@ -76,7 +76,8 @@ def confidence(runs: pd.DataFrame) -> Markup:
         ]
 
     legend = [
-        (GROUPS[group], "test points" if group == "test" else f"{group}: {listed(list(map(visible, sets)), MOST_SETS)}") for group, sets in names.items()
+        (GROUPS[group], "test points" if group == "test" else f"{group}: {listed(list(map(visible, sets)), MOST_SETS)}")
+        for group, sets in names.items()
     ]
     return panels(_methods(runs), panel, UNIT, (HALVES, HALVES), ("threshold", "fraction"), legend)
 

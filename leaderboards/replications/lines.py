@@ -87,7 +87,10 @@ def not_compared(replication: Replication) -> list[str]:
     for row in replication.compared:
         if row.reason:
             by_reason.setdefault(row.reason, []).append(line(row).name)
-    return [f"{counted(len(names), 'number')}, {reason}: {listed(names, MOST_NAMED, "; ")}" for reason, names in by_reason.items()]
+    return [
+        f"{counted(len(names), 'number')}, {reason}: {listed(names, MOST_NAMED, '; ')}"
+        for reason, names in by_reason.items()
+    ]
 
 
 def in_words(replication: Replication) -> str:

@@ -243,13 +243,17 @@ class Site:
         """Return the unmodified protocol of a preset (a label), if that was run too."""
         return self.originals.get((suite, preset.partition("@")[0].removesuffix(MODIFIED)))
 
+    def protocol(self, suite: str, preset: str) -> str:
+        """Return the protocol (JSON) of a preset (a label)."""
+        chosen = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
+        return str(self.cells.loc[chosen, "protocol"].iloc[0])
+
     def changes(self, suite: str, preset: str) -> str:
         """Return how a modified preset (a label) differs from the original, if that was run too: "epochs 2000"."""
         original = self.original(suite, preset)
         if original is None or not preset.partition("@")[0].endswith(MODIFIED):
             return ""
-        chosen = (self.cells["suite"] == suite) & (self.cells["preset"] == preset)
-        changed = changes(self.cells.loc[chosen, "protocol"].iloc[0], original)
+        changed = changes(self.protocol(suite, preset), original)
         return ", ".join(f"{name} {value}" for name, value in changed.items())
 
     def presets(self, suite: str) -> list[str]:

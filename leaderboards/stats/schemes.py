@@ -16,11 +16,13 @@ class Splits(NamedTuple):
         along_features: whether each is along another feature. Such splits ask different questions, and predictions fail
             badly on some of them, so that their values are summarised by the median and the worst one.
         flagged: splits that are not ranked, and why.
+        rows_of: the data set that has the same rows and other splits (`datasets.Source.rows_of`); "" for none.
     """
 
     scheme: str
     along_features: bool
     flagged: Mapping[int, str]
+    rows_of: str
 
 
 def splits_of(dataset: str) -> Splits:
@@ -33,9 +35,9 @@ def splits_of(dataset: str) -> Splits:
         import datasets
 
         source = datasets.entry(dataset)
-        return Splits(source.split_scheme, source.along_features, source.flagged)
+        return Splits(source.split_scheme, source.along_features, source.flagged, source.rows_of)
     except Exception:  # a plug-in may raise anything, and a machine that only publishes lacks what `datasets` imports
-        return Splits("resampled", False, {})
+        return Splits("resampled", False, {}, "")
 
 
 def without_flagged(cells: pd.DataFrame) -> pd.DataFrame:

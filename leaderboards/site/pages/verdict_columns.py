@@ -10,13 +10,14 @@ from leaderboards.metrics import metric
 from leaderboards.site.content import Site
 from leaderboards.site.measured import NOMINAL
 from leaderboards.site.standings import Standings
-from leaderboards.stats.schemes import without_flagged
+from leaderboards.stats.schemes import splits_of, without_flagged
 from leaderboards.tables import places
+from leaderboards.wording.commands import changes
 from leaderboards.wording.formats import counted, decimals_for, difference_in_words, number, visible
 
 ACCURACY = ("rmse", "accuracy")  # shown beside the leading metric, the first that was measured
 SECONDS = "fit_seconds"
-GAP, BLOCKS = "-gap", "-blocks"  # endings of the suite with gaps, and of the preset whose folds are blocks
+BLOCKS = {"fold_kind": "block"}  # what protocols differ in, one of which validates in gaps too
 
 
 class Column(NamedTuple):
@@ -123,11 +124,13 @@ def _by_chance(cells: pd.DataFrame) -> float:
 
 
 def _gap(site: Site, suite: str, preset: str) -> Column | None:
-    """Return the column of differences in the suite whose test points lie in gaps."""
-    elsewhere, base = suite + GAP, preset.partition("@")[0]
-    labels = site.presets(elsewhere) if elsewhere in site.suites else []
-    wanted = (base + BLOCKS, base)
-    label = next((one for name in wanted for one in labels if one.partition("@")[0] == name), None)
+    """Return the column of differences where the same rows, by the same protocol, test in gaps; None without one."""
+    elsewhere = next((other for other in site.suites if _has_gaps_of(site, other, suite)), None)
+    if elsewhere is None:
+        return None
+    protocol = site.protocol(suite, preset)
+    changed = {label: changes(site.protocol(elsewhere, label), protocol) for label in site.presets(elsewhere)}
+    label = next((label for wanted in (BLOCKS, {}) for label in changed if changed[label] == wanted), None)
     if label is None:
         return None
     found = site.standings(elsewhere, label, "nmll")
@@ -140,6 +143,13 @@ def _gap(site: Site, suite: str, preset: str) -> Column | None:
     )
     texts = {row.method: places.difference(row, found.unit) for row in found.variants.rows}
     return Column("In gaps", meaning, texts | {found.reference: "0"})
+
+
+def _has_gaps_of(site: Site, other: str, suite: str) -> bool:
+    """Return whether a suite has data sets of another one that test in gaps."""
+    plain = set(site.cells.loc[site.cells["suite"] == suite, "dataset"])
+    splits = map(splits_of, site.cells.loc[site.cells["suite"] == other, "dataset"].unique())
+    return any(each.scheme == "gaps" and each.rows_of in plain for each in splits)
 
 
 def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Column | None:

@@ -40,6 +40,20 @@ def shares(dataset: datasets.Dataset, scheme: str) -> list[float]:
     return [share_among_test(dataset.x[:, k], split, scheme) for k, split in enumerate(dataset.splits)]
 
 
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("scheme", ["gaps", "tails"])
+def test_sets_along_features_name_the_set_of_their_rows(load_published, name, scheme):
+    (cut,) = (
+        source
+        for source in map(datasets.entry, datasets.names())
+        if (source.rows_of, source.split_scheme) == (name, scheme)
+    )
+    plain, other = load_published(name), load_published(cut.name)
+    assert datasets.entry(name).rows_of == ""
+    np.testing.assert_array_equal(other.x, plain.x)
+    np.testing.assert_array_equal(other.y, plain.y)
+
+
 def test_published_gaps_are_83_of_which_50_share_values(load_published):
     by_set = {name: shares(load_published(f"{name}-gap"), "gaps") for name in SETS}
     every = np.concatenate(list(by_set.values()))

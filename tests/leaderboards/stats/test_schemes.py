@@ -65,5 +65,6 @@ def test_baseline_is_compared_by_medians(cells):
 
 
 def test_unknown_data_sets_count_as_resampled():
-    assert splits_of("somebodys-own") == ("resampled", False, {})
+    assert splits_of("somebodys-own") == ("resampled", False, {}, "")
     assert splits_of("yacht-tail").along_features
+    assert splits_of("yacht-tail").rows_of == "yacht"

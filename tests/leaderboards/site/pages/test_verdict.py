@@ -140,14 +140,42 @@ def test_numbers_are_those_of_rows(said):
     assert column(verdict, "Failed") == {"vifa": "1 of 24", "map": "0 of 24", "swag": "0 of 24"}
 
 
+def plain() -> list[dict]:
+    """Return rows of three methods on yacht and five sets that nobody knows."""
+    rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0}, protocol='{"epochs": 7}')
+    return [row | {"dataset": row["dataset"].replace("set-0", "yacht")} for row in rows]
+
+
+def in_gaps(levels: dict[str, float], **changes) -> list[dict]:
+    """Return rows of three sets with gaps; the fourth split is much worse."""
+    rows = [row for row in run(levels) if row["dataset"] in ("set-0", "set-1", "set-2")]
+    names = {"set-0": "yacht-gap", "set-1": "boston-gap", "set-2": "energy-gap"}
+    values = {"suite": "along features", "preset": "any", "protocol": '{"epochs": 7}'} | changes
+    return [
+        row | {"dataset": names[row["dataset"]], "nmll": levels[row["method"]] + 100.0 * (row["split"] == 3)} | values
+        for row in rows
+    ]
+
+
 def test_gap_column_has_medians_of_its_suite(said):
-    gaps = run({"vifa": 5.0, "map": 3.0, "swag": 3.5}, suite="uci-gap", preset="paper")
-    for row in gaps:
-        row["dataset"] = {"set-0": "yacht-gap", "set-1": "boston-gap"}.get(row["dataset"], "energy-gap")
-        row["nmll"] = {"vifa": 5.0, "map": 3.0, "swag": 3.5}[row["method"]] + (100.0 if row["split"] == 3 else 0.0)
-    gaps = list({(row["dataset"], row["method"], row["split"]): row for row in gaps}.values())
-    verdict = said(*run({"vifa": 1.0, "map": 2.0, "swag": 3.0}), *gaps)
+    verdict = said(*plain(), *in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}))
     assert column(verdict, "In gaps") == {"vifa": "+2.00", "map": "0", "swag": "+0.500"}
+
+
+def test_gap_column_prefers_folds_with_gaps(said):
+    blocks = in_gaps(
+        {"vifa": 4.0, "map": 3.0, "swag": 3.5}, preset="other", protocol='{"epochs": 7, "fold_kind": "block"}'
+    )
+    verdict = said(*plain(), *in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}), *blocks)
+    assert column(verdict, "In gaps") == {"vifa": "+1.00", "map": "0", "swag": "+0.500"}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"dataset": "kin8nm-gap"}, {"dataset": "yacht-tail"}, {"protocol": '{"epochs": 9}'}]
+)
+def test_other_rows_or_protocols_have_no_gap_column(said, changes):
+    gaps = [row | changes for row in in_gaps({"vifa": 5.0, "map": 3.0, "swag": 3.5}) if row["dataset"] == "yacht-gap"]
+    assert "In gaps" not in [column.title for column in said(*plain(), *gaps).columns]
 
 
 def test_columns_without_numbers_are_left_out(said):

@@ -54,7 +54,7 @@ def export(
     from leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
     try:
-        read = read_folders(results)
+        read = read_folders(results, suites=names_in(suite), presets=names_in(preset))
         cells = with_labelled_presets(read.cells if preset else set_apart(read).others.cells)
         cells = select(cells, names_in(suite), names_in(preset), names_in(datasets), names_in(methods))
         wanted = select_metrics(cells, names_in(metric)) if metric else []

@@ -2,6 +2,7 @@
 
 import enum
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -31,12 +32,16 @@ class Table(enum.StrEnum):
     JSON = "json"
 
 
-def read_folders(folders: list[Path], cached: bool = True) -> "Results":
+def read_folders(
+    folders: list[Path], cached: bool = True, suites: Collection[str] = (), presets: Collection[str] = ()
+) -> "Results":
     """Return the results of several folders, and print on standard error what was left out of them.
 
     Args:
         folders: the folders.
         cached: False to read every file again.
+        suites: those whose mixtures of rows are reported; of all if there are none.
+        presets: likewise.
     """
     for folder in folders:
         require_results(folder)
@@ -52,7 +57,14 @@ def read_folders(folders: list[Path], cached: bool = True) -> "Results":
     for path, reason in results.skipped:
         typer.echo(visible(f"left out: {path}: {reason}"), err=True)
     # The runs of a replication have protocols of their own, which is no mixture.
-    for mixture in mixtures(set_apart(results).others.cells, results.choices):
+    others = set_apart(results).others
+
+    def asked(suite: str, preset: str) -> bool:
+        return (not suites or suite in suites) and (not presets or preset in {name.split("@")[0] for name in presets})
+
+    shown = [asked(*row) for row in zip(others.cells["suite"], others.cells["preset"], strict=True)]
+    choices = [choice for choice in results.choices if asked(choice.suite, choice.preset)]
+    for mixture in mixtures(others.cells[shown], choices):
         typer.echo(visible(mixture.sentence), err=True)
     return results
 

@@ -47,8 +47,9 @@ def rank(
     from leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
 
     names, sets = names_in(methods), names_in(datasets)
+    read = read_folders(results, suites=[suite], presets=[preset])
     try:
-        cells = select(with_labelled_presets(read_folders(results).cells), [suite], [preset], sets)
+        cells = select(with_labelled_presets(read.cells), [suite], [preset], sets)
         require("method", [*names, *([] if reference == "map" else [reference])], set(cells["method"]))
         select_metrics(cells, [metric])
     except NoSuchResults as error:

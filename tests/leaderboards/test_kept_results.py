@@ -13,7 +13,9 @@ def test_they_are_whole_small_and_of_committed_code():
     assert not found.skipped
     assert not found.rows.empty
     assert not found.rows["code_dirty"].any()
-    assert sum(path.stat().st_size for path in KEPT.rglob("*.parquet")) < 2 * 2**20
+    predictions = set(KEPT.glob("predictions/**/*.parquet"))
+    assert sum(path.stat().st_size for path in predictions) < 20e6
+    assert sum(path.stat().st_size for path in set(KEPT.rglob("*.parquet")) - predictions) < 6e6
 
 
 def test_they_tell_nothing_of_the_folders_of_the_machine_that_ran_them():

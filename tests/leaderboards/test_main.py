@@ -109,6 +109,15 @@ def test_several_folders_merge_and_what_is_left_out_is_said(two, tmp_path):
     assert leaderboards.export([first, second])["mean"].tolist() == [2.5]
 
 
+def test_mixtures_elsewhere_are_not_printed(two):
+    first, second = two(
+        [{"nmll": 1.0}, {"nmll": 1.0, "preset": "tuned"}], [{"split": 1, "nmll": 2.0, "code_revision": "later"}]
+    )
+    mixed, plain = (run("export", first, second, "--preset", name).stderr for name in ("paper", "tuned"))
+    assert "stand side by side: energy (paper)" in mixed
+    assert plain == ""
+
+
 def test_export_can_be_narrowed(folder):
     out = folder(
         *({"dataset": d, "method": m, "nmll": 1.0, "rmse": 2.0} for d in ("wine", "yacht") for m in ("map", "vifa"))

@@ -63,3 +63,11 @@ def test_ranks_are_means_over_sets(rows):
     heading = ["method", "yacht", "boston", "rank of 2"]
     assert problems(["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", "1"], heading=heading) == []
     assert problems(["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", "2"], heading=heading) == ["rank of 2, vifa: 2 is 1"]
+
+
+def test_medians_stand_alone(rows, monkeypatch):
+    three = pd.concat([tables.kept(), tables.kept().query("split == 1").assign(split=2, nmll=9.0)])
+    monkeypatch.setattr(tables, "kept", lambda: three)
+    wanted = numbers("rows uci tuned nmll median: table")
+    assert problems(["`map`", "3.00", "3.0", ""], wanted=wanted) == []
+    assert problems(["`map`", "3.00", "4.3", ""], wanted=wanted) == ["boston, map: 4.3 is 3 (3 rows)"]

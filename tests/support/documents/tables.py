@@ -3,7 +3,8 @@
     rows SUITE PRESET METRIC: table
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
-Cells have a mean over splits and its standard error, which allows for the rows that splits share. A method without
+Cells have a mean over splits and its standard error, which allows for the rows that splits share; with `METRIC median`
+they have a median alone. A method without
 rows of PRESET is looked up in that after "else". Numbers in brackets are what the mean is below that after "gain over".
 A column "against `METHOD`" has the difference to that method over all data sets of the table, as `rank` prints it, with
 its interval in brackets; a column "rank of N" has mean ranks.
@@ -44,7 +45,9 @@ def problems_with_table(rows: list[list[str]], numbers: Numbers, options: str) -
         for place, dataset in columns.items():
             used = preset if _has(suite, preset, dataset, method) or not other else other[1]
             over = gain[1] if gain and used == preset else None
-            found += _problems_with_cell(cells[place - 1], suite, used, dataset, method, metric, over)
+            found += _problems_with_cell(
+                cells[place - 1], suite, used, dataset, method, metric, over, numbers.statistic == "median"
+            )
     for place, title in enumerate(heading):
         summary = _summary(title, suite, preset, tuple(columns.values()), metric)
         for method_cell, *cells in body if summary is not None else ():
@@ -67,7 +70,7 @@ def _has(suite: str, preset: str, dataset: str, method: str) -> bool:
 
 
 def _problems_with_cell(
-    cell: str, suite: str, preset: str, dataset: str, method: str, metric: str, over: str | None
+    cell: str, suite: str, preset: str, dataset: str, method: str, metric: str, over: str | None, median: bool
 ) -> list[str]:
     def values(preset: str) -> pd.Series:
         board = _board(suite, preset)
@@ -75,7 +78,7 @@ def _problems_with_cell(
 
     exact = values(preset)
     ratio = ratios(_board(suite, preset)).get(dataset, nan)
-    wanted = [exact.mean(), corrected_mean(exact.to_numpy(), ratio).stderr]
+    wanted = [exact.median()] if median else [exact.mean(), corrected_mean(exact.to_numpy(), ratio).stderr]
     if over:
         wanted.append(values(over).mean() - exact.mean())
     if len(exact) and _same(cell, wanted):
@@ -94,7 +97,7 @@ def _summary(title: str, suite: str, preset: str, datasets: tuple[str, ...], met
     places = pd.DataFrame(ranking.rank(board, suite, preset, metric, families=False, **reference).rows)
     places = places.set_index("method")
     if against:
-        return places[["difference", "low", "high"]].drop(index=against[1])
+        return places[["difference", "low", "high"]].drop(index=against[1]).dropna()
     assert rank
     assert len(places) == int(rank[1]), f"{title}: there are {len(places)} methods"
     return places[["mean_rank"]]

@@ -26,14 +26,22 @@ import pyarrow.parquet as pq
 from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
 from bench.experiment.request import InvalidRequest
+from bench.results.encoded import as_frame
 from bench.results.reader import CellFiles
 from bench.results.record import CellResult
 from bench.results.remembered import KEY
 from bench.results.sealed import sealed
 from bench.results.storage import write_atomically
-from bench.schema import CELLS, LONGER, TABLES, TIMINGS, timing_key
+from bench.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
 from datasets import Table
 
+# Columns of rows that a run looks at, to go on, to warn of differences and to estimate times. Reading all takes four
+# times the memory.
+COLUMNS = (
+    *(*KEY, "status", "schema_version", "task", "protocol", "hparams", "search_space", "exclusive"),
+    *("elapsed_seconds", *TIMES, "peak_memory_mib", "n_test", "device", "host"),
+    *("code_revision", "code_dirty", "code_identity", "data_sha256", "split_sha256"),
+)
 # Earlier versions kept an index.jsonl, which is no longer read.
 PARTS = ("cells", *TABLES, "studies", "timings", "longer", "own", "unavailable.json", "index.jsonl")
 
@@ -61,8 +69,8 @@ class Results:
         self._files.add(path, result.status)
 
     def rows(self) -> pd.DataFrame:
-        """Return the rows of `bench.schema.CELLS` of all cells in the folder, including those of other runs."""
-        return self._files.table.to_pandas().drop_duplicates(list(KEY), keep="last", ignore_index=True)
+        """Return the columns `COLUMNS` of all cells in the folder, including those of other runs."""
+        return as_frame(self._files.encoded).drop_duplicates(list(KEY), keep="last", ignore_index=True)
 
     def row(self, cell: Cell) -> dict[str, Any]:
         """Return the row of a finished cell; columns that its file lacks are None."""
@@ -160,7 +168,7 @@ class Results:
 
     @cached_property
     def _files(self) -> CellFiles:
-        return CellFiles(self.out)
+        return CellFiles(self.out, columns=COLUMNS)
 
     def _path(self, part: str, cell: Cell) -> Path:
         return self.out / part / f"{cell.key}.parquet"

@@ -7,27 +7,19 @@ Opening ten thousand small Parquet files takes half a minute. `bench.results.rem
 the user's cache folder.
 """
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from bench.results.remembered import KEY, Remembered, Row
-from bench.results.sealed import Damaged, unsealed
-from bench.schema import CELLS, LONGER, READABLE_VERSIONS, STATUSES, TIMINGS, cell_key
-
-CELL_NAMES = frozenset(CELLS.names)
-JSON_OBJECTS = {"protocol", "versions", "hparams", "search_space", "diagnostics", "reference", "trained_by"}
-NEWER = "it was written by a newer version of this program"
-SHARE = 1000  # files that justify another process, which takes about a second to start
+from bench.results.checking import NEWER, read_files
+from bench.results.encoded import joined, values
+from bench.results.remembered import KEY, Remembered
+from bench.schema import CELLS, LONGER, TIMINGS, cell_key
 
 
 class Rows(NamedTuple):
@@ -43,6 +35,7 @@ class CellFiles:
     Args:
         out: The results folder.
         cached: True to take rows of files that were read before from the user's cache folder.
+        columns: Columns that are needed, besides those that identify a cell; None for all.
 
     Attributes:
         unreadable: Files that are not read as results, with the reason, in the order of their names.
@@ -51,8 +44,9 @@ class CellFiles:
         leftovers: Files that a killed process had not finished.
     """
 
-    def __init__(self, out: Path, *, cached: bool = True) -> None:
+    def __init__(self, out: Path, *, cached: bool = True, columns: Collection[str] | None = None) -> None:
         self._cells = out / "cells"
+        self._needed = CELLS.names if columns is None else [*KEY, "status", *columns]
         self.unreadable: dict[Path, str] = {}
         self.leftovers: list[Path] = []
         self.passed_over: dict[Path, str] = {}
@@ -63,34 +57,47 @@ class CellFiles:
             else:
                 names.append(name)
         names.sort(key=lambda name: name.split("/"))
-        memory = Remembered(out) if cached else None
-        known = {} if memory is None else memory.rows({name: self._cells / name for name in names if "/" in name})
-        self._published, new = self._read([name for name in names if name not in known])
-        rows = known | new
-        self._rows = {name: rows[name] for name in names if name in rows}
+        separate = [name for name in names if "/" in name]
+        memory = Remembered(out, self._needed)
+        known, rows = memory.rows({name: self._cells / name for name in separate} if cached else {})
+        unknown = set(separate).difference(known)
+        published = self._published([name for name in names if "/" not in name])
+        new, new_rows = self._separate([name for name in separate if name in unknown])
+        if cached:
+            memory.add(new, new_rows)
+        place = {name: number for number, name in enumerate((*known, *new))}
+        order = pa.array([place[name] for name in separate if name in place], pa.int64())
+        both = joined([self._selected(rows), self._selected(new_rows)]).take(order)
+        self._rows = joined([self._selected(published), both])
+        self.unreadable = {
+            path: self.unreadable[path] for name in names if (path := self._cells / name) in self.unreadable
+        }
         self._added: list[str] = []  # their rows are read when they are needed, so that a long run takes no memory
-        if memory is not None:
-            memory.add(new)
 
-    @cached_property
-    def table(self) -> pa.Table:
-        """The rows of all cells, with the schema `bench.schema.CELLS`: published ones first, then by file name."""
+    @property
+    def encoded(self) -> pa.Table:
+        """The needed columns of all cells, texts as dictionaries: published ones first, then by file name."""
         if self._added:
-            self._rows |= self._read(self._added)[1]
+            self._rows = joined([self._rows, self._selected(self._separate(self._added)[1])])
             self._added.clear()
-        return pa.concat_tables([*self._published, _as_table(self._rows.values())]).combine_chunks()
+        return self._rows
+
+    @property
+    def table(self) -> pa.Table:
+        """`encoded` with the types of `bench.schema.CELLS`."""
+        table = self.encoded
+        return table.cast(pa.schema([CELLS.field(name) for name in table.column_names]))
 
     @cached_property
     def statuses(self) -> dict[str, str]:
         """The status of each cell, by its key."""
-        return dict(zip(_keys(self.table), self.table["status"].to_pylist(), strict=True))
+        return dict(zip(_keys(self.encoded), values(self.encoded["status"]), strict=True))
 
     def add(self, path: Path, status: str) -> None:
         """Add a cell that was stored in the file `path` with that status."""
         name = path.relative_to(self._cells).as_posix()
         self.statuses[name.removesuffix(".parquet")] = status
         self._added.append(name)
-        vars(self).pop("table", None)
 
     def mend(self) -> list[tuple[Path, str]]:
         """Rename unreadable files so that readers ignore them, and remove leftovers. Newer files stay as they are.
@@ -108,26 +115,32 @@ class CellFiles:
         """Files that a newer version of this program wrote."""
         return [path for path, reason in self.unreadable.items() if reason.startswith(NEWER)]
 
-    def _read(self, names: Sequence[str]) -> tuple[list[pa.Table], dict[str, Row]]:
-        """Return the tables of the files at the top, and the row of each file below."""
+    def _selected(self, rows: pa.Table) -> pa.Table:
+        return rows.select([name for name in CELLS.names if name in self._needed])
+
+    def _published(self, names: Sequence[str]) -> pa.Table:
+        """Return the rows of files at the top."""
         paths = [self._cells / name for name in names]
-        read = _read_files(paths, CELLS)
+        read = read_files(paths, CELLS, self._needed)
         self.unreadable |= {paths[place]: reason for place, reason in sorted(read.refused.items())}
-        keys, ends = _keys(read.table), np.cumsum([0, *read.lengths]).tolist()
-        published, deep = [], {}
-        for name, path, (first, end) in zip(names, paths, pairwise(ends), strict=True):
-            place = name.removesuffix(".parquet")
+        return read.table
+
+    def _separate(self, names: Sequence[str]) -> tuple[list[str], pa.Table]:
+        """Return those of the files below that hold one cell each at its place, and their rows, in all columns."""
+        paths = [self._cells / name for name in names]
+        read = read_files(paths, CELLS)
+        self.unreadable |= {paths[place]: reason for place, reason in sorted(read.refused.items())}
+        keys, firsts = _keys(read.table), np.cumsum([0, *read.lengths]).tolist()
+        cells = {}
+        for number, (name, path) in enumerate(zip(names, paths, strict=True)):
+            place, held = name.removesuffix(".parquet"), keys[firsts[number] : firsts[number + 1]]
             if path in self.unreadable:
                 continue
-            if "/" not in name:
-                published.append(read.table.slice(first, end - first))
-            elif keys[first:end] == [place]:
-                deep[name] = first
+            if held == [place]:
+                cells[name] = firsts[number]
             else:
-                held = ", ".join(keys[first:end]) or "nothing"
-                self.unreadable[path] = f"its place is that of {place}, and it holds {held}"
-        rows = _rows(read.table.take(pa.array(list(deep.values()), pa.int64())))
-        return published, dict(zip(deep, rows, strict=True))
+                self.unreadable[path] = f"its place is that of {place}, and it holds {', '.join(held) or 'nothing'}"
+        return list(cells), read.table.take(pa.array(list(cells.values()), pa.int64()))
 
 
 def read_timings(out: Path) -> Rows:
@@ -145,8 +158,10 @@ def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
     passed_over: dict[Path, str] = {}
     names = [name for name in _files(folder, passed_over) if not name.endswith(".tmp")]
     paths = [folder / name for name in sorted(names, key=lambda name: name.split("/"))]
-    read = _read_files(paths, schema)
-    return Rows(read.table, {paths[place]: reason for place, reason in sorted(read.refused.items())} | passed_over)
+    read = read_files(paths, schema)
+    return Rows(
+        read.table.cast(schema), {paths[place]: reason for place, reason in sorted(read.refused.items())} | passed_over
+    )
 
 
 def has_cells(out: Path) -> bool:
@@ -190,175 +205,8 @@ def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Itera
             passed_over[path] = f"it is {'a folder' if is_folder else 'a pipe, socket or device'}, not a file"
 
 
-class _Read(NamedTuple):
-    """Rows of files.
-
-    Attributes:
-        table: All rows, in the order of the files.
-        lengths: The number of rows of each file; 0 for those that are not results.
-        refused: The reason why a file is not a result, by its place in the list.
-    """
-
-    table: pa.Table
-    lengths: list[int]
-    refused: dict[int, str]
-
-
-class _NotAResult(Exception):
-    """A file is not a result; the message says why."""
-
-
-def _read_files(paths: Sequence[Path], schema: pa.Schema) -> _Read:
-    """Return the rows of files, read on all cores: a file of one row takes 2 to 3 ms, mostly to set up columns."""
-    n_processes = 1
-    if len(paths) >= 2 * SHARE:
-        from joblib import Parallel, cpu_count, delayed
-
-        n_processes = min(cpu_count(), len(paths) // SHARE)
-    if n_processes == 1:
-        return _read_share(paths, schema)
-    ends = [len(paths) * share // n_processes for share in range(n_processes + 1)]
-    parts = Parallel(n_processes)(delayed(_read_share)(paths[first:end], schema) for first, end in pairwise(ends))
-    return _Read(
-        pa.concat_tables([part.table for part in parts]),
-        [length for part in parts for length in part.lengths],
-        {first + place: why for first, part in zip(ends, parts, strict=False) for place, why in part.refused.items()},
-    )
-
-
-def _read_share(paths: Sequence[Path], schema: pa.Schema) -> _Read:
-    tables: dict[int, pa.Table] = {}
-    refused: dict[int, str] = {}
-    for place, path in enumerate(paths):
-        try:
-            tables[place] = unsealed(path.read_bytes())
-        except Damaged as problem:
-            refused[place] = str(problem)
-        except OSError as problem:
-            refused[place] = f"it cannot be read: {problem.strerror}"
-    parts, origins = [schema.empty_table()], []
-    for places in _alike(tables):
-        try:
-            parts.append(_checked(pa.concat_tables([tables[place] for place in places]).combine_chunks(), schema))
-            origins += [place for place in places for _ in range(len(tables[place]))]
-        except _NotAResult:  # one of these files is at fault
-            for place in places:
-                try:
-                    parts.append(_checked(tables[place], schema))
-                    origins += [place] * len(tables[place])
-                except _NotAResult as reason:
-                    refused[place] = str(reason)
-    table = pa.concat_tables(parts).take(np.argsort(origins, kind="stable"))
-    return _Read(table, np.bincount(np.array(origins, int), minlength=len(paths)).tolist(), refused)
-
-
-def _alike(tables: Mapping[int, pa.Table]) -> list[list[int]]:
-    """Group the tables by schema; a check of many at once is faster than many checks."""
-    groups: list[list[int]] = []
-    for place, table in tables.items():
-        for group in groups:
-            if tables[group[0]].schema.equals(table.schema):
-                group.append(place)
-                break
-        else:
-            groups.append([place])
-    return groups
-
-
-def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return the columns of `schema`; those that the table lacks are null, unknown ones are dropped.
-
-    Raises:
-        _NotAResult: If a value is missing that every result has, or a version, type or status is not one of a result,
-            or a value cannot be understood.
-    """
-    try:
-        accepted = _with_columns(table, schema)
-        accepted.validate(full=True)
-        _check_values(accepted)
-        return accepted
-    except _NotAResult:
-        raise
-    except Exception as problem:  # no file that somebody made may end a command
-        raise _NotAResult(f"it is not a result: {type(problem).__name__} when it was read") from problem
-
-
-def _check_values(table: pa.Table) -> None:
-    """Raise unless every text that should be a JSON object is one, and every time can be read."""
-    for field in table.schema:
-        if field.name in JSON_OBJECTS:
-            for text in pc.unique(table[field.name]).to_pylist():
-                if not (text is None or _is_json_object(text)):
-                    raise _NotAResult(f"its column {field.name} is not a JSON object")
-        elif pa.types.is_timestamp(field.type):
-            table[field.name].to_pylist()  # raises for years that Python cannot count
-
-
-def _is_json_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    present = set(table.column_names)
-    if "schema_version" not in present:
-        raise _NotAResult("it is not a result: it has no column schema_version")
-    versions = set(table["schema_version"].to_pylist())
-    if not versions <= set(READABLE_VERSIONS):
-        got, readable = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
-        newer = any(isinstance(version, int) and version > max(READABLE_VERSIONS) for version in versions)
-        reason = f"its schema version is {got}; this program reads {readable}"
-        raise _NotAResult(f"{NEWER}: {reason}" if newer else reason)
-    required = [field.name for field in schema if not field.nullable]
-    if missing := [name for name in required if name not in present]:
-        raise _NotAResult(f"it lacks the columns {', '.join(missing)}")
-    if empty := [name for name in required if table[name].null_count]:
-        raise _NotAResult(f"it has no value for {', '.join(empty)}")
-    if "status" in schema.names:
-        statuses = pc.unique(table["status"]).to_pylist()
-        if unknown := sorted(str(status) for status in statuses if status not in STATUSES):
-            raise _NotAResult(f"its status is {', '.join(unknown)}; allowed are {', '.join(STATUSES)}")
-    columns = [
-        _cast(table[field.name], field) if field.name in present else pa.nulls(len(table), field.type)
-        for field in schema
-    ]
-    return pa.table(columns, schema=schema)
-
-
-def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    if column.type == field.type:
-        return column
-    with suppress(pa.ArrowException):
-        if pa.types.is_null(column.type) or pa.types.is_string(column.type) == pa.types.is_string(field.type):
-            return column.cast(field.type)
-    raise _NotAResult(f"its column {field.name} has the type {column.type}, and {field.type} was expected")
-
-
 def _keys(table: pa.Table) -> list[str]:
-    return [cell_key(*values) for values in zip(*(table[name].to_pylist() for name in KEY), strict=True)]
-
-
-def _rows(table: pa.Table) -> list[Row]:
-    names = [name for name in table.column_names if table[name].null_count < len(table)]
-    return [_values(row) for row in table.select(names).to_pylist()]
-
-
-def _values(row: Mapping[str, Any]) -> Row:
-    return {name: value for name, value in row.items() if value is not None and name in CELL_NAMES}
-
-
-def _as_table(rows: Iterable[Row]) -> pa.Table:
-    rows = list(rows)
-    present = {name for row in rows for name in row}
-    columns = [
-        pa.array([row.get(field.name) for row in rows], field.type)
-        if field.name in present
-        else pa.nulls(len(rows), field.type)
-        for field in CELLS
-    ]
-    return pa.table(columns, schema=CELLS)
+    return [cell_key(*key) for key in zip(*(values(table[name]) for name in KEY), strict=True)]
 
 
 def _free_name(path: Path) -> Path:

@@ -1,29 +1,28 @@
 """Rows of cells that were read before, in the user's cache folder.
 
 A row is found by the SHA-256 of its file's bytes, so a file that has changed is read again, whatever its name, size and
-time. Nothing is taken from a results folder, which others may have filled. There is a file of lines for each results
-folder; each line holds a checksum of its own, and lines that were cut or damaged are passed over. The file may be
-deleted at any time. The environment variable BENCH_ROWS_CACHE names another folder.
+time. Nothing is taken from a results folder, which others may have filled. There is a Parquet file for each results
+folder, which carries a digest of its own; a damaged one is passed over. It may be deleted at any time. The environment
+variable BENCH_ROWS_CACHE names another folder.
 """
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
-from zlib import crc32
 
+import pyarrow as pa
+
+from bench.results.encoded import encoded, joined, values
+from bench.results.sealed import Damaged, sealed, unsealed
 from bench.results.storage import write_atomically
 from bench.schema import CELLS, cell_key
-
-Row = dict[str, Any]  # by column; null values may be missing
 
 WORTHWHILE = 200  # files: what can be read in half a second is not remembered
 VERSION = sha256(CELLS.to_string().encode()).hexdigest()[:8]  # rows of programs with other columns are not read
 KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
+DIGEST = pa.field("file_sha256", pa.binary())
 
 
 class Remembered:
@@ -31,39 +30,55 @@ class Remembered:
 
     Args:
         out: The results folder.
+        columns: Columns that rows are returned with, among them `KEY`.
     """
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, columns: Collection[str] = CELLS.names) -> None:
         folder = sha256(os.fsencode(out.resolve())).hexdigest()[:16]
-        self._path = _cache_folder() / f"{VERSION}-{folder}.txt"
-        self._digests: dict[str, str] = {}
-        self._known: dict[str, Row] = {}
+        self._path = _cache_folder() / f"{VERSION}-{folder}.parquet"
+        self._schema = pa.schema([field for field in CELLS if field.name in columns])
+        self._digests: dict[str, bytes] = {}
+        self._n_known = 0
 
-    def rows(self, files: Mapping[str, Path]) -> dict[str, Row]:
-        """Return the rows of those of the files that were read before with the same content, at the same place.
+    def rows(self, files: Mapping[str, Path]) -> tuple[list[str], pa.Table]:
+        """Return those of the files that were read before with the same content, at the same place, and their rows.
 
         Args:
             files: Paths of files that hold one cell each, by their names below OUT/cells.
         """
         if len(files) < WORTHWHILE:
-            return {}
-        stored = _read(self._path)
+            return [], encoded(self._schema.empty_table())
         for name, path in files.items():
             with suppress(OSError):
-                self._digests[name] = sha256(path.read_bytes()).hexdigest()
-        place = {name: name.removesuffix(".parquet") for name in files}
-        found = {name: stored[digest] for name, digest in self._digests.items() if digest in stored}
-        self._known = {name: row for name, row in found.items() if cell_key(*(row[key] for key in KEY)) == place[name]}
-        return dict(self._known)
+                self._digests[name] = sha256(path.read_bytes()).digest()
+        rows = self._stored(self._schema)
+        place_of = {digest: place for place, digest in enumerate(rows[DIGEST.name].to_pylist())}
+        keys = [f"{cell_key(*key)}.parquet" for key in zip(*(values(rows[name]) for name in KEY), strict=True)]
+        places = {name: place_of[digest] for name, digest in self._digests.items() if digest in place_of}
+        places = {name: place for name, place in places.items() if keys[place] == name}
+        self._n_known = len(places)
+        return list(places), rows.select(self._schema.names).take(pa.array(list(places.values()), pa.int64()))
 
-    def add(self, rows: Mapping[str, Row]) -> None:
-        """Remember the rows of further files, by name, if they are many; no failure to do so is an error."""
-        new = {name: row for name, row in rows.items() if name in self._digests}
-        if len(new) < max(WORTHWHILE, len(self._known) // 10):  # each time, all are written
+    def add(self, names: Sequence[str], rows: pa.Table) -> None:
+        """Remember the rows of further files, in all columns, if they are many; no failure to do so is an error."""
+        if len(names) < max(WORTHWHILE, self._n_known // 10):  # each time, all are written
             return
-        lines = [_line(self._digests[name], row) for name, row in (self._known | new).items()]
+        new = [place for place, name in enumerate(names) if name in self._digests]
+        digests = pa.array([self._digests[names[place]] for place in new], DIGEST.type)
+        added = rows.take(pa.array(new, pa.int64())).append_column(DIGEST, digests)
+        stored = self._stored(CELLS)
+        present = set(self._digests.values())
+        kept = [place for place, digest in enumerate(stored[DIGEST.name].to_pylist()) if digest in present]
+        both = joined([stored.take(pa.array(kept, pa.int64())), added])
         with suppress(OSError):
-            write_atomically(b"".join(lines), self._path)
+            write_atomically(sealed(both, compression="zstd"), self._path)
+
+    def _stored(self, schema: pa.Schema) -> pa.Table:
+        """Return the rows of the cache, encoded, with their digests; none if it cannot be read."""
+        schema = schema.append(DIGEST)
+        with suppress(OSError, Damaged, pa.ArrowException, KeyError):
+            return encoded(unsealed(self._path.read_bytes(), schema).unify_dictionaries().select(schema.names))
+        return encoded(schema.empty_table())
 
 
 def _cache_folder() -> Path:
@@ -72,24 +87,3 @@ def _cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("lockstep-bench", appauthor=False) / "rows"
-
-
-def _line(digest: str, row: Row) -> bytes:
-    text = f"{digest} {json.dumps(row, default=datetime.isoformat)}".encode()
-    return b"%08x %s\n" % (crc32(text), text)
-
-
-def _read(path: Path) -> dict[str, Row]:
-    """Return the rows of the lines that are whole, by the SHA-256 of their files."""
-    rows: dict[str, Row] = {}
-    with suppress(OSError):
-        for line in path.read_bytes().splitlines():
-            check, _, text = line.partition(b" ")
-            with suppress(ValueError, TypeError, KeyError):
-                if int(check, 16) != crc32(text):
-                    continue
-                digest, _, values = text.decode().partition(" ")
-                row = json.loads(values)
-                row["finished_at"] = datetime.fromisoformat(row["finished_at"])
-                rows[digest] = row
-    return rows

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from bench.results import encoded
 from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, LONGER, POSTERIORS, RELIABILITY, SELECTIVE, SHIFTS, TIMINGS
 
 Record = TypeVar("Record", bound=NamedTuple)
@@ -70,19 +70,10 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 
     Protocols, search spaces and versions of 100,000 rows take a gigabyte otherwise.
     """
-    if pd.options.mode.string_storage != "python":
-        return table.to_pandas()
-    numbers = table.select([field.name for field in table.schema if not pa.types.is_string(field.type)]).to_pandas()
-    columns = {}
-    for field in table.schema:
-        if pa.types.is_string(field.type):
-            encoded = table[field.name].combine_chunks().dictionary_encode()
-            texts = np.array([*encoded.dictionary.to_pylist(), np.nan], object)
-            codes = encoded.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
-            columns[field.name] = pd.Series(texts[codes], dtype=pd.StringDtype("python", na_value=np.nan))
-        else:
-            columns[field.name] = numbers[field.name]
-    return pd.DataFrame(columns)
+    if pd.options.mode.string_storage == "python":
+        return encoded.as_frame(table)
+    plain = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in table.schema]
+    return table.cast(pa.schema(plain)).to_pandas()
 
 
 def listed(column: pd.Series) -> list[Any]:

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from bench.results.encoded import joined
 from bench.results.reader import CellFiles, read_longer, read_timings
 from leaderboards.data.fingerprints import Choice, decide
 from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, as_frame, checked
@@ -68,7 +70,7 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
         files, timed, trained_longer = CellFiles(folder, cached=cached), read_timings(folder), read_longer(folder)
-        tables.append(files.table.append_column("folder", pa.array([str(folder)] * len(files.table), pa.string())))
+        tables.append(_with_folder(files.encoded, folder))
         timings.append(timed.table)
         longer.append(trained_longer.table)
         left_out = files.unreadable | files.passed_over | timed.unreadable | trained_longer.unreadable
@@ -77,13 +79,17 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
         entries, problem = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
         skipped += [file._replace(path=above + file.path) for file in problem]
-    # Many small chunks would make every selection of rows slow.
-    rows = as_frame(pa.concat_tables(tables).combine_chunks())
+    rows = as_frame(joined(tables))
     cells, choices = decide(rows)
     latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
     trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
     cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), CELL_ROWS)
     return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest, trained)
+
+
+def _with_folder(rows: pa.Table, folder: Path) -> pa.Table:
+    texts = pa.DictionaryArray.from_arrays(np.zeros(len(rows), np.int32), pa.array([str(folder)]))
+    return rows.append_column("folder", texts)
 
 
 def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:

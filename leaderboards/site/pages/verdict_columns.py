@@ -172,7 +172,7 @@ def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Colum
 
 def _failures(site: Site, suite: str, preset: str) -> Column:
     cells = without_flagged(_of(site.cells, suite, preset))
-    counts = cells.assign(bad=cells["status"] != "ok").groupby("method")["bad"].agg(["sum", "size"])
+    counts = (cells["status"] != "ok").groupby(cells["method"]).agg(["sum", "size"])
     texts = {str(name): f"{bad} of {n}" for name, bad, n in counts.itertuples(name=None)}
     return Column("Failed", "Cells that failed or diverged.", texts)
 

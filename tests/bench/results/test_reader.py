@@ -8,15 +8,19 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench.costs.many_rows import Size, write_published
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from bench.experiment.request import InvalidRequest
-from bench.results import reader as module
-from bench.results.folder import Results
+from bench.results import checking
+from bench.results.checking import JSON_OBJECTS
+from bench.results.encoded import as_frame
+from bench.results.folder import COLUMNS, Results
 from bench.results.reader import CellFiles, read_timings
 from bench.results.record import CellResult, Outcome, Provenance
 from bench.schema import CELLS, SCHEMA_VERSION
@@ -42,13 +46,13 @@ def out(tmp_path, result_of) -> Path:
 @pytest.fixture
 def reads(monkeypatch):
     """The paths of the files that are opened, in lists of those that one process opens."""
-    shares, read = [], module._read_share
+    shares, read = [], checking.read_share
 
     def noted(paths, schema):
         shares.append([str(path) for path in paths])
         return read(paths, schema)
 
-    monkeypatch.setattr(module, "_read_share", noted)
+    monkeypatch.setattr(checking, "read_share", noted)
     return shares
 
 
@@ -229,14 +233,44 @@ def test_shares_of_files_give_the_same_rows(tmp_path, reads, monkeypatch):
     for cell in (cells[3], cells[6]):
         file_of(tmp_path, cell).write_text("x")
     whole = CellFiles(tmp_path)
-    monkeypatch.setattr(module, "SHARE", 2)
+    monkeypatch.setattr(checking, "SHARE", 2)
     monkeypatch.setattr(joblib, "cpu_count", lambda: 3)
     with joblib.parallel_config(backend="threading"):
         parts = CellFiles(tmp_path)
-    assert sorted(map(len, reads[1:])) == [2, 2, 3]
+    assert sorted(map(len, reads[1:])) == [1, 2, 2, 2]
     assert whole.table["split"].to_pylist() == [0, 1, 2, 4, 5]
     assert parts.table.equals(whole.table)
     assert parts.unreadable == whole.unreadable
+
+
+def test_needed_columns_alone_are_read(tmp_path, monkeypatch):
+    """What a run looks at takes a third of the memory, and says the same."""
+    write_published(tmp_path, Size(methods=20, datasets=5, splits=20))
+    read, unsealed = [], checking.unsealed
+
+    def noted(content, schema):
+        read.append(unsealed(content, schema))
+        return read[-1]
+
+    monkeypatch.setattr(checking, "unsealed", noted)
+    whole, needed = CellFiles(tmp_path), CellFiles(tmp_path, columns=COLUMNS)
+    assert set(read[1].column_names) == {*COLUMNS} | JSON_OBJECTS & {*CELLS.names} | {
+        "code_revision",
+        "versions",
+        "finished_at",
+    }
+    assert needed.encoded.nbytes < whole.encoded.nbytes / 3
+    assert needed.statuses == whole.statuses
+    pd.testing.assert_frame_equal(as_frame(needed.encoded), as_frame(whole.encoded.select(needed.encoded.column_names)))
+
+
+def test_shared_texts_are_held_once(tmp_path):
+    """A row takes its numbers and a place in each dictionary; its protocol alone has 500 letters."""
+    size = Size(methods=20, datasets=5, splits=20)
+    write_published(tmp_path, size)
+    rows = CellFiles(tmp_path, columns=COLUMNS).encoded
+    own = rows.select([name for name in rows.column_names if name != "hparams"])
+    assert own.nbytes < 200 * size.n_rows
 
 
 def test_files_of_several_schemas_keep_their_order(tmp_path):

@@ -1,0 +1,63 @@
+"""Tables whose texts are dictionaries: a protocol or a search space that 100,000 rows share is held once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+PYTHON_TEXT = pd.StringDtype("python", na_value=np.nan)
+
+
+def encoded(table: pa.Table) -> pa.Table:
+    """Return a table whose text columns are dictionary-encoded, each in one piece."""
+    columns = [_encoded(column.combine_chunks()) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of encoded tables, one after the other, as one encoded table."""
+    if len(tables) == 1:
+        return tables[0]
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column as Python's own; equal texts of an encoded column are one object."""
+    whole = column.combine_chunks()
+    if not pa.types.is_dictionary(whole.type):
+        listed: list[Any] = whole.to_pylist()
+        return listed
+    return _texts(whole, None).tolist()
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a frame, whose texts are Python's own strings; equal ones of a column are one object.
+
+    Columns without any number share one array: a row of a table lacks most metrics.
+    """
+    columns: dict[str, Any] = {}
+    nothing = np.full(len(table), np.nan)
+    nothing.flags.writeable = False
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
+            whole = _encoded(column.combine_chunks())
+            columns[name] = pd.Series(_texts(whole, np.nan), dtype=PYTHON_TEXT)
+        elif pa.types.is_floating(column.type) and column.null_count == len(column):
+            columns[name] = pd.Series(nothing, copy=False)
+        else:
+            columns[name] = column.to_pandas()
+    return pd.DataFrame(columns, copy=False)
+
+
+def _encoded(column: pa.Array) -> pa.Array:
+    return column.dictionary_encode() if pa.types.is_string(column.type) else column
+
+
+def _texts(column: pa.DictionaryArray, missing: Any) -> np.ndarray:
+    """Return the texts of an encoded column (N,), each distinct one a single object."""
+    texts = np.array([*column.dictionary.to_pylist(), missing], object)
+    codes = column.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
+    chosen: np.ndarray = texts[codes]
+    return chosen

@@ -24,7 +24,7 @@ from bench.engine.replica import Fit
 from bench.engine.stacked_training import train_stacked
 from bench.engine.timing import microseconds
 from bench.metrics.single import distribution_of
-from methods.maths.predictive import Classes, Histogram, Normals, Quantiles, StudentT
+from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
 from methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
@@ -61,8 +61,12 @@ def survives_its_search_spaces(examined: Examined, task: Task) -> str:
 
 @on_every_task
 def predictive_is_a_density(examined: Examined, task: Task) -> str:
-    """Check the predictive's shapes, and that each test point's density or probabilities are normalised."""
-    predictive = examined.predictives(examined.stacked_fits(task))[0]
+    """Check each fit's predictive: its shapes, and that densities or probabilities of test points are normalised."""
+    details = [_check_predictive(each, task) for each in examined.predictives(examined.stacked_fits(task))]
+    return details[0]
+
+
+def _check_predictive(predictive: Predictive, task: Task) -> str:
     allowed = (Normals, StudentT, Quantiles, Histogram) if task.likelihood.standardises else (Classes,)
     wanted = " or ".join(kind.__name__ for kind in allowed)
     require(

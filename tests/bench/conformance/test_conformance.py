@@ -242,6 +242,16 @@ class NegativeVariance(MAP):
         return normals._replace(variance=-normals.variance)
 
 
+class NegativeVarianceOfSomeFits(MAP):
+    """Fails for the fits with fewer rows, the second and the third of the three that are checked."""
+
+    likelihoods = ("gaussian",)
+
+    def predict(self, problem, posterior, x, noise, n_samples):
+        normals = super().predict(problem, posterior, x, noise, n_samples)
+        return normals._replace(variance=torch.where(problem.n_train < 30, -1, 1) * normals.variance)
+
+
 class Unnormalised(MAP):
     likelihoods = ("categorical",)
 
@@ -287,6 +297,7 @@ class ExplodesBeyondItsUsualSpace(MAP):
         (AddsFromTheCPU(), "keeps to its device", "it mixes tensors of two devices"),
         (StartsOnTheCPU(), "keeps to its device", "`finish` returns a tensor on another device"),
         (NegativeVariance(), "predictive is a density", "not positive"),
+        (NegativeVarianceOfSomeFits(), "predictive is a density", "not positive"),
         (Unnormalised(), "predictive is a density", "on the task '3 classes': .* sum to 1 only within"),
         (Explodes(), "finite over its search spaces", "all with lr of 0.0[23].* or more. Narrow `search_space`"),
         (

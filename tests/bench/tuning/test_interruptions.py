@@ -34,42 +34,38 @@ def test_a_study_may_be_interrupted_again_and_again(undisturbed, journal):
     assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
 
 
+@pytest.fixture
+def crash_after(journal, monkeypatch):
+    """Run a study that crashes when a method of `optuna.Study` has been called so many times."""
+
+    def crash(sampler: str, name: str, calls: int) -> None:
+        call, left = getattr(optuna.Study, name), iter(range(calls))
+
+        def fragile(*arguments, **options):
+            if next(left, None) is None:
+                raise Crash
+            return call(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(optuna.Study, name, fragile)
+            with pytest.raises(Crash):
+                run(journal, sampler)
+
+    return crash
+
+
 @pytest.mark.parametrize(("sampler", "told"), [("random", 0), ("random", 9), ("tpe", 3), ("tpe", 12)])
-def test_a_round_of_which_only_some_trials_were_told_is_run_again(undisturbed, journal, monkeypatch, sampler, told):
-    tell, count = optuna.Study.tell, 0
-
-    def fragile(*arguments, **options):
-        nonlocal count
-        count += 1
-        if count > told:
-            raise Crash
-        return tell(*arguments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(optuna.Study, "tell", fragile)
-        with pytest.raises(Crash):
-            run(journal, sampler)
+def test_a_round_of_which_only_some_trials_were_told_is_run_again(undisturbed, journal, crash_after, sampler, told):
+    crash_after(sampler, "tell", told)
     assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 @pytest.mark.parametrize("asked", [0, 4, 11])
 def test_a_round_of_which_only_some_trials_were_asked_for_is_run_again(
-    undisturbed, journal, monkeypatch, sampler, asked
+    undisturbed, journal, crash_after, sampler, asked
 ):
-    ask, count = optuna.Study.ask, 0
-
-    def fragile(*arguments, **options):
-        nonlocal count
-        count += 1
-        if count > asked:
-            raise Crash
-        return ask(*arguments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(optuna.Study, "ask", fragile)
-        with pytest.raises(Crash):
-            run(journal, sampler)
+    crash_after(sampler, "ask", asked)
     assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
 
 

@@ -23,6 +23,21 @@ import typer
 from bench.costs.trivial import trivial_cells
 from bench.experiment.cells import Cell
 
+WRITE = """
+import sys
+from pathlib import Path
+from bench.costs.many_rows import size_of, write_published
+write_published(Path(sys.argv[1]), size_of(int(sys.argv[2])))
+"""
+RESUME = """
+import sys
+from pathlib import Path
+from bench.results.folder import Results
+results = Results(Path(sys.argv[1]))
+results.mend()
+results.rows()
+"""
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -96,20 +111,22 @@ def _of_scan(folder: Path, count: int) -> str:
 
 def _of_commands(folder: Path, count: int) -> Iterator[str]:
     """Yield what each command takes on a folder of published rows, in a process of its own."""
-    from bench.costs.many_rows import PRESET, SUITE, size_of, write_published
+    from bench.costs.many_rows import PRESET, SUITE, size_of
 
     size, site = size_of(count), folder / "site"
-    write_published(folder, size)
+    subprocess.run([sys.executable, "-c", WRITE, str(folder), str(count)], check=True)  # its memory stays out of ours
     yield f"{size.n_rows} rows: {size.methods} methods, {size.datasets} data sets, {size.splits} splits"
     rank = ["rank", str(folder), "--suite", SUITE, "--preset", PRESET, "--metric", "nmll"]
-    for arguments in (["build", str(folder), "--html", str(site)], ["export", str(folder)], rank):
-        command = [sys.executable, "-m", "leaderboards", *arguments]
+    pages = [["build", str(folder), "--html", str(site)], ["export", str(folder)], rank]
+    commands = {arguments[0]: ["-m", "leaderboards", *arguments] for arguments in pages}
+    for name, arguments in ({"resume": ["-c", RESUME, str(folder)]} | commands).items():
+        command = [sys.executable, *arguments]
         with (folder / "printed").open("wb") as printed:
             _, status, used = os.wait4(subprocess.Popen(command, stdout=printed).pid, 0)
         if status:
             raise RuntimeError(f"`{' '.join(command[1:])}` failed")
         seconds = used.ru_utime + used.ru_stime
-        yield f"{arguments[0]}: {seconds:.1f} s of computing, {used.ru_maxrss / 1024:.0f} MiB at most"
+        yield f"{name}: {seconds:.1f} s of computing, {used.ru_maxrss / 1024:.0f} MiB at most"
     largest = max(site.iterdir(), key=lambda page: page.stat().st_size)
     yield f"largest of {len(list(site.iterdir()))} pages: {largest.name}, {largest.stat().st_size / 1e6:.2f} MB"
 

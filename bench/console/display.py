@@ -176,14 +176,17 @@ def show_plan(wanted: Sequence[Cell], todo: Sequence[Cell], workers: Sequence[Wo
         todo: the cells of `wanted` that are not finished.
         workers: the workers.
     """
-    budgets: dict[tuple[str, str, Protocol], list[Cell]] = {}
+    protocols: dict[tuple[str, str, str], Protocol] = {}
+    splits: dict[tuple[str, str, str], dict[str, Counter[str]]] = {}  # by data set and method
     for cell in wanted:
-        budgets.setdefault((cell.suite, cell.preset, cell.protocol), []).append(cell)
-    for (suite, preset, protocol), cells in budgets.items():
-        say(f"Preset {preset}: {SUITES[suite].kind.in_words(protocol)}")
-        for name in dict.fromkeys(cell.dataset for cell in cells):
-            splits = Counter(cell.method for cell in cells if cell.dataset == name)
-            say(f"  {name}: {len(splits)} methods x {max(splits.values())} splits")
+        key = cell.suite, cell.preset, cell.protocol.hash
+        protocols[key] = cell.protocol
+        splits.setdefault(key, {}).setdefault(cell.dataset, Counter())[cell.method] += 1
+    for key, by_dataset in splits.items():
+        suite, preset, _ = key
+        say(f"Preset {preset}: {SUITES[suite].kind.in_words(protocols[key])}")
+        for name, counts in by_dataset.items():
+            say(f"  {name}: {len(counts)} methods x {max(counts.values())} splits")
     done = len(wanted) - len(todo)
     finished = f", {done} of them finished before" if done else ""
     say(f"{len(wanted)} cells{finished}; {len(workers)} worker(s) on {', '.join(dict.fromkeys(map(_device, workers)))}")

@@ -44,8 +44,11 @@ def show(console: Console, load: Workload) -> None:
     table = Table(box=None)
     for heading in ("data set", "cells", "jobs", "time", "memory", "basis of the time"):
         table.add_column(heading, justify="right" if heading in ("cells", "jobs", "time", "memory") else "left")
-    for name in dict.fromkeys(job.cells[0].dataset for job in load.planned):
-        table.add_row(*map(escape, _line(name, [job for job in load.planned if job.cells[0].dataset == name])))
+    by_dataset: dict[str, list[PlannedJob]] = {}
+    for job in load.planned:
+        by_dataset.setdefault(job.cells[0].dataset, []).append(job)
+    for name, jobs in by_dataset.items():
+        table.add_row(*map(escape, _line(name, jobs)))
     console.print(table)
     workers, each = load.workers, ""
     if load.free_bytes is not None:

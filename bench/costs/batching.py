@@ -4,7 +4,6 @@ No choice of them changes a result: a fit in a stack equals the same fit alone.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import ceil
 from typing import NamedTuple
@@ -94,9 +93,14 @@ def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Ce
     """
     fair, room = ceil(len(cells) / n_workers), ROOM[kind]
     jobs: list[tuple[Cell, ...]] = []
-    for first, group in groupby(cells, key=lambda cell: replace(cell, split=0)):
-        alone, members = rows_of(first), list(group)
-        fitting = 1 if not alone else room.cells if kind == "cpu" else rows(first) // alone
+    for _, group in groupby(cells, key=_but_for_its_split):
+        members = list(group)
+        alone = rows_of(members[0])
+        fitting = 1 if not alone else room.cells if kind == "cpu" else rows(members[0]) // alone
         size = max(1, min(fair, room.cells, fitting))
         jobs += [tuple(members[start : start + size]) for start in range(0, len(members), size)]
     return jobs
+
+
+def _but_for_its_split(cell: Cell) -> tuple[object, ...]:
+    return cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol, cell.seed

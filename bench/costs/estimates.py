@@ -52,6 +52,7 @@ class Estimates:
 
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
         self._calibrations = calibrations
+        self._kept: dict[tuple[str, str, str, str], Cost | None] = {}  # by what cells of a job have in common
         self._widest = {(cell.suite, cell.method): cell for cell in sorted(wanted, key=_features)}
         rows = rows[(rows["host"] == host) & (rows["device"] == device) & (rows["schema_version"] >= NATIVE)]
         rows = rows.assign(seconds=seconds_of(rows)).dropna(subset="seconds")
@@ -73,7 +74,7 @@ class Estimates:
             cells: the job's cells, which differ in their split alone.
             rows: most replicas of a stack.
         """
-        first, work = cells[0], fsum(cell.work for cell in cells)
+        first, work = cells[0], fsum([cells[0].work] * len(cells))
         key = first.suite, first.method, first.dataset, first.protocol.hash
         probed, peak = self._probed(first), self._peaks.get(key)
         memory = int(peak * MIB) if peak else None
@@ -83,7 +84,7 @@ class Estimates:
             if rates := self._rates.get(part):
                 return Estimate(fsum(rates) / len(rates) * work, memory, basis)
         if probed:
-            basis = PROBED if self._calibrations.kept(first) else RELATED
+            basis = PROBED if self._measured(first) else RELATED
             return Estimate(probed.seconds(cells, rows), memory, basis)
         return Estimate(SECONDS_PER_WORK * work, memory, GUESSED)
 
@@ -103,7 +104,14 @@ class Estimates:
 
     def _probed(self, cell: Cell) -> Cost | None:
         widest = self._widest[cell.suite, cell.method]
-        return self._calibrations.kept(cell) or self._calibrations.kept(widest)
+        return self._measured(cell) or self._measured(widest)
+
+    def _measured(self, cell: Cell) -> Cost | None:
+        """Return the kept probe of a cell; its file is read once, for all splits."""
+        key = cell.suite, cell.dataset, cell.method, cell.protocol.hash
+        if key not in self._kept:
+            self._kept[key] = self._calibrations.kept(cell)
+        return self._kept[key]
 
 
 def seconds_of(rows: pd.DataFrame) -> pd.Series:

@@ -87,10 +87,10 @@ def cells_of(
         protocol: protocol of all cells.
         seed: seed of the run.
     """
-    cells = [
+    work = {name: Cell(suite, name, "", 0, preset, protocol, seed).work for name in names}  # the same for all methods
+    return [
         Cell(suite, name, method, split, preset, protocol, seed)
-        for name in names
+        for name in sorted(names, key=lambda name: -work[name])
         for method in methods
         for split in splits[name]
     ]
-    return sorted(cells, key=lambda cell: -cell.work)

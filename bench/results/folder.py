@@ -143,6 +143,8 @@ class Results:
         Raises:
             InvalidRequest: There is such a cell.
         """
+        if not self.passed_over:
+            return
         files = {self._path("cells", cell) for cell in cells}
         needed = files | {above for path in files for above in path.parents}
         for path, reason in self.passed_over.items():

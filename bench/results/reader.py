@@ -59,7 +59,7 @@ class CellFiles:
         names.sort(key=lambda name: name.split("/"))
         separate = [name for name in names if "/" in name]
         memory = Remembered(out, self._needed)
-        known, rows = memory.rows({name: self._cells / name for name in separate} if cached else {})
+        known, rows = memory.rows(separate if cached else [])
         unknown = set(separate).difference(known)
         published = self._published([name for name in names if "/" not in name])
         new, new_rows = self._separate([name for name in separate if name in unknown])
@@ -188,21 +188,23 @@ def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Itera
         passed_over[folder] = f"it cannot be listed: {problem.strerror}"
         return
     for entry in entries:
-        hidden, path = entry.name.startswith((".", "_")), Path(entry.path)
+        hidden = entry.name.startswith((".", "_"))
         if entry.name.endswith(".tmp") and entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
             yield above + entry.name
         elif hidden:
             continue
         elif entry.is_symlink():
-            passed_over[path] = "it is a link, which is not followed"
+            passed_over[Path(entry.path)] = "it is a link, which is not followed"
         elif not entry.name.endswith(".parquet"):
             if entry.is_dir(follow_symlinks=False):
-                yield from _files(path, passed_over, f"{above}{entry.name}/")
+                yield from _files(Path(entry.path), passed_over, f"{above}{entry.name}/")
         elif entry.is_file(follow_symlinks=False):
             yield above + entry.name
         else:
             is_folder = entry.is_dir(follow_symlinks=False)
-            passed_over[path] = f"it is {'a folder' if is_folder else 'a pipe, socket or device'}, not a file"
+            passed_over[Path(entry.path)] = (
+                f"it is {'a folder' if is_folder else 'a pipe, socket or device'}, not a file"
+            )
 
 
 def _keys(table: pa.Table) -> list[str]:

@@ -58,11 +58,24 @@ def checked(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
         missing = [name for name in schema.names if name not in frame]
         unknown = [name for name in frame if name not in schema.names]
         raise ValueError(f"the columns should be {schema.names}; missing: {missing}, unknown: {unknown}")
-    try:
-        pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise ValueError(f"a column is not of its declared type: {'; '.join(map(str, error.args))}") from error
+    for field in schema:
+        if reason := _misfit(frame[field.name], field):
+            raise ValueError(f"a column is not of its declared type: {field.name}: {reason}")
     return frame
+
+
+def _misfit(column: pd.Series, field: pa.Field) -> str:
+    """Return why a column is not that of a field; "" if it is. Texts and numbers of 100,000 rows are not converted."""
+    if not field.nullable and column.isna().any():
+        return "it has nulls, which it may not have"
+    is_text = pa.types.is_string(field.type) and isinstance(column.dtype, pd.StringDtype)
+    if is_text or (pa.types.is_float64(field.type) and column.dtype == float):
+        return ""
+    try:
+        pa.array(column, field.type, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        return "; ".join(map(str, error.args))
+    return ""
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:

@@ -30,8 +30,9 @@ def set_apart(results: Results, made_for: Iterable[Entry] | None = None) -> Apar
     chosen = results.cells["preset"].isin(presets).astype(bool)
 
     def part(wanted: bool) -> Results:
+        in_part = chosen == wanted
         return results._replace(
-            cells=results.cells[chosen == wanted].reset_index(drop=True),
+            cells=results.cells if in_part.all() else results.cells[in_part].reset_index(drop=True),
             choices=[choice for choice in results.choices if (choice.preset in presets) == wanted],
         )
 

@@ -35,17 +35,19 @@ BOARD = ["suite", "dataset", "preset"]
 KEY = ["suite", "dataset", "method", "preset", "metric"]
 
 
-def remarks(cells: pd.DataFrame, splits: pd.DataFrame) -> dict[tuple[str, ...], str]:
+def remarks(
+    cells: pd.DataFrame, splits: pd.DataFrame, numbers: Iterable[tuple[str, ...]]
+) -> dict[tuple[str, ...], str]:
     """Return the remarks on numbers, joined by "; ", by suite, data set, method, preset and metric.
 
     Args:
         cells: columns of `bench.schema.CELLS`, with labelled presets.
         splits: result of `summary.per_split`.
+        numbers: the values of `KEY` that `splits` has.
     """
     if splits.empty:
         return {}
     improving = _improving(cells)
-    numbers = splits[KEY].drop_duplicates().itertuples(index=False, name=None)
     no_better = _no_better(splits)
     said = {}
     for key in numbers:

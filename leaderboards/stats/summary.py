@@ -115,10 +115,11 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
     table["n"] = table["n"].fillna(0).astype("int64")
     table["ruined"] = table["ruined"].eq(True)
     table["worst_split"] = table["worst_split"].fillna(-1).astype("int64")
-    table["by_median"] = [splits_of(name).along_features for name in table["dataset"]]
+    along_features = {name: splits_of(name).along_features for name in table["dataset"].unique()}
+    table["by_median"] = table["dataset"].map(along_features).astype(bool)
     ratio = table["dataset"].map(ratios(cells)).fillna(0.0).astype(float)
     table["stderr"] = table["sem"] * np.sqrt(1 + table["n"] * ratio)
-    said = remarks(cells, splits)
+    said = remarks(cells, splits, moments.index)
     keys = table[[*GROUP, "metric"]].itertuples(index=False, name=None)
     table["remark"] = [said.get(key, "") for key in keys]
     order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})

@@ -33,6 +33,6 @@ def test_commands_are_measured_on_rows():
     done = CliRunner().invoke(app, ["--rows", "500"])
     assert done.exit_code == 0, done.output
     assert re.search(r"^500 rows: 1 methods, 25 data sets, 20 splits$", done.output, re.MULTILINE)
-    for name in ("build", "export", "rank"):
+    for name in ("resume", "build", "export", "rank"):
         assert re.search(rf"^{name}: \d+\.\d s of computing, \d+ MiB at most$", done.output, re.MULTILINE)
     assert re.search(r"^largest of \d+ pages: \S+\.html, 0\.\d+ MB$", done.output, re.MULTILINE)

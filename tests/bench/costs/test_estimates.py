@@ -140,3 +140,15 @@ def test_one_probe_per_method_without_rows(known, calibrations):
     for cell in for_memory:
         calibrations.keep(cell, COST)
     assert estimates.worth_probing(memory=True) == []
+
+
+def test_one_probe_is_read_for_all_splits(calibrations, monkeypatch):
+    """A plan of 400,000 cells has 80,000 jobs, and a few thousand probes at most."""
+    read, kept = [], calibrations.kept
+    monkeypatch.setattr(calibrations, "kept", lambda cell: read.append(cell) or kept(cell))
+    splits = [replace(CELL, split=split) for split in range(20)]
+    estimates = Estimates(splits, frame(), calibrations, "here", "cpu")
+    for cell in splits:
+        estimates.of([cell], 1)
+        estimates.need(cell)
+    assert len(read) == 1

@@ -23,7 +23,7 @@ from bench.replications.entries import entries
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 CHECKED = [ROOT / "README.md"]
-CHECKED += [ROOT / f"docs/{name}.md" for name in ("findings", "images", "reproduction", "speed")]
+CHECKED += [ROOT / f"docs/{name}.md" for name in ("claims", "findings", "gaps", "images", "reproduction", "speed")]
 
 # Sections whose numbers nothing can be named for that a test could follow, and why.
 EXCEPTIONS = {

@@ -59,10 +59,25 @@ def test_gains_and_fallbacks_are_those_of_other_presets(rows):
     assert problems(["`map`", "1.00 ± 0.14 (−1.00)", right[2], ""], wanted=wanted, options=options) != []
 
 
-def test_ranks_are_means_over_sets(rows):
+def test_gains_are_those_on_common_splits(rows, monkeypatch):
+    more = pd.concat([tables.kept(), tables.kept().query("preset == 'tuned' and split == 1").assign(split=2, nmll=9.0)])
+    monkeypatch.setattr(tables, "kept", lambda: more)
+    wanted = numbers("rows uci noisy nmll: table")
+    assert (
+        problems(
+            ["`map`", "1.00 ± 0.14 (+1.00)", "1.00 ± 0.14 (+1.00)", ""], wanted=wanted, options=", gain over tuned"
+        )
+        == []
+    )
+
+
+def test_ranks_are_means_over_sets_among_the_tables_methods(rows):
     heading = ["method", "yacht", "boston", "rank of 2"]
-    assert problems(["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", "1"], heading=heading) == []
-    assert problems(["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41", "2"], heading=heading) == ["rank of 2, vifa: 2 is 1"]
+    vifa, point = ["`vifa`", "1.50 ± 1.41", "1.50 ± 1.41"], ["`map`", "2.00 ± 1.41", "2.00 ± 1.41"]
+    assert problems([*vifa, "1"], [*point, "2"], heading=heading) == []
+    assert problems([*vifa, "2"], [*point, "2"], heading=heading) == ["rank of 2, vifa: 2 is 1"]
+    with pytest.raises(AssertionError, match="rank of 2: there are 1 methods"):
+        problems([*vifa, "1"], heading=heading)
 
 
 def test_medians_stand_alone(rows, monkeypatch):

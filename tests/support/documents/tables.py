@@ -4,10 +4,10 @@
     rows SUITE PRESET METRIC: table, else OTHER_PRESET, gain over OTHER_PRESET
 
 Cells have a mean over splits and its standard error, which allows for the rows that splits share; with `METRIC median`
-they have a median alone. A method without
-rows of PRESET is looked up in that after "else". Numbers in brackets are what the mean is below that after "gain over".
-A column "against `METHOD`" has the difference to that method over all data sets of the table, as `rank` prints it, with
-its interval in brackets; a column "rank of N" has mean ranks.
+they have a median alone. A method without rows of PRESET is looked up in that after "else". Numbers in brackets are
+what the mean is below that after "gain over", on the splits that both have. A column "against `METHOD`" has the
+difference to that method over all data sets of the table, as `rank` prints it, with its interval in brackets; a column
+"rank of N" has mean ranks among the methods of the table.
 """
 
 import re
@@ -21,6 +21,7 @@ from documents.references import Numbers
 from leaderboards.stats import ranking
 from leaderboards.stats.corrected_t import corrected_mean
 from leaderboards.stats.dependence import ratios
+from methods import UNRANKED
 
 NUMBER = r"[-−+]?[\d.,]+"
 
@@ -49,7 +50,7 @@ def problems_with_table(rows: list[list[str]], numbers: Numbers, options: str) -
                 cells[place - 1], suite, used, dataset, method, metric, over, numbers.statistic == "median"
             )
     for place, title in enumerate(heading):
-        summary = _summary(title, suite, preset, tuple(columns.values()), metric)
+        summary = _summary(title, suite, preset, tuple(columns.values()), metric, [row[0].strip("`") for row in body])
         for method_cell, *cells in body if summary is not None else ():
             method = method_cell.strip("`")
             exact = summary[summary.index == method].to_numpy(float).ravel().tolist()
@@ -74,19 +75,22 @@ def _problems_with_cell(
 ) -> list[str]:
     def values(preset: str) -> pd.Series:
         board = _board(suite, preset)
-        return board[(board["dataset"] == dataset) & (board["method"] == method)][metric].dropna()
+        board = board[(board["dataset"] == dataset) & (board["method"] == method)]
+        return board.set_index("split")[metric].dropna()
 
     exact = values(preset)
     ratio = ratios(_board(suite, preset)).get(dataset, nan)
     wanted = [exact.median()] if median else [exact.mean(), corrected_mean(exact.to_numpy(), ratio).stderr]
     if over:
-        wanted.append(values(over).mean() - exact.mean())
+        wanted.append((values(over) - exact).mean())
     if len(exact) and _same(cell, wanted):
         return []
     return [f"{dataset}, {method}: {cell} is {', '.join(f'{value:.4g}' for value in wanted)} ({len(exact)} rows)"]
 
 
-def _summary(title: str, suite: str, preset: str, datasets: tuple[str, ...], metric: str) -> pd.DataFrame | None:
+def _summary(
+    title: str, suite: str, preset: str, datasets: tuple[str, ...], metric: str, methods: list[str]
+) -> pd.DataFrame | None:
     """Return the numbers of a column over all data sets by method, or None for any other column."""
     against, rank = re.fullmatch(r"against `(\S+)`", title), re.fullmatch(r"rank of (\d+)", title)
     if not (against or rank):
@@ -94,7 +98,8 @@ def _summary(title: str, suite: str, preset: str, datasets: tuple[str, ...], met
     rows = kept()
     board = rows[(rows["suite"] == suite) & (rows["preset"] == preset) & rows["dataset"].isin(datasets)]
     reference = {"reference": against[1]} if against else {}
-    places = pd.DataFrame(ranking.rank(board, suite, preset, metric, families=False, **reference).rows)
+    competing = [name for name in methods if name not in UNRANKED]
+    places = pd.DataFrame(ranking.rank(board, suite, preset, metric, methods=competing, **reference).rows)
     places = places.set_index("method")
     if against:
         return places[["difference", "low", "high"]].drop(index=against[1]).dropna()

@@ -82,7 +82,8 @@ class _Candidate(NamedTuple):
 def _overview(site: Site, chosen: _Candidate) -> Overview:
     _, suite, preset, name, standings = chosen
     lead = metric(name)
-    splits = [standings.on_datasets[dataset].rows[0].n_splits for dataset in standings.families.datasets]
+    shared = standings.table.tried[[row.method for row in standings.families.rows]].all(axis=1)
+    splits = shared.groupby(level="dataset").sum()[standings.families.datasets].tolist()
     of_each = f"{splits[0]} splits each" if len(set(splits)) == 1 else f"{min(splits)} to {max(splits)} splits each"
     evidence = f"{counted(len(splits), 'data set')}, {of_each}"
     ranking = standings.families

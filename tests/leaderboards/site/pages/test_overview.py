@@ -82,3 +82,8 @@ def test_without_reference_there_are_only_ranks(made):
 def test_differing_numbers_of_splits_are_stated(made):
     rows = [row for row in run(6, 4) if row["dataset"] != "set-0" or row["split"] < 2]
     assert made(rows).evidence == "6 data sets, 2 to 4 splits each"
+
+
+def test_variants_with_fewer_splits_do_not_change_the_stated_number(made):
+    few = [row | {"method": name} for name in ("vifa-k1", "vifa-k2") for row in run(6, 2) if row["method"] == "vifa"]
+    assert made([*run(6, 4), *few]).evidence == "6 data sets, 4 splits each"

@@ -2,10 +2,10 @@
 
     python -m bench.overhead --jobs 1000        # time that workers wait, and computing time of the main process
     python -m bench.overhead --scan 10000       # time in which a resumed run reads the finished cells
-    python -m bench.overhead --rows 100000      # computing time and memory of commands on that many published rows
+    python -m bench.overhead --rows 100000      # time and memory of commands on that many published rows
 
 The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The other measurements
-write their cells themselves, without training (`bench.costs.many_rows`).
+write their cells themselves, without training (`bench.costs.many_rows`), and start each command as a user would.
 """
 
 import os
@@ -21,13 +21,12 @@ from typing import Annotated
 import typer
 
 from bench.costs.trivial import trivial_cells
-from bench.experiment.cells import Cell
 
 WRITE = """
 import sys
 from pathlib import Path
-from bench.costs.many_rows import size_of, write_published
-write_published(Path(sys.argv[1]), size_of(int(sys.argv[2])))
+from bench.costs import many_rows
+getattr(many_rows, sys.argv[3])(Path(sys.argv[1]), many_rows.size_of(int(sys.argv[2])))
 """
 RESUME = """
 import sys
@@ -93,20 +92,11 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
 
 
 def _of_scan(folder: Path, count: int) -> str:
-    import pyarrow.parquet as pq
+    from bench.costs.many_rows import size_of
 
-    from bench.execution.run import result_of_lost_process
-    from bench.results.record import Outcome
-
-    cells = trivial_cells(count)
-    outcome = Outcome(status="failed", error="made up")
-    for cell in cells:
-        path = folder / "cells" / f"{cell.key}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table = result_of_lost_process(cell, "cpu", outcome, 0.0).to_table()
-        pq.write_table(table, path, use_dictionary=False, write_statistics=False)
-    first, then = (_time_to_read(folder, cells) for _ in range(2))
-    return f"{count} finished cells: {then} to read; the first time, without an index, {first}"
+    _write(folder, count, "write_separately")
+    first, then = (_of_command(["-c", RESUME, str(folder)], folder) for _ in range(2))
+    return f"{size_of(count).n_rows} finished cells: {then}; the first time, {first}"
 
 
 def _of_commands(folder: Path, count: int) -> Iterator[str]:
@@ -114,32 +104,32 @@ def _of_commands(folder: Path, count: int) -> Iterator[str]:
     from bench.costs.many_rows import PRESET, SUITE, size_of
 
     size, site = size_of(count), folder / "site"
-    subprocess.run([sys.executable, "-c", WRITE, str(folder), str(count)], check=True)  # its memory stays out of ours
+    _write(folder, count, "write_published")
     yield f"{size.n_rows} rows: {size.methods} methods, {size.datasets} data sets, {size.splits} splits"
     rank = ["rank", str(folder), "--suite", SUITE, "--preset", PRESET, "--metric", "nmll"]
     pages = [["build", str(folder), "--html", str(site)], ["export", str(folder)], rank]
     commands = {arguments[0]: ["-m", "leaderboards", *arguments] for arguments in pages}
     for name, arguments in ({"resume": ["-c", RESUME, str(folder)]} | commands).items():
-        command = [sys.executable, *arguments]
-        with (folder / "printed").open("wb") as printed:
-            _, status, used = os.wait4(subprocess.Popen(command, stdout=printed).pid, 0)
-        if status:
-            raise RuntimeError(f"`{' '.join(command[1:])}` failed")
-        seconds = used.ru_utime + used.ru_stime
-        yield f"{name}: {seconds:.1f} s of computing, {used.ru_maxrss / 1024:.0f} MiB at most"
+        yield f"{name}: {_of_command(arguments, folder)}"
     largest = max(site.iterdir(), key=lambda page: page.stat().st_size)
     yield f"largest of {len(list(site.iterdir()))} pages: {largest.name}, {largest.stat().st_size / 1e6:.2f} MB"
 
 
-def _time_to_read(folder: Path, cells: list[Cell]) -> str:
-    from bench.results.folder import Results
+def _write(folder: Path, count: int, how: str) -> None:
+    """Write made-up rows in a process of its own: its memory stays out of what is measured."""
+    subprocess.run([sys.executable, "-c", WRITE, str(folder), str(count), how], check=True)
 
-    started, computing = time.perf_counter(), time.process_time()
-    results = Results(folder)
-    results.mend()
-    if not all(map(results.has, cells)):
-        raise RuntimeError("the results folder does not list all cells that were written to it")
-    return f"{time.perf_counter() - started:.2f} s ({time.process_time() - computing:.2f} s of computing)"
+
+def _of_command(arguments: list[str], folder: Path) -> str:
+    """Return what Python takes to run `arguments`."""
+    own_cache = os.environ | {"BENCH_ROWS_CACHE": str(folder / "cache")}  # removed with the folder
+    started = time.perf_counter()
+    with (folder / "printed").open("wb") as printed:
+        _, status, used = os.wait4(subprocess.Popen([sys.executable, *arguments], stdout=printed, env=own_cache).pid, 0)
+    if status:
+        raise RuntimeError(f"`{' '.join(arguments)}` failed")
+    seconds, computing = time.perf_counter() - started, used.ru_utime + used.ru_stime
+    return f"{seconds:.1f} s, {computing:.1f} s of computing, {used.ru_maxrss / 1024:.0f} MiB at most"
 
 
 if __name__ == "__main__":

@@ -69,9 +69,9 @@ class CellFiles:
         order = pa.array([place[name] for name in separate if name in place], pa.int64())
         both = joined([self._selected(rows), self._selected(new_rows)]).take(order)
         self._rows = joined([self._selected(published), both])
-        self.unreadable = {
-            path: self.unreadable[path] for name in names if (path := self._cells / name) in self.unreadable
-        }
+        order_of = {name: number for number, name in enumerate(names)}
+        name_of = {path: path.relative_to(self._cells).as_posix() for path in self.unreadable}
+        self.unreadable = dict(sorted(self.unreadable.items(), key=lambda item: order_of[name_of[item[0]]]))
         self._added: list[str] = []  # their rows are read when they are needed, so that a long run takes no memory
 
     @property

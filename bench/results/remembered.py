@@ -8,6 +8,7 @@ variable BENCH_ROWS_CACHE names another folder.
 
 import os
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -50,9 +51,12 @@ class Remembered:
         """
         if len(names) < WORTHWHILE:
             return [], encoded(self._schema.empty_table())
-        for name in names:
-            with suppress(OSError):
-                self._digests[name] = _digest(f"{self._folder}/{name}")
+        # Reading and hashing leave Python to other threads. A thread is given many files, because handing over one takes
+        # as long as hashing it.
+        shares = [names[first : first + WORTHWHILE] for first in range(0, len(names), WORTHWHILE)]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            for digests in threads.map(self._digests_of, shares):
+                self._digests.update(digests)
         rows = self._stored(self._schema)
         place_of = {digest: place for place, digest in enumerate(rows[DIGEST.name].to_pylist())}
         keys = [f"{cell_key(*key)}.parquet" for key in zip(*(values(rows[name]) for name in KEY), strict=True)]
@@ -75,6 +79,14 @@ class Remembered:
         with suppress(OSError):
             write_atomically(sealed(both, compression="zstd"), self._path)
 
+    def _digests_of(self, names: Sequence[str]) -> dict[str, bytes]:
+        """Return the SHA-256 of each file that can be read."""
+        digests = {}
+        for name in names:
+            with suppress(OSError):
+                digests[name] = _digest(f"{self._folder}/{name}")
+        return digests
+
     def _stored(self, schema: pa.Schema) -> pa.Table:
         """Return the rows of the cache, encoded, with their digests; none if it cannot be read."""
         schema = schema.append(DIGEST)
@@ -87,7 +99,10 @@ def _digest(path: str) -> bytes:
     """Return the SHA-256 of a file. Calls of the system alone: a hundred thousand small files are read at a time."""
     file, whole = os.open(path, os.O_RDONLY), sha256()
     try:
-        while part := os.read(file, PART):
+        part = os.read(file, PART)
+        whole.update(part)
+        while len(part) == PART:  # a shorter one is the last
+            part = os.read(file, PART)
             whole.update(part)
     finally:
         os.close(file)

@@ -51,8 +51,8 @@ class Remembered:
         """
         if len(names) < WORTHWHILE:
             return [], encoded(self._schema.empty_table())
-        # Reading and hashing leave Python to other threads. A thread is given many files, because handing over one takes
-        # as long as hashing it.
+        # Reading and hashing leave Python to other threads. A thread is given many files, because handing over one
+        # takes as long as hashing it.
         shares = [names[first : first + WORTHWHILE] for first in range(0, len(names), WORTHWHILE)]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             for digests in threads.map(self._digests_of, shares):

@@ -3,7 +3,9 @@
 import ast
 import os
 import shutil
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,23 @@ def skip_unless_required() -> Callable[[str, str], None]:
         pytest.skip(reason)
 
     return skip_unless_required
+
+
+@pytest.fixture
+def firewall() -> Iterator[int]:
+    """A port of this machine whose packets are dropped, as by a firewall: nothing answers, and nothing refuses."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # a full queue, of which nobody accepts
+            client = stack.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        try:
+            socket.create_connection(listener.getsockname(), timeout=0.5).close()
+        except TimeoutError:
+            yield listener.getsockname()[1]
+        else:
+            pytest.skip("this system answers although the queue is full")
 
 
 @pytest.fixture

@@ -69,6 +69,14 @@ def test_slow_drip_ends_at_a_deadline(tmp_path, tiny, web, monkeypatch):
     assert leftovers(tmp_path) == []
 
 
+def test_dropped_packets_end_in_words(tmp_path, tiny, firewall, monkeypatch):
+    monkeypatch.setattr(download, "CONNECT_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with pytest.raises(datasets.Unreachable, match=r"no connection to 127\.0\.0\.1: it timed out"):
+        datasets.fetch("tiny", tmp_path, base_url=f"http://127.0.0.1:{firewall}/")
+    assert leftovers(tmp_path) == []
+
+
 def test_shorter_length_than_the_body_is_refused(tmp_path, tiny, web, respond):
     web.misbehaviour[DATA] = respond(200, tiny[DATA], Content_Length="40")
     with pytest.raises(datasets.Unavailable, match="does not match the known hash"):

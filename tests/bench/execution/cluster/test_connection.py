@@ -63,6 +63,14 @@ def test_no_scheduler_is_told_in_words(monkeypatch):
         pass
 
 
+def test_dropped_packets_are_no_scheduler(firewall, monkeypatch):
+    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 1)
+    nobody = f"tcp://127.0.0.1:{firewall}"
+    refused = pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody} within 1 seconds")
+    with refused, connected(nobody, Tls()):
+        pass
+
+
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0" * 64, b""])
 def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
     monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 2)

@@ -61,7 +61,8 @@ def unsealed(content: bytes, schema: pa.Schema | None = None) -> pa.Table:
     encoded = texts if len(content) > MANY_BYTES else None
     try:
         with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True, read_dictionary=encoded) as file:
-            only = [name for name in schema.names if name in file.schema_arrow.names] if schema and has_digest else None
+            present = file.schema_arrow.names  # converted anew at each access
+            only = [name for name in schema.names if name in present] if schema and has_digest else None
             # Threads for the columns of one row cost four times what they read.
             table = file.read(only, use_threads=False)
         table.validate(full=True)

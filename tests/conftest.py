@@ -73,13 +73,20 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("BENCH_ROWS_CACHE", str(config.rootpath / ".pytest_cache" / "rows"))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the processes of `-n auto`: one more than there are cores, as tests across processes often wait."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their folder, and put the long ones first, so that no process is left alone with one at the end."""
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()
         if path.startswith(INTEGRATION):
             item.add_marker(pytest.mark.integration)
         if path.startswith(RETRIED):
             item.add_marker(pytest.mark.flaky(reruns=1))
+    items.sort(key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(RETRIED))
 
 
 @pytest.fixture(scope="session")

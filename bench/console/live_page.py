@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 from rich.markup import escape
@@ -25,7 +25,9 @@ Build = Callable[[tuple[int, int]], Path]
 def live_pages(store: Store, prepare: Callable[[], None], build: Build, finished: int, wanted: int) -> Iterator[Store]:
     """Yield a store that passes cells on to `store`, and keep the pages up to date until the context ends.
 
-    A failure to build them is printed, once, and does not end the run.
+    Their process starts with the first cell that is stored, if it is not the run's last one: before it there is nothing
+    to show, and after it the run builds its pages itself. A failure to build them is printed, once, and does not end
+    the run.
 
     Args:
         store: destination of finished cells.
@@ -46,7 +48,8 @@ class _LivePages:
         self._store, self._prepare, self._build = store, prepare, build
         self._finished, self._wanted = finished, wanted
         self._grown, self._over = Event(), Event()
-        self._child = Supervised({})
+        self._child: Supervised | None = None
+        self._starting = Lock()
         self._thread = Thread(target=self._keep_building, daemon=True)
         self._thread.start()
 
@@ -56,26 +59,33 @@ class _LivePages:
         self._grown.set()
 
     def end(self) -> None:
-        self._over.set()
+        with self._starting:
+            self._over.set()
         self._grown.set()
-        self._child.end()
+        if self._child:
+            self._child.end()
         self._thread.join()
 
     def _keep_building(self) -> None:
+        self._grown.wait()
         with suppress(Stopped):
             try:
+                with self._starting:
+                    if self._over.is_set() or self._finished == self._wanted:
+                        return
+                    self._child = Supervised({})
                 self._child.call(_call, self._prepare)
-                self._build_repeatedly()
+                self._build_repeatedly(self._child)
             except Exception as problem:
                 if not self._over.is_set():
                     _say_that_pages_wait(problem)
 
-    def _build_repeatedly(self) -> None:
+    def _build_repeatedly(self, child: Supervised) -> None:
         pause, said = 0.0, False
         while self._grown.wait() and not self._over.wait(pause):
             self._grown.clear()
             begun = time.monotonic()
-            page = self._child.call(_call, self._build, (self._finished, self._wanted))
+            page = child.call(_call, self._build, (self._finished, self._wanted))
             if not said:
                 err.print(f"Page, which grows with the run: [bold]{escape(str(page))}[/]", soft_wrap=True)
                 said = True

@@ -39,7 +39,7 @@ def finished(out: Path) -> int:
     return sum(not path.name.startswith(".") for path in (out / "cells").rglob("*.parquet"))
 
 
-def wait_for(what, seconds: float = 120) -> None:
+def wait_for(what, seconds: float = 300) -> None:
     """Wait until `what()` is true; fail after so many seconds."""
     deadline = time.monotonic() + seconds
     while not what():

@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from leaderboards.data.own import own_tables
@@ -27,6 +28,23 @@ from methods import BASELINE, UNRANKED
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages
+
+
+class _Compiled(BytecodeCache):
+    """Compiled templates, which later builds of this process find again."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if code := self._code.get(bucket.key):
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = _Compiled()
 
 
 def write_site(
@@ -111,6 +129,7 @@ def _environment(site: Site) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_printed,
+        bytecode_cache=COMPILED,
     )
     environment.filters |= {
         "visible": visible,

@@ -72,6 +72,17 @@ def test_nothing_is_built_before_a_cell_is_stored(tmp_path, console):
     assert console.file.getvalue() == ""
 
 
+def test_no_process_starts_for_the_last_cell(tmp_path, console, monkeypatch):
+    monkeypatch.setattr(live_page, "Supervised", None)  # to start one fails, which would be printed
+    store = Store()
+    with live_page.live_pages(store, prepare, partial(write_count, tmp_path / "index.html"), 8, 9) as pages:
+        pages.write("last")
+        pages._thread.join(PATIENCE_SECONDS)
+        assert not pages._thread.is_alive()
+    assert store.written == ["last"]
+    assert console.file.getvalue() == ""
+
+
 @pytest.mark.parametrize("broken", ["prepare", "build"])
 def test_a_page_that_cannot_be_built_is_noted_once(tmp_path, console, broken):
     store = Store()

@@ -59,7 +59,8 @@ def read(descriptor: int) -> str:
 
 
 def test_narrow_and_resized_terminals_are_usable(environment, tmp_path):
-    with terminal(environment, tmp_path, "--methods", "map", "--splits", "0-1", "--out", "r") as (process, ours):
+    arguments = ("--methods", "map", "--splits", "0-1", "--workers", "1", "--out", "r")
+    with terminal(environment, tmp_path, *arguments) as (process, ours):
         resize(ours, 20)  # the kernel sends SIGWINCH
         said = os.read(ours, 1 << 16).decode(errors="replace")
         resize(ours, 1)

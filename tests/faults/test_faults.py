@@ -29,7 +29,8 @@ def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_p
 
 
 def test_undecodable_and_endless_errors_are_rows(run, tmp_path):
-    done = run("--methods", "map,garble", "--splits", "0", "--out", "r")
+    arguments = ("--methods", "map,garble", "--splits", "0", "--workers", "1", "--out", "r")
+    done = run(*arguments)
     assert done.returncode == 1, done.stderr
     found = pd.read_parquet(tmp_path / "r" / "cells").set_index("method")
     assert found["status"].to_dict() == {"map": "ok", "garble": "failed"}
@@ -39,7 +40,7 @@ def test_undecodable_and_endless_errors_are_rows(run, tmp_path):
     assert "\x1b" not in done.stderr + done.stdout
     assert len(done.stderr) < 20_000
     assert "caf\\udce9.csv" in "".join(path.read_text() for path in (tmp_path / "r" / "html").rglob("*.html"))
-    assert run("--methods", "map,garble", "--splits", "0", "--out", "r").returncode == 1  # nothing is left to do
+    assert run(*arguments).returncode == 1  # nothing is left to do
 
 
 def test_broken_processes_fail_their_own_cell_alone(run, tmp_path):

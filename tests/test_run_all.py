@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import methods
 import run_all as front_door
 from bench.schema import REGRESSION
+from methods.catalogue import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")
@@ -254,6 +255,17 @@ def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(invoke, tmp_pat
         assert re.search(r"About .* in all", done.stdout)
         assert len(list((tmp_path / "calibrations").iterdir())) == 1
     assert not (tmp_path / "r").exists()
+
+
+def test_other_methods_are_planned_without_a_broken_adapter(invoke, install_faulty, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"}))
+    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)  # probes of all take 20 seconds
+    registry._targets.cache_clear()
+    planned = invoke("--dry-run", "--methods", "all", "--splits", "0", "--datasets", "diabetes", "--out", "r")
+    registry._targets.cache_clear()
+    assert planned.exit_code == 0, planned.stderr
+    assert "Without a method: method 'no-such' (faulty_and_gone:Method) cannot be loaded" in planned.stderr
+    assert int(re.search(r"diabetes: (\d+) methods x 1 split", planned.stdout)[1]) > 30
 
 
 def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path, monkeypatch):

@@ -118,7 +118,7 @@ def firewall() -> Iterator[int]:
             pytest.skip("this system answers although the queue is full")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def install_faulty() -> Callable[..., Path]:
     """Installs the methods of `faulty.py` into a folder, as pip would; `others` are further entry points."""
 

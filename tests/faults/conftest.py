@@ -2,30 +2,53 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from runs import command, heed_signals
 
+Run = Callable[..., subprocess.CompletedProcess]
+
+
+def environment_of(site: Path) -> dict[str, str]:
+    """Return an environment with the methods that are installed in `site`, and with data beside it."""
+    path = os.pathsep.join(part for part in (str(site), os.environ.get("PYTHONPATH")) if part)
+    return os.environ | {"PYTHONPATH": path, "BENCH_DATA_DIR": str(site.with_name("data")), "COLUMNS": "300"}
+
+
+def run_in(folder: Path, environment: dict[str, str]) -> Run:
+    """Return what runs the command in a folder."""
+
+    def run(*arguments: str | Path, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+        whole = [*prefix, *command(*arguments)]
+        return subprocess.run(whole, capture_output=True, text=True, cwd=folder, env=environment)
+
+    return run
+
 
 @pytest.fixture
 def environment(tmp_path, install_faulty) -> dict[str, str]:
     """With the faulty methods, and another that cannot be imported."""
-    site = install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"})
-    path = os.pathsep.join(part for part in (str(site), os.environ.get("PYTHONPATH")) if part)
-    return os.environ | {"PYTHONPATH": path, "BENCH_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "300"}
+    return environment_of(install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"}))
 
 
 @pytest.fixture
-def run(tmp_path, environment):
+def run(tmp_path, environment) -> Run:
     """Runs the command in an empty folder."""
+    return run_in(tmp_path, environment)
 
-    def run(*arguments: str | Path, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
-        whole = [*prefix, *command(*arguments)]
-        return subprocess.run(whole, capture_output=True, text=True, cwd=tmp_path, env=environment)
 
-    return run
+@pytest.fixture(scope="session")
+def broken(tmp_path_factory, install_faulty) -> tuple[Path, Run, subprocess.CompletedProcess]:
+    """A folder, what runs `--methods METHODS` there, and how the first run, of MAP and methods that break, has ended."""
+    folder = tmp_path_factory.mktemp("broken")
+    run = run_in(folder, environment_of(install_faulty(folder / "site")))
+    arguments = ("--splits", "0", "--workers", "1", "--out", "r", "--methods")
+    again = partial(run, *arguments)
+    return folder, again, again("map,kill,garble,fill,close-files,daemon")
 
 
 @pytest.fixture

@@ -13,48 +13,58 @@ import pytest
 from runs import alive, children_of, finished, rows, until, wait_for
 
 N_KILLS = 50
+together = pytest.mark.xdist_group("broken")  # tests of one run, in one process
 NO_NAMESPACE = "this system lets nobody but its owner mount a folder"
 
 
-def test_a_cell_that_kills_its_process_is_a_row_and_costs_nobody_else(run, tmp_path):
-    done = run("--methods", "map,kill", "--splits", "0-1", "--out", "r")
-    assert done.returncode == 1, done.stderr
-    found = rows(tmp_path / "r").set_index(["method", "split"])
-    assert (found.loc["map", "status"] == "ok").all()
-    for _, row in found.loc["kill"].iterrows():
-        assert (row["status"], row["error_class"]) == ("failed", "SIGKILL")
-        assert "about to die" in row["log"]
-    assert done.stderr.count("its process was killed by SIGKILL (will be retried alone, at the end)") == 2
-    assert "Cells: 2 ok, 2 failed" in done.stdout
+@pytest.fixture
+def found(broken) -> pd.DataFrame:
+    folder, _, _ = broken
+    return pd.read_parquet(folder / "r" / "cells").set_index("method")
 
 
-def test_undecodable_and_endless_errors_are_rows(run, tmp_path):
-    arguments = ("--methods", "map,garble", "--splits", "0", "--workers", "1", "--out", "r")
-    done = run(*arguments)
+@together
+def test_broken_methods_are_rows_and_cost_nobody_else(broken, found):
+    _, _, done = broken
     assert done.returncode == 1, done.stderr
-    found = pd.read_parquet(tmp_path / "r" / "cells").set_index("method")
-    assert found["status"].to_dict() == {"map": "ok", "garble": "failed"}
+    assert "Traceback" not in done.stderr
+    assert "Cells: 1 ok, 5 failed" in done.stdout
+    assert found.loc["map", "status"] == "ok"
+    assert set(found.loc[found["status"] == "failed"].index) == {"kill", "garble", "fill", "close-files", "daemon"}
+
+
+@together
+def test_killed_process_is_tried_again_and_says_its_last_words(broken, found):
+    _, _, done = broken
+    assert found.loc["kill", "error_class"] == "SIGKILL"
+    assert "about to die" in found.loc["kill", "log"]
+    assert done.stderr.count("its process was killed by SIGKILL (will be retried alone, at the end)") == 1
+
+
+@together
+def test_undecodable_and_endless_errors_are_rows(broken, found):
+    folder, run, done = broken
     assert "cannot open caf\\udce9.csv \\u001b[2Jxxx" in found.loc["garble", "error"]
     assert len(found.loc["garble", "error"]) <= 20_000
     assert "\\u001b]0;a title" in found.loc["garble", "log"]
     assert "\x1b" not in done.stderr + done.stdout
     assert len(done.stderr) < 20_000
-    assert "caf\\udce9.csv" in "".join(path.read_text() for path in (tmp_path / "r" / "html").rglob("*.html"))
-    assert run(*arguments).returncode == 1  # nothing is left to do
+    assert "caf\\udce9.csv" in "".join(path.read_text() for path in (folder / "r" / "html").rglob("*.html"))
+    assert run("garble").returncode == 1  # nothing is left to do
 
 
-def test_broken_processes_fail_their_own_cell_alone(run, tmp_path):
-    """A full scratch disk, closed file descriptors, and a daemon that has left the process group."""
-    done = run("--methods", "fill,close-files,daemon,map", "--splits", "0", "--out", "r")
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    found = pd.read_parquet(tmp_path / "r" / "cells").set_index("method")
-    assert found["status"].to_dict() == {"fill": "failed", "close-files": "failed", "daemon": "failed", "map": "ok"}
+@together
+def test_full_disk_and_closed_files_are_the_methods_own_failures(found):
     assert "[Errno 28] No space left on device" in found.loc["fill", "error"]
     assert "faulty.py" in found.loc["fill", "error"]
     # It may end by itself before the driver sees the closed pipe.
     assert re.match("its process (closed the pipe for its results|ended by itself)", found.loc["close-files", "error"])
-    daemon = int((tmp_path / "site" / "daemon").read_text())
+
+
+@together
+def test_daemons_end_with_the_run(broken):
+    folder, _, _ = broken
+    daemon = int((folder / "site" / "daemon").read_text())
     assert not psutil.pid_exists(daemon) or "faulty" not in " ".join(psutil.Process(daemon).cmdline())
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[4]
 START_SECONDS = 300  # on a busy machine
 LOCAL = ("--dashboard-address", "127.0.0.1:0")
 TINY = (
-    *("--datasets", "diabetes", "--methods", "map,vifa,kill-once", "--splits", "0"),
+    *("--datasets", "diabetes", "--methods", "map,kill-once", "--splits", "0"),
     *("--trials", "2", "--folds", "2", "--epochs", "1"),
 )
 

@@ -53,7 +53,7 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines)
     workers = [machines.worker(address) for _ in range(2)]
     there = machines.run("--out", "there", "--cluster", address)
     assert there.returncode == 0, there.stderr
-    assert "3 cells; 2 worker(s) on" in there.stdout
+    assert "2 cells; 2 worker(s) on" in there.stdout
     assert "killed by SIGKILL" in there.stderr  # in a process of its worker, which lives on
     assert all(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
     assert not any(map(machines.fits, workers))
@@ -61,7 +61,7 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines)
     here = machines.run("--out", "here", "--workers", "2")
     assert here.returncode == 0, here.stderr
     found, expected = (tables(machines.folder / out) for out in ("there", "here"))
-    assert len(expected["cells"]) == 3
+    assert len(expected["cells"]) == 2
     assert found.keys() == expected.keys()
     for name, table in expected.items():
         pd.testing.assert_frame_equal(found[name], table)
@@ -70,7 +70,7 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines)
         for out in ("there", "here")
     ]
     assert studies[0] == studies[1]
-    assert len(studies[0]) == 3
+    assert len(studies[0]) == 2
     assert not list(machines.folder.rglob("lockstep-bench-*/"))
 
 

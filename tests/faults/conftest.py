@@ -43,7 +43,7 @@ def run(tmp_path, environment) -> Run:
 
 @pytest.fixture(scope="session")
 def broken(tmp_path_factory, install_faulty) -> tuple[Path, Run, subprocess.CompletedProcess]:
-    """A folder, what runs `--methods METHODS` there, and how the first run, of MAP and methods that break, has ended."""
+    """A folder, what runs methods there, and how the first run, of MAP and methods that break, has ended."""
     folder = tmp_path_factory.mktemp("broken")
     run = run_in(folder, environment_of(install_faulty(folder / "site")))
     arguments = ("--splits", "0", "--workers", "1", "--out", "r", "--methods")

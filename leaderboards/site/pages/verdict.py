@@ -129,7 +129,8 @@ def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str
     reference = f"`{visible(standings.reference)}`"
     others = [row for row in rows if row.method != standings.reference]
     compared = [row for row in others if not isnan(row.low)]
-    without = f"; {len(others) - len(compared)} have none" if len(compared) < len(others) else ""
+    failed = len(others) - len(compared)
+    without = f"; {counted(failed, 'method')} that failed {'has' if failed == 1 else 'have'} none" if failed else ""
     if not compared:
         return [f"There are no intervals of differences to {reference}, which has no value on some split."]
     below, above = [row for row in compared if row.high < 0], [row for row in compared if row.low > 0]
@@ -147,7 +148,7 @@ def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str
         parts.append(f"{word}: {_shortened(amounts) if amounts else 'none'}")
     return [
         f"The 95 % interval of the difference to {reference}, of each method by itself and not adjusted for their "
-        f"number, excludes 0 for {len(better) + len(worse)} of {len(compared)}{without} ({'; '.join(parts)})."
+        f"number, excludes 0 for {len(better) + len(worse)} of {len(compared)} ({'; '.join(parts)}){without}."
     ]
 
 

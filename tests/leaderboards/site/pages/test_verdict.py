@@ -77,7 +77,7 @@ def test_leader_that_failed_is_counted_as_failed(said):
     levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
     first, second = said(*failed(run(levels), "vifa")).sentences
     assert first.endswith("is shown to be better than another one; 1 failed on some split.")
-    assert second.endswith("include 0; 1 have none.")
+    assert second.endswith("include 0; 1 method that failed has none.")
 
 
 def test_methods_without_rank_change_no_column(said):

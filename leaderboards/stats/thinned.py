@@ -30,13 +30,14 @@ def thinned(predictions: Predictions) -> pa.Table:
     """Return at most `MOST_POINTS` test points and as many OOD points, evenly spaced, as a table of `SCHEMA`."""
     points = np.sort(np.concatenate([_spaced(np.flatnonzero(predictions.ood == ood)) for ood in (False, True)]))
     y, ood = predictions.y[points], predictions.ood[points]
-    columns: dict[str, np.ndarray | list | None] = dict.fromkeys(SCHEMA.names)
+    columns: dict[str, np.ndarray | pa.Array | list | None] = dict.fromkeys(SCHEMA.names)
     if predictions.log_probs is None:
         mean, variance = (moment[points] for moment in moments(predictions))
         sd = np.sqrt(variance).astype(np.float32)
         columns["error"] = np.clip((y - mean) / sd, -LARGEST, LARGEST).astype(np.float16)
         columns["sd"] = (sd.view(np.uint32) & MANTISSA).view(np.float32)
-        columns["pit"] = np.round(PIT_STEPS * pit(predictions)[points]).astype(np.uint16)
+        steps = np.round(PIT_STEPS * pit(predictions)[points])
+        columns["pit"] = pa.array(np.nan_to_num(steps).astype(np.uint16), mask=np.isnan(steps))  # of unknown targets
     else:
         with np.errstate(divide="ignore"):
             logs = np.log(probabilities(predictions)[points])

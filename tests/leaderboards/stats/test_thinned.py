@@ -30,6 +30,12 @@ def test_regressions_keep_errors_spreads_and_pit(regressed):
     np.testing.assert_allclose(pit(kept), stats.norm.cdf(scaled).mean(axis=1), atol=1e-5)
 
 
+def test_points_without_a_target_have_no_pit(regressed):
+    ood = np.arange(N) % 4 == 0
+    kept = pit(restored(thinned(regressed._replace(y=np.where(ood, np.nan, regressed.y), ood=ood))))
+    np.testing.assert_array_equal(np.isnan(kept), ood)
+
+
 def test_classifications_keep_mean_probabilities():
     rng = np.random.default_rng(1)
     probs = rng.dirichlet(np.full(C, 0.05), size=(N, S))  # some are nearly 0

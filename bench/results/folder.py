@@ -73,8 +73,12 @@ class Results:
         return as_frame(self._files.encoded).drop_duplicates(list(KEY), keep="last", ignore_index=True)
 
     def row(self, cell: Cell) -> dict[str, Any]:
-        """Return the row of a finished cell; columns that its file lacks are None."""
-        (row,) = pq.read_table(self._path("cells", cell)).to_pylist()
+        """Return the row of a finished cell, from a file of its own or a published one; missing columns are None."""
+        own, top = self._path("cells", cell), self.out / "cells"
+        identity = (cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash, cell.split, cell.seed)
+        key = [(name, "=", value) for name, value in zip(KEY, identity, strict=True)]
+        files = [own] if own.is_file() else sorted(top.glob("*.parquet"))
+        *_, row = (row for file in files for row in pq.read_table(file, filters=key).to_pylist())
         return dict.fromkeys(CELLS.names) | row
 
     def timing(self, cell: Cell) -> Path:

@@ -16,6 +16,7 @@ from bench.experiment.request import InvalidRequest
 from bench.results import folder as module
 from bench.results import storage
 from bench.results.folder import Results
+from bench.results.sealed import sealed
 from bench.schema import CELLS, predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
@@ -50,6 +51,17 @@ def test_a_written_cell_is_there_with_all_it_was_given(results, result_of):
     assert row == written.row
     assert row["nmll"] == 1.25
     assert pq.read_table(results.out / "predictions" / f"{CELL.key}.parquet").equals(predictions())
+
+
+def test_a_published_row_is_found_beside_others(results, result_of):
+    others = [replace(CELL, split=4), replace(CELL, method="map"), replace(CELL, protocol=Protocol(epochs=7))]
+    rows = [result_of(cell, nmll=nmll).to_table() for nmll, cell in enumerate([CELL, *others], 1)]
+    (results.out / "cells").mkdir(parents=True)
+    (results.out / "cells/uci.parquet").write_bytes(sealed(pa.concat_tables(rows)))
+    pq.write_table(rows[1].drop_columns("rmse"), results.out / "cells/older.parquet")
+    assert [results.row(cell)["nmll"] for cell in (CELL, *others[1:])] == [1, 3, 4]
+    results.write(result_of(CELL, nmll=5.0))  # is taken instead
+    assert results.row(CELL)["nmll"] == 5
 
 
 def test_a_row_its_predictions_and_no_temporary_files(results, result_of):

@@ -10,7 +10,7 @@ import termios
 from contextlib import contextmanager, suppress
 
 import pytest
-from runs import alive, children_of, command, finished, heed_signals, rows, wait_for
+from runs import alive, children_of, command, finished, heed_signals, rows, until, wait_for
 
 SLOW_CELL = ("--methods", "map,hang", "--splits", "0", "--out", "r")  # one cell ends, the other does not
 
@@ -86,7 +86,7 @@ def test_closed_terminal_ends_run_and_workers(environment, tmp_path):
 @pytest.mark.parametrize("name", ["SIGQUIT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_signal_keeps_cells_and_ends_workers(start, tmp_path, name):
     with start(*SLOW_CELL) as process:
-        wait_for(lambda: finished(tmp_path / "r") == 1 or process.poll() is not None)
+        until("diabetes/map", process.stderr)  # its file is there a moment before the cell counts as finished
         started = children_of(process.pid)
         process.send_signal(signal.Signals[name])
         errors = process.communicate(timeout=300)[1]

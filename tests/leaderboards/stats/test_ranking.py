@@ -260,7 +260,7 @@ def test_kept_boards_have_no_mark_for_a_huge_variance(kept):
     """On naval one split ruins the mean of variational-laplace: -3.44 +- 1.34 is neither better nor worse."""
     naval = by_method(rank_on_datasets(kept, "uci", "tuned", "nmll", families=False)["naval"])
     assert naval["variational-laplace"].verdict == "undecided"
-    assert (naval["variational-laplace"].rank_low, naval["variational-laplace"].rank_high) == (1, 14)
+    assert (naval["variational-laplace"].rank_low, naval["variational-laplace"].rank_high) == (1, 15)
     assert naval["mc-dropout"].verdict == "worse"  # -3.81 +- 0.13
 
 

@@ -1,9 +1,10 @@
 """Rows of cells that were read before, in the user's cache folder.
 
 A row is found by the SHA-256 of its file's bytes, so a file that has changed is read again, whatever its name, size and
-time. Nothing is taken from a results folder, which others may have filled. There is a Parquet file for each results
-folder, which carries a digest of its own; a damaged one is passed over. It may be deleted at any time. The environment
-variable BENCH_ROWS_CACHE names another folder.
+time. The hash of a file that was hashed before is taken from here while the file system vouches that nobody has touched
+it (`bench.results.untouched`). Nothing is taken from a results folder, which others may have filled. There is a Parquet
+file for each results folder, which carries a digest of its own; a damaged one is passed over. It may be deleted at any
+time. The environment variable BENCH_ROWS_CACHE names another folder.
 """
 
 import os
@@ -18,13 +19,15 @@ import pyarrow as pa
 from bench.results.encoded import encoded, joined, values
 from bench.results.sealed import Damaged, sealed, unsealed
 from bench.results.storage import write_atomically
+from bench.results.untouched import states_of
 from bench.schema import CELLS, cell_key
 
 PART = 2**16  # bytes read at a time; most files have fewer
 WORTHWHILE = 200  # files: what can be read in half a second is not remembered
-VERSION = sha256(CELLS.to_string().encode()).hexdigest()[:8]  # rows of programs with other columns are not read
 KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
-DIGEST = pa.field("file_sha256", pa.binary())
+DIGEST, STATE = pa.field("file_sha256", pa.binary()), pa.field("file_state", pa.binary())
+STORED = CELLS.append(DIGEST).append(STATE)
+VERSION = sha256(STORED.to_string().encode()).hexdigest()[:8]  # rows of programs with other columns are not read
 
 
 class Remembered:
@@ -41,7 +44,8 @@ class Remembered:
         self._folder = out / "cells"
         self._schema = pa.schema([field for field in CELLS if field.name in columns])
         self._digests: dict[str, bytes] = {}
-        self._n_known = 0
+        self._states: dict[str, bytes] = {}
+        self._n_known = self._n_hashed = 0
 
     def rows(self, names: Sequence[str]) -> tuple[list[str], pa.Table]:
         """Return those of the files that were read before with the same content, at the same place, and their rows.
@@ -51,31 +55,41 @@ class Remembered:
         """
         if len(names) < WORTHWHILE:
             return [], encoded(self._schema.empty_table())
+        rows = self._stored(self._schema)
+        hashed_before = dict(zip(rows[STATE.name].to_pylist(), rows[DIGEST.name].to_pylist(), strict=True))
+        self._states = states_of(self._folder, names)
+        self._digests = {name: hashed_before[state] for name, state in self._states.items() if state in hashed_before}
+        names = [name for name in names if name not in self._digests]
         # Reading and hashing leave Python to other threads. A thread is given many files, because handing over one
         # takes as long as hashing it.
         shares = [names[first : first + WORTHWHILE] for first in range(0, len(names), WORTHWHILE)]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             for digests in threads.map(self._digests_of, shares):
                 self._digests.update(digests)
-        rows = self._stored(self._schema)
         place_of = {digest: place for place, digest in enumerate(rows[DIGEST.name].to_pylist())}
         keys = [f"{cell_key(*key)}.parquet" for key in zip(*(values(rows[name]) for name in KEY), strict=True)]
         places = {name: place_of[digest] for name, digest in self._digests.items() if digest in place_of}
         places = {name: place for name, place in places.items() if keys[place] == name}
-        self._n_known = len(places)
+        self._n_known, self._n_hashed = len(places), sum(name in places and name in self._states for name in names)
         return list(places), rows.select(self._schema.names).take(pa.array(list(places.values()), pa.int64()))
 
     def add(self, names: Sequence[str], rows: pa.Table) -> None:
-        """Remember the rows of further files, in all columns, if they are many; no failure to do so is an error."""
-        if len(names) < max(WORTHWHILE, self._n_known // 10):  # each time, all are written
+        """Remember the rows of further files, in all columns, and the states of all that were hashed, if they are many.
+
+        No failure to do so is an error.
+        """
+        if max(len(names), self._n_hashed) < max(WORTHWHILE, self._n_known // 10):  # each time, all are written
             return
         new = [place for place, name in enumerate(names) if name in self._digests]
-        digests = pa.array([self._digests[names[place]] for place in new], DIGEST.type)
-        added = rows.take(pa.array(new, pa.int64())).append_column(DIGEST, digests)
         stored = self._stored(CELLS)
-        present = set(self._digests.values())
-        kept = [place for place, digest in enumerate(stored[DIGEST.name].to_pylist()) if digest in present]
-        both = joined([stored.take(pa.array(kept, pa.int64())), added])
+        digests = stored[DIGEST.name].to_pylist()
+        state_of = {digest: self._states.get(name) for name, digest in self._digests.items()}
+        kept = [place for place, digest in enumerate(digests) if digest in state_of]
+        digests = [digests[place] for place in kept] + [self._digests[names[place]] for place in new]
+        known = stored.select(CELLS.names).take(pa.array(kept, pa.int64()))
+        both = joined([known, rows.take(pa.array(new, pa.int64()))])
+        both = both.append_column(DIGEST, pa.array(digests, DIGEST.type))
+        both = both.append_column(STATE, pa.array([state_of[digest] for digest in digests], STATE.type))
         with suppress(OSError):
             write_atomically(sealed(both, compression="zstd"), self._path)
 
@@ -88,8 +102,8 @@ class Remembered:
         return digests
 
     def _stored(self, schema: pa.Schema) -> pa.Table:
-        """Return the rows of the cache, encoded, with their digests; none if it cannot be read."""
-        schema = schema.append(DIGEST)
+        """Return the rows of the cache, encoded, with digests and states of files; none if it cannot be read."""
+        schema = schema.append(DIGEST).append(STATE)
         with suppress(OSError, Damaged, pa.ArrowException, KeyError):
             return encoded(unsealed(self._path.read_bytes(), schema).unify_dictionaries().select(schema.names))
         return encoded(schema.empty_table())

@@ -10,7 +10,7 @@ import pytest
 
 from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
-from bench.results import checking, remembered
+from bench.results import checking, remembered, untouched
 from bench.results.folder import Results
 from bench.results.reader import CellFiles
 
@@ -64,16 +64,36 @@ def test_known_files_are_not_parsed_again(out, n_parsed):
     assert n_parsed == [2]
 
 
+def test_untouched_files_are_not_hashed_again(out, monkeypatch):
+    assert count_hashed(out, monkeypatch) == 2  # they were changed a moment ago
+    monkeypatch.setattr(untouched, "SETTLED", 0)
+    assert count_hashed(out, monkeypatch) == 2  # and now their states are stored
+    assert count_hashed(out, monkeypatch) == 0
+
+
+def count_hashed(out: Path, monkeypatch) -> int:
+    hashed, digest = [], remembered._digest
+    with monkeypatch.context() as patch:
+        patch.setattr(remembered, "_digest", lambda path: (hashed.append(path), digest(path))[1])
+        assert nmll(out) == [1.0, 2.0]
+    return len(hashed)
+
+
 def test_nothing_is_written_into_the_results_folder(out):
     assert sorted(path.name for path in out.iterdir()) == ["cells"]
 
 
-def test_replaced_file_of_equal_size_and_time_is_read(out, tmp_path, result_of):
+@pytest.mark.parametrize("settled", [True, False])
+def test_replaced_file_of_equal_size_and_time_is_read(out, tmp_path, result_of, monkeypatch, settled):
     path = file_of(out, CELL)
+    if settled:
+        monkeypatch.setattr(untouched, "SETTLED", 0)
+        assert nmll(out) == [1.0, 2.0]
     before = path.stat()
     Results(tmp_path / "edited").write(result_of(CELL, nmll=9.0, kl=float("inf"), rmse=float("nan")))
-    shutil.copy(file_of(tmp_path / "edited", CELL), path)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    edited = file_of(tmp_path / "edited", CELL)
+    os.utime(edited, ns=(before.st_atime_ns, before.st_mtime_ns))
+    edited.replace(path)
     assert path.stat().st_size == before.st_size
     assert nmll(out) == [9.0, 2.0]
 

@@ -68,7 +68,7 @@ def _rank(standings: Standings) -> Column:
 
 def _accuracy(site: Site, suite: str, preset: str) -> Column | None:
     """Return the column of RMSE or accuracy against the reference; None without one."""
-    measured = set(_of(site.splits, suite, preset)["metric"])
+    measured = set(_of(site.splits, suite, preset)["metric"].unique())
     name = next((name for name in ACCURACY if name in measured), None)
     if name is None:
         return None

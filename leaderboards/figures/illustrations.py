@@ -27,7 +27,7 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
     finished = cells[cells["status"] == "ok"]
     if finished.empty:
         return [], []
-    finished = finished.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
+    finished = finished.iloc[np.argsort(pd.Index(methods).get_indexer(pd.Index(finished["method"])), kind="stable")]
     makers: list[Callable[[pd.DataFrame], Plot | None]] = [
         *(_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective),
         *(partial(_shifted, family) for family in SHIFT_FAMILIES),

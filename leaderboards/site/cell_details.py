@@ -100,10 +100,11 @@ def cell_details(
     names = [name for name in names if any(not isnan(row[name]) for row in rows)]
     chosen = [as_object(row["hparams"]) for row in rows]
     hparams = list(dict.fromkeys(name for setting in chosen for name in setting))
+    flagged = splits_of(rows[0]["dataset"]).flagged
     splits = [
         Split(
             row["split"],
-            splits_of(row["dataset"]).flagged.get(row["split"], ""),
+            flagged.get(row["split"], ""),
             row["seed"],
             row["status"],
             [*(printed(row[name]) for name in names), *(_value(setting.get(name)) for name in hparams)],
@@ -136,9 +137,11 @@ def printed(value: float) -> str:
 
 def as_object(text: Any) -> dict[str, Any]:
     """Return the JSON object in a text; an empty one where the text holds none."""
+    if not isinstance(text, str):
+        return {}
     try:
         parsed = json.loads(text)
-    except (TypeError, ValueError):
+    except ValueError:
         return {}
     return parsed if isinstance(parsed, dict) else {}
 

@@ -27,6 +27,7 @@ from methods import Card, card
 Key = tuple[str, str, str]  # suite, data set, preset
 
 EQUAL_BUDGET = "tuned"  # the preset that gives all methods the same tuning budget
+KEYS = ["suite", "dataset", "method", "preset", "status"]  # as categories, which are faster to compare and to group
 QUICK = "quick"  # the preset whose budgets are too small for conclusions
 
 
@@ -97,7 +98,7 @@ class Site:
         self.published = read_published()
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
-        self.cells = with_labelled_presets(self.results.cells)
+        self.cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
         self.splits = per_split(self.cells)
         self.summary = summarise(self.cells, self.splits)
         self.sources = Sources()

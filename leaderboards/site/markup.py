@@ -1,5 +1,7 @@
 """HTML of what pages repeat thousands of times, written in Python: a macro of a template takes ten times as long."""
 
+import re
+
 from markupsafe import Markup, escape
 
 from leaderboards.site.cell_details import CellDetails
@@ -7,6 +9,7 @@ from leaderboards.stats.remarks import signs
 from leaderboards.tables.boards import Cell
 from leaderboards.wording.formats import visible
 
+SPECIAL = re.compile("[&<>\"']")  # what `escape` changes, which takes longer than to see that there is none
 SIGNS = {"best": "★", "could be best": "≈"}
 WORDS = {"best": "best", "could be best": "could be the best"}
 MARKS = {
@@ -17,7 +20,8 @@ MARKS = {
 
 def printed(text: object) -> str:
     """Return a text as HTML: escaped, with control and direction characters spelled out."""
-    return str(escape(visible(text)))
+    shown = visible(text)
+    return str(escape(shown)) if SPECIAL.search(shown) else shown
 
 
 def mark(verdict: str) -> Markup:

@@ -168,10 +168,11 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
     room = (effect / detectable_errors(inf, alpha)) ** 2 - ratio  # for 1 / n, if the spread were known
     if room * MOST <= 1 or not settles(MOST):
         return inf
-    few = max(ceil(1 / room) - 1, 1)
-    enough = few + 1
+    few, step = max(ceil(1 / room) - 1, 1), 1
+    enough = few + step
     while enough < MOST and not settles(enough):
-        few, enough = enough, min(2 * enough, MOST)
+        step *= 2
+        few, enough = enough, min(enough + step, MOST)
     while enough - few > 1:
         middle = ceil((few + enough) / 2)
         few, enough = (few, middle) if settles(middle) else (middle, enough)

@@ -111,7 +111,8 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
     means = values.mean(axis=0)
     first, second = np.triu_indices(len(tested), 1)
     differences = means[first] - means[second]
-    variances = (values[:, first] - values[:, second]).var(axis=0, ddof=1)
+    by_method = np.ascontiguousarray(values.T)  # whose rows are taken four times as fast as columns
+    variances = (by_method.take(first, axis=0) - by_method.take(second, axis=0)).var(axis=1, ddof=1)
     variances[variances <= (ROUNDING * differences) ** 2] = 0
     if len(tested) >= FEWEST_METHODS:
         variances, df = moderated(variances, n_splits - 1)

@@ -121,7 +121,7 @@ def _tables(rows: pd.DataFrame, values: np.ndarray, finished: np.ndarray) -> tup
     known = ~np.isnan(values[defined])
     place = (column * len(lines) + line)[known]
     means = pd.Series(values[defined][known])
-    if len(np.unique(place)) < len(place):  # several seeds
+    if np.bincount(place, minlength=1).max() > 1:  # several seeds
         means = means.groupby(place).mean()
         place = means.index.to_numpy()
     observed.ravel()[place] = means

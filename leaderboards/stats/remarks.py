@@ -10,6 +10,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -70,7 +71,7 @@ def over_datasets(summary: pd.DataFrame, name: str, datasets: list[str]) -> dict
     rows = summary[(summary["metric"] == name) & summary["dataset"].isin(datasets)]
     said: dict[str, list[str]] = {}
     for words in SIGNS:
-        counts = rows.loc[rows["remark"].str.contains(words, regex=False), "method"].value_counts()
+        counts = Counter(rows.loc[rows["remark"].str.contains(words, regex=False), "method"])
         where = f" on {{}} of {counted(len(datasets), 'data set')}" if len(datasets) > 1 else ""
         for method, count in counts.items():
             said.setdefault(str(method), []).append(words + where.format(count))

@@ -73,7 +73,7 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((rows, columns, group[rows]))
     rows, columns = rows[order], columns[order]
     long = cell.take(rows).reset_index(drop=True).assign(value=values[rows, columns])
-    long.insert(len(GROUP), "metric", pd.Series(np.array(names, object)[columns], dtype=cells["method"].dtype))
+    long.insert(len(GROUP), "metric", pd.Series(np.array(names, object)[columns], dtype="str"))
     return long
 
 
@@ -134,12 +134,13 @@ def _numbered(splits: pd.DataFrame) -> pd.Series:
 
 def _outliers(splits: pd.DataFrame, group: pd.Series, moments: pd.DataFrame) -> pd.DataFrame:
     """Return the columns farthest and ruined of `summarise`, by the number of the group."""
-    values = splits[["value"]].assign(group=group)
-    deviation = (values["value"] - values.groupby("group")["value"].transform("median")).abs()
-    by_distance = values.assign(deviation=deviation).sort_values("deviation", na_position="first").groupby("group")
+    values = splits["value"]
+    deviation = (values - values.groupby(group).transform("median")).abs()
     shift = (moments["mean"] - moments["median"]).abs()
-    ruined = (shift > FAR * by_distance["deviation"].median()) & (shift > FAR_SHARE * moments["median"].abs())
-    return pd.DataFrame({"farthest": by_distance["value"].last(), "ruined": ruined & (moments["n"] >= FEWEST_SPLITS)})
+    ruined = (shift > FAR * deviation.groupby(group).median()) & (shift > FAR_SHARE * moments["median"].abs())
+    places = deviation.fillna(-1.0).groupby(group).idxmax()  # NaN where values are infinite
+    farthest = values.loc[places].set_axis(places.index)
+    return pd.DataFrame({"farthest": farthest, "ruined": ruined & (moments["n"] >= FEWEST_SPLITS)})
 
 
 def _worst(splits: pd.DataFrame, group: pd.Series) -> pd.DataFrame:
@@ -148,10 +149,9 @@ def _worst(splits: pd.DataFrame, group: pd.Series) -> pd.DataFrame:
     for name, values in splits.groupby("metric")["value"]:
         goal = metric(str(name)).goal
         losses[values.index] = np.nan if goal is None else badness(values.to_numpy(), goal)
-    by_loss = splits[["value", "split"]].assign(loss=losses, group=group)
-    by_loss = by_loss.dropna(subset="loss").sort_values("loss", kind="stable")
-    last = by_loss.groupby("group")[["value", "split"]].last()
-    return last.rename(columns={"value": "worst", "split": "worst_split"})
+    places = losses.dropna().iloc[::-1].groupby(group).idxmax()  # the last split of equal ones
+    worst = splits.loc[places, ["value", "split"]].set_axis(places.index)
+    return worst.rename(columns={"value": "worst", "split": "worst_split"})
 
 
 def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:

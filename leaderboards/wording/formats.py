@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from math import floor, isfinite, isinf, isnan, log10, nan
+from math import floor, isfinite, isnan, log10, nan
 
 from markupsafe import Markup, escape
 
@@ -32,15 +32,15 @@ def decimals_for(value: float, stderr: float = nan) -> int:
 
 def number(value: float, decimals: int) -> str:
     """Return a number as printed: true minus sign, a dash for NaN, ∞, powers of ten from 100,000 on."""
-    if isnan(value):
-        return "–"
-    if isinf(value):
-        return "∞" if value > 0 else "−∞"
+    if not isfinite(value):
+        return "–" if isnan(value) else "∞" if value > 0 else "−∞"
     if abs(value) >= MOST_DIGITS:
         mantissa, exponent = f"{value:.2e}".split("e")
         return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}".replace("-", "−")
-    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
-    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+    text = f"{value:.{decimals}f}" if decimals >= 0 else f"{round(value, decimals):.0f}"
+    if text[0] != "-":  # nearly always, and a site prints a million numbers
+        return text
+    return text[1:] if float(text) == 0 else f"−{text[1:]}"
 
 
 def not_nothing(value: float, decimals: int) -> str:

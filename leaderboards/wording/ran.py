@@ -1,6 +1,7 @@
 """Runs in words: methods, protocols, versions, failures."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
@@ -8,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from bench.experiment.protocol import in_words
-from leaderboards.data.frames import groups
+from leaderboards.data.frames import groups, listed
 from leaderboards.wording.formats import counted
 
 
@@ -37,8 +38,8 @@ def runs(cells: pd.DataFrame) -> list[Run]:
     """Return one entry per suite and preset of `cells`."""
     entries = []
     for (suite, preset), part in groups(cells, ["suite", "preset"]):
-        count = part["status"].value_counts()
-        words = [f"{count[s]} {'finished' if s == 'ok' else s}" for s in sorted(count.index, key=lambda s: s != "ok")]
+        count = Counter(listed(part["status"])).most_common()
+        words = [f"{n} {'finished' if s == 'ok' else s}" for s, n in sorted(count, key=lambda pair: pair[0] != "ok")]
         seeds = sorted(part["seed"].unique())
         entries.append(
             Run(

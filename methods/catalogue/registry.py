@@ -266,4 +266,10 @@ def source(entry: EntryPoint) -> ast.Module:
     spec = importlib.util.find_spec(entry.module)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"module {entry.module!r} has no source file")
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    return _parsed(Path(spec.origin).read_text(encoding="utf-8"))
+
+
+@cache
+def _parsed(source: str) -> ast.Module:
+    """Return the syntax tree of a text. Several methods share a module, and a page lists many variants of a method."""
+    return ast.parse(source)

@@ -112,3 +112,19 @@ def test_rows_older_than_a_metric_have_no_entry_for_it(cells):
     summary = summarise(cells({"nmll": 1.0, "aurc": 0.1}, {"method": "old", "nmll": 2.0, "schema_version": 5}))
     assert sorted(summary.loc[summary["metric"] == "aurc", "method"]) == ["vifa"]
     assert sorted(summary.loc[summary["metric"] == "nmll", "method"]) == ["old", "vifa"]
+
+
+def test_categories_have_the_same_summary_as_texts(cells):
+    """Sites keep keys as categories; some occur in no row, as after a choice of rows."""
+    rows = [{"method": m, "split": s, "nmll": v + s} for m, v in (("map", 1.0), ("vifa", 2.0)) for s in range(4)]
+    table = cells(*rows, {"method": "swag", "dataset": "energy", "status": "failed"})
+    keys = ["suite", "dataset", "method", "preset", "status"]
+    coded = table.astype(dict.fromkeys(keys, "category"))
+    for chosen in (table.index, table.index[table["method"] != "map"]):
+        as_text = summarise(coded.loc[chosen]).astype(dict.fromkeys(keys[:4], "str"))
+        pd.testing.assert_frame_equal(as_text, summarise(table.loc[chosen]))
+
+
+@pytest.mark.parametrize(("values", "worst"), [([1.0, 3.0, 3.0, 2.0], 2), ([np.inf, 1.0, np.inf, 0.0], 2)])
+def test_last_of_equally_bad_splits_is_the_worst(cells, values, worst):
+    assert line(summarise(cells(*({"split": s, "nmll": v} for s, v in enumerate(values))))).worst_split == worst

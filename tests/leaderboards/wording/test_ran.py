@@ -1,0 +1,9 @@
+"""What was run, in words."""
+
+from leaderboards.wording.ran import runs
+
+
+def test_only_statuses_that_occur_are_counted(cells):
+    table = cells({"split": 0}, {"split": 1}, {"split": 2, "status": "failed"}, {"preset": "quick"})
+    of_preset = {run.preset: run.cells for run in runs(table.astype({"status": "category"}))}
+    assert sorted(of_preset.values()) == ["1 finished", "2 finished, 1 failed"]

@@ -71,11 +71,9 @@ class Parts(Mapping[Key, pd.DataFrame]):
 
 
 def _rows(cells: pd.DataFrame) -> list[Row]:
-    """Return cells as dictionaries, in the order of their splits and seeds."""
-    columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
-    ordered = cells[columns].sort_values(["split", "seed"], kind="stable")
-    values = zip(*(listed(ordered[name]) for name in columns), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in values]
+    """Return cells as dictionaries."""
+    values = zip(*(listed(cells[name]) for name in cells), strict=True)
+    return [dict(zip(cells.columns, row, strict=True)) for row in values]
 
 
 class Site:
@@ -112,22 +110,35 @@ class Site:
         return Parts(self.cells)
 
     def rows_on_board(self, key: Key) -> dict[str, list[Row]]:
-        """Return the cells of a board by method (`_rows`). They are not kept: all of 100,000 would take 500 MB."""
+        """Return the cells of a board by method, in the order of their splits and seeds.
+
+        They are not kept: all of 100,000 would take 500 MB.
+        """
         by_method: dict[str, list[Row]] = {}
-        for row in _rows(self.cells_of[key]):
+        for row in _rows(self._detailed_of[key]):
             by_method.setdefault(row["method"], []).append(row)
         return by_method
 
     def rows_of_method(self, method: str) -> dict[Key, list[Row]]:
-        """Return the cells of a method by board (`_rows`)."""
+        """Return the cells of a method by board, in the order of their splits and seeds."""
         by_board: dict[Key, list[Row]] = {}
-        for row in _rows(self.cells.iloc[self._places_of_methods[method]]):
+        for row in _rows(self._detailed.iloc[self._places_of_methods[method]]):
             by_board.setdefault((row["suite"], row["dataset"], row["preset"]), []).append(row)
         return by_board
 
     @cached_property
+    def _detailed(self) -> pd.DataFrame:
+        """What `Row` holds of the cells, in the order of their splits and seeds."""
+        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
+        return self.cells[columns].sort_values(["split", "seed"], kind="stable")
+
+    @cached_property
+    def _detailed_of(self) -> Parts:
+        return Parts(self._detailed)
+
+    @cached_property
     def _places_of_methods(self) -> dict[str, np.ndarray]:
-        indices = self.cells.groupby("method").indices
+        indices = self._detailed.groupby("method").indices
         return {str(method): np.asarray(places) for method, places in indices.items()}
 
     @cached_property

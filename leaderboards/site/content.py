@@ -72,8 +72,9 @@ class Parts(Mapping[Key, pd.DataFrame]):
 
 def _rows(cells: pd.DataFrame) -> list[Row]:
     """Return cells as dictionaries."""
-    values = zip(*(listed(cells[name]) for name in cells), strict=True)
-    return [dict(zip(cells.columns, row, strict=True)) for row in values]
+    columns = list(cells)
+    values = zip(*(listed(cells[name]) for name in columns), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
 
 
 class Site:

@@ -3,9 +3,11 @@
     python -m bench.overhead --jobs 1000        # time that workers wait, and computing time of the main process
     python -m bench.overhead --scan 10000       # time in which a resumed run reads the finished cells
     python -m bench.overhead --rows 100000      # time and memory of commands on that many published rows
+    python -m bench.overhead --plan 400000      # time and memory of a dry run of that many cells
 
-The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The other measurements
-write their cells themselves, without training (`bench.costs.many_rows`), and start each command as a user would.
+The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The others make up
+cells without training (`bench.costs.many_rows`) or data sets (`bench.costs.many_sets`), and start each command as a
+user would. The dry run makes no probes of the methods, which take up to 20 seconds.
 """
 
 import os
@@ -36,6 +38,13 @@ results = Results(Path(sys.argv[1]))
 results.mend()
 results.rows()
 """
+DRY_RUN = """
+import sys
+from bench.console import forecast
+forecast.PATIENCE_SECONDS = 0
+import run_all
+run_all.app(sys.argv[1:])
+"""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -45,11 +54,14 @@ def main(
     jobs: Annotated[int, typer.Option(help="Trivial cells to run, one per job.", min=0)] = 0,
     scan: Annotated[int, typer.Option(help="Finished cells that a resumed run reads.", min=0)] = 0,
     rows: Annotated[int, typer.Option(help="Published rows that pages and tables are made of.", min=0)] = 0,
+    plan: Annotated[int, typer.Option(help="Cells that a dry run plans.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes that run the jobs.", min=1)] = 2,
 ) -> None:
     """Measure the overhead of the benchmark: its time besides training."""
-    if not jobs and not scan and not rows:
-        raise typer.BadParameter("nothing to measure; give --jobs 1000, --scan 10000, --rows 100000 or several")
+    if not jobs and not scan and not rows and not plan:
+        raise typer.BadParameter(
+            "nothing to measure; give --jobs 1000, --scan 10000, --rows 100000, --plan 400000 or several"
+        )
     with TemporaryDirectory() as folder:
         if jobs:
             typer.echo(_of_jobs(Path(folder) / "jobs", jobs, workers))
@@ -58,6 +70,8 @@ def main(
         if rows:
             for line in _of_commands(Path(folder) / "rows", rows):
                 typer.echo(line)
+        if plan:
+            typer.echo(_of_plan(Path(folder) / "plan", plan))
 
 
 def _of_jobs(folder: Path, count: int, workers: int) -> str:
@@ -115,14 +129,26 @@ def _of_commands(folder: Path, count: int) -> Iterator[str]:
     yield f"largest of {len(list(site.iterdir()))} pages: {largest.name}, {largest.stat().st_size / 1e6:.2f} MB"
 
 
+def _of_plan(folder: Path, count: int) -> str:
+    from bench.costs.many_sets import plan_of, write_package
+
+    plan = plan_of(count)
+    write_package(folder)
+    arguments = ["-c", DRY_RUN, *plan.options, "--dry-run", "--devices", "cpu", "--out", str(folder / "results")]
+    cost = _of_command(
+        arguments, folder, PYTHONPATH=os.pathsep.join(filter(None, [str(folder), os.getenv("PYTHONPATH")]))
+    )
+    return f"plan of {plan.n_cells} cells ({plan.methods} methods, {plan.datasets} data sets): {cost}"
+
+
 def _write(folder: Path, count: int, how: str) -> None:
     """Write made-up rows in a process of its own: its memory stays out of what is measured."""
     subprocess.run([sys.executable, "-c", WRITE, str(folder), str(count), how], check=True)
 
 
-def _of_command(arguments: list[str], folder: Path) -> str:
-    """Return what Python takes to run `arguments`."""
-    own_cache = os.environ | {"BENCH_ROWS_CACHE": str(folder / "cache")}  # removed with the folder
+def _of_command(arguments: list[str], folder: Path, **variables: str) -> str:
+    """Return what Python takes to run `arguments`, with further environment variables."""
+    own_cache = os.environ | {"BENCH_ROWS_CACHE": str(folder / "cache")} | variables  # removed with the folder
     started = time.perf_counter()
     with (folder / "printed").open("wb") as printed:
         _, status, used = os.wait4(subprocess.Popen([sys.executable, *arguments], stdout=printed, env=own_cache).pid, 0)

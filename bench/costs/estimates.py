@@ -53,7 +53,9 @@ class Estimates:
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
         self._calibrations = calibrations
         self._kept: dict[tuple[str, str, str, str], Cost | None] = {}  # by what cells of a job have in common
-        self._widest = {(cell.suite, cell.method): cell for cell in sorted(wanted, key=_features)}
+        features = {name: datasets.entry(name).n_features for name in {cell.dataset for cell in wanted}}
+        by_width = sorted(wanted, key=lambda cell: features[cell.dataset])
+        self._widest = {(cell.suite, cell.method): cell for cell in by_width}
         rows = rows[(rows["host"] == host) & (rows["device"] == device) & (rows["schema_version"] >= NATIVE)]
         rows = rows.assign(seconds=seconds_of(rows)).dropna(subset="seconds")
         groups = rows.groupby(["suite", "method", "dataset", "protocol_hash"])
@@ -124,10 +126,6 @@ def seconds_of(rows: pd.DataFrame) -> pd.Series:
     job = [*("suite", "dataset", "method", "protocol_hash"), "elapsed_seconds"]
     share = rows["elapsed_seconds"] / rows.groupby(job)["split"].transform("size")
     return share.fillna(timed)
-
-
-def _features(cell: Cell) -> int:
-    return datasets.entry(cell.dataset).n_features
 
 
 def _work(suite: str, method: str, dataset: str, protocol: str) -> float | None:

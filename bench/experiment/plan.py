@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 import datasets
 from bench.experiment.cells import Cell, cells_of
@@ -152,10 +152,12 @@ def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]
     from bench.experiment.tasks import task_of
 
     _, protocol = protocol_of(request)
+    kind = suite_of(request).kind
+    tasks = {name: cache(partial(task_of, request.suite, name, protocol)) for name in names}  # made once, if at all
 
     def excludes(method: str, name: str) -> str | None:
         try:
-            return suite_of(request).kind.excludes(method, name, partial(task_of, request.suite, name, protocol))
+            return kind.excludes(method, name, tasks[name])
         except Exception as problem:  # the check of a third party's method may raise anything
             return f"its check of the task raised {type(problem).__name__}: {problem}"
 

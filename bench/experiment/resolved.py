@@ -58,13 +58,20 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
         without |= excluded
     _, absent = have([name for name in others if name not in needed], data_dir, fetch)
     return Resolved(
-        cells=sorted(cells.values(), key=lambda cell: -cell.work),
+        cells=_most_work_first(list(cells.values())),
         missing=[*missing.values(), *absent, *broken_datasets()],
         broken={name: problem for _, broken, _ in checked for name, problem in broken.items()},
         without=without,
         # The protocols of several requests differ in what they fix, and their descriptions have it.
         given=given_hparams(requests[0], needed, checked[0][0]) if len(requests) == 1 else {},
     )
+
+
+def _most_work_first(cells: list[Cell]) -> list[Cell]:
+    """Return the cells, most work first. Cells that differ in method and split alone are as much work."""
+    one_of_each = {(cell.dataset, cell.protocol.hash): cell for cell in cells}
+    work = {key: cell.work for key, cell in one_of_each.items()}
+    return sorted(cells, key=lambda cell: -work[cell.dataset, cell.protocol.hash])
 
 
 def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapping[str, tuple[int, ...]]]:

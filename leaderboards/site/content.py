@@ -72,7 +72,7 @@ class Parts(Mapping[Key, pd.DataFrame]):
 
 def _rows(cells: pd.DataFrame) -> list[Row]:
     """Return cells as dictionaries."""
-    columns = list(cells)
+    columns = list(map(str, cells))
     values = zip(*(listed(cells[name]) for name in columns), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in values]
 

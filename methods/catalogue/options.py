@@ -8,6 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -83,6 +84,7 @@ def canonical(name: str, values: Mapping[str, Value]) -> str:
     return with_options(registered(name), {option: _written(value) for option, value in values.items()})
 
 
+@cache
 def _options(constructor: Callable[..., Any]) -> dict[str, tuple[type, ...]]:
     """Return the types of each argument of a constructor that a text can say."""
     try:

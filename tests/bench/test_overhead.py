@@ -37,3 +37,10 @@ def test_commands_are_measured_on_rows():
     for name in ("resume", "build", "export", "rank"):
         assert re.search(rf"^{name}: \d+\.\d s, \d+\.\d s of computing, \d+ MiB at most$", done.output, re.MULTILINE)
     assert re.search(r"^largest of \d+ pages: \S+\.html, 0\.\d+ MB$", done.output, re.MULTILINE)
+
+
+def test_plan_of_made_up_sets_is_measured():
+    done = CliRunner().invoke(app, ["--plan", "4000"])
+    assert done.exit_code == 0, done.output
+    cost = r"\d+\.\d s, \d+\.\d s of computing, \d+ MiB at most"
+    assert re.search(rf"^plan of 4000 cells \(2 methods, 100 data sets\): {cost}$", done.output)

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -85,3 +86,13 @@ def test_listed_tests_exist(request, listed):
     conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
     for path in getattr(conftest, listed):
         assert (ROOT / "tests" / path).exists()
+
+
+def test_attacks_name_tests_that_exist():
+    """Each row of docs/reliability.md is about a test; a row below an empty line would be no row of its table."""
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    named = re.findall(r"\| `(tests/\S+\.py)::(\w+)` \|$", page, re.MULTILINE)
+    assert len(named) > 50
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path} has no {test}"
+    assert not re.search(r"\|\n\n\| (?!attack|what)", page)

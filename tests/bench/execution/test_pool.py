@@ -65,7 +65,7 @@ def test_a_process_runs_job_after_job_until_one_kills_it_or_hangs(faulty, job, p
     assert row["error"] == "not done after 4 seconds, the time limit"
     assert "about to hang" in row["log"]
     assert "faulty.py" in row["log"]
-    assert 4 <= row["elapsed_seconds"] < 30
+    assert row["elapsed_seconds"] >= 4
     pa.Table.from_pylist([row], schema=CELLS)
 
 

@@ -73,8 +73,9 @@ def test_every_job_runs_once_in_order(attempts):
     seen = attempts()
     found = statuses(run_jobs([job(number) for number in range(20)], WORKERS, timeout=7))
     assert found == dict.fromkeys(range(20), "ok")
-    assert sorted(seen.splits[:2]) == [(0,), (1,)]
-    assert all(abs(place - number) < 2 for place, (number,) in enumerate(seen.splits))
+    begun = [number for (number,) in seen.splits]
+    for place, number in enumerate(begun):  # the other worker may have taken an earlier job, and begin it later
+        assert len(set(range(number)).difference(begun[:place])) <= 1
     assert {(worker, timeout) for _, worker, timeout in seen.seen} <= {("one", 7), ("two", 7)}
 
 

@@ -172,14 +172,15 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
         or isinstance(table.goal, float)
     ):
         return None
-    pair = table.observed[[reference, method]].dropna()
+    by_split = (table.observed[method] - table.observed[reference]).dropna()
+    values: dict[str, list[float]] = {}
+    for dataset, value in zip(by_split.index.get_level_values("dataset"), by_split.tolist(), strict=True):
+        values.setdefault(dataset, []).append(value)
     lines = []
     for dataset, ranking in standings.on_datasets.items():
         places = [row for row in ranking.rows if row.method == method and not isnan(row.difference)]
         for row in places:
-            part = pair.loc[dataset]
-            values = (part[method] - part[reference]).tolist()
-            lines.append(DotRow(visible(dataset), values, row.difference, (row.high - row.low) / 2, []))
+            lines.append(DotRow(visible(dataset), values[dataset], row.difference, (row.high - row.low) / 2, []))
     if not lines:
         return None
     lines.sort(key=lambda line: line.mean, reverse=table.goal == "high")

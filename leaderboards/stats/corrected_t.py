@@ -11,6 +11,7 @@ noncentrality at which t exceeds its critical value with that probability. No nu
 standard error smaller than s sqrt(r): below (z_{1 - alpha / 2} + z_{0.8}) s sqrt(r) nothing is ever detected.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, inf, isnan, nan, sqrt
@@ -23,6 +24,7 @@ from leaderboards.stats.significance import ALPHA
 
 LEVEL = 1 - ALPHA
 POWER = 0.8
+Z_OF_POWER = float(scipy.special.ndtri(POWER))
 MOST = 10_000  # splits or data sets, beyond which a question counts as not to be settled
 QUANTILES = (np.arange(1000) + 0.5) / 1000
 ROUNDING = 1e-9  # spread of differences, relative to their mean, up to which they count as equal
@@ -152,6 +154,12 @@ def _spreads(df: float) -> np.ndarray:
     return spreads
 
 
+def _about_detectable(df: float, alpha: float) -> float:
+    """Return about `detectable_errors`, without quantiles of w: b sqrt(w / df) is taken for normal."""
+    critical = float(scipy.special.stdtrit(df, 1 - alpha))
+    return critical + Z_OF_POWER * sqrt(1 + critical**2 / (2 * df))
+
+
 def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float] = lambda n: n - 1) -> float:
     """Return the smallest n at which a difference is detected with a probability of 80 %; inf above `MOST`.
 
@@ -168,11 +176,22 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
     room = (effect / detectable_errors(inf, alpha)) ** 2 - ratio  # for 1 / n, if the spread were known
     if room * MOST <= 1 or not settles(MOST):
         return inf
-    few, step = max(ceil(1 / room) - 1, 1), 1
-    enough = few + step
-    while enough < MOST and not settles(enough):
-        step *= 2
-        few, enough = enough, min(enough + step, MOST)
+    fewest = max(ceil(1 / room) - 1, 1)  # which do not settle it
+    sizes = range(fewest + 1, MOST)
+    guess = sizes.start + bisect_left(
+        sizes, True, key=lambda n: effect / sqrt(1 / n + ratio) >= _about_detectable(df(n), alpha)
+    )
+    few, enough, step = fewest, MOST, 1
+    if settles(guess):
+        enough = guess
+        while enough - step > fewest and settles(enough - step):
+            enough, step = enough - step, 2 * step
+        few = max(enough - step, fewest)
+    else:
+        few = guess
+        while few + step < MOST and not settles(few + step):
+            few, step = few + step, 2 * step
+        enough = min(few + step, MOST)
     while enough - few > 1:
         middle = ceil((few + enough) / 2)
         few, enough = (few, middle) if settles(middle) else (middle, enough)

@@ -135,7 +135,6 @@ def problems() -> tuple[BrokenDataset, ...]:
     return tuple(errors)
 
 
-@cache
 def _resolved(name: str, points: tuple[EntryPoint, ...]) -> Source:
     targets = " and ".join(point.value for point in points)
     if name in _built_in():

@@ -129,7 +129,7 @@ class Site:
 
     @cached_property
     def _detailed(self) -> pd.DataFrame:
-        """What `Row` holds of the cells, in the order of their splits and seeds."""
+        """Cells with the columns of `Row`, in the order of their splits and seeds."""
         columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
         return self.cells[columns].sort_values(["split", "seed"], kind="stable")
 

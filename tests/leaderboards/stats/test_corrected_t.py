@@ -99,14 +99,26 @@ def test_equal_differences_but_for_rounding_have_no_error():
     assert np.isnan(found.p_value)
 
 
-@pytest.mark.parametrize("ratio", [0.0, 1 / 9])
-@pytest.mark.parametrize("effect", [0.6, 1.1, 3.0])
-def test_needed_splits_are_the_first_that_detect(effect, ratio):
-    def power(n):
-        return effect / np.sqrt(1 / n + ratio) - detectable_errors(n - 1, 0.025)
+def plain(n):
+    return n - 1
 
-    n = needed(effect, ratio, 0.025)
+
+def moderated(n):
+    """With 3.7 degrees of freedom more, up to a limit that grows more slowly (`Pairs.df`)."""
+    return min(n + 2.7, max(n - 1, 4.5 * (n - 1)))
+
+
+@pytest.mark.parametrize("df", [plain, moderated])
+@pytest.mark.parametrize("alpha", [0.025, 1e-5])
+@pytest.mark.parametrize("ratio", [0.0, 1 / 9])
+@pytest.mark.parametrize("effect", [0.04, 0.6, 1.1, 3.0, 12.0])
+def test_needed_splits_are_the_first_that_detect(effect, ratio, alpha, df):
+    def power(n):
+        return effect / np.sqrt(1 / n + ratio) - detectable_errors(df(n), alpha)
+
+    n = needed(effect, ratio, alpha, df)
     if n == inf:
         assert power(10_000) < 0
     else:
-        assert power(n) >= 0 > power(n - 1)
+        assert power(n) >= 0
+        assert n == 2 or power(n - 1) < 0

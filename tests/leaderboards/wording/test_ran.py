@@ -1,4 +1,4 @@
-"""What was run, in words."""
+"""Runs in words."""
 
 from leaderboards.wording.ran import runs
 

@@ -174,7 +174,7 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
         return _detected(effect / sqrt(1 / n + ratio), df(n), alpha)
 
     room = (effect / detectable_errors(inf, alpha)) ** 2 - ratio  # for 1 / n, if the spread were known
-    if room * MOST <= 1 or not settles(MOST):
+    if room * MOST <= 1:
         return inf
     fewest = max(ceil(1 / room) - 1, 1)  # which do not settle it
     sizes = range(fewest + 1, MOST)
@@ -187,6 +187,8 @@ def needed(effect: float, ratio: float, alpha: float, df: Callable[[int], float]
         while enough - step > fewest and settles(enough - step):
             enough, step = enough - step, 2 * step
         few = max(enough - step, fewest)
+    elif not settles(MOST):
+        return inf
     else:
         few = guess
         while few + step < MOST and not settles(few + step):

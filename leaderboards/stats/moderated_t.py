@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     """Comparisons of all pairs of methods on one data set; arrays (M, M), NaN where nothing is tested.
 
     Attributes:
-        p_values: one-sided, that the row's method is worse than the column's, unadjusted.
+        t: differences in moderated standard errors.
         differences: mean loss of the row's method less that of the column's.
         spread: standard deviation of the difference over splits, moderated.
         prior_df: d0, 0 without moderation.
@@ -41,12 +41,27 @@ class Pairs(NamedTuple):
         ratio: r.
     """
 
-    p_values: np.ndarray
+    t: np.ndarray
     differences: np.ndarray
     spread: np.ndarray
     prior_df: float
     n_splits: int
     ratio: float
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """One-sided p-values (M, M) that the row's method is worse than the column's, unadjusted."""
+        p_values: np.ndarray = scipy.special.stdtr(self.df(self.n_splits), -self.t)
+        return p_values
+
+    def p_values_between(self, low: float, high: float) -> np.ndarray:
+        """Return `p_values` where only those from `low` to `high` are computed; smaller ones are 0, larger ones 1."""
+        df = self.df(self.n_splits)
+        fewest, most = -scipy.special.stdtrit(df, [high, low])
+        p_values = np.where(self.t > most, 0.0, np.where(self.t < fewest, 1.0, nan))
+        between = (fewest <= self.t) & (self.t <= most)
+        p_values[between] = scipy.special.stdtr(df, -self.t[between])
+        return p_values
 
     def df(self, n_splits: int) -> float:
         """Return the degrees of freedom that so many splits would have."""
@@ -84,10 +99,13 @@ def significantly_worse(datasets: Sequence[Pairs]) -> tuple[list[np.ndarray], fl
     """
     if not datasets:
         return [], ALPHA
-    significant, level = holm_rejections(np.concatenate([pairs.p_values.ravel() for pairs in datasets]))
-    ends = np.cumsum([pairs.p_values.size for pairs in datasets])[:-1]
+    n_tested = sum(int((~np.isnan(pairs.t)).sum()) for pairs in datasets)
+    certain = ALPHA / max(n_tested, 1) / 2  # Holm's method rejects below twice that, wherever it stops
+    parts = [pairs.p_values_between(certain, 2 * ALPHA).ravel() for pairs in datasets]
+    significant, level = holm_rejections(np.concatenate(parts))
+    ends = np.cumsum([pairs.t.size for pairs in datasets])[:-1]
     parts = np.split(significant, ends)
-    worse = [part.reshape(pairs.p_values.shape) for part, pairs in zip(parts, datasets, strict=True)]
+    worse = [part.reshape(pairs.t.shape) for part, pairs in zip(parts, datasets, strict=True)]
     return worse, level
 
 
@@ -102,8 +120,8 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
         ratio: of the split scheme (`dependence`); nothing is tested where it is NaN.
     """
     n_splits, n_methods = losses.shape
-    p_values, differences_of, spread = np.full((3, n_methods, n_methods), nan)
-    pairs = Pairs(p_values, differences_of, spread, 0.0, n_splits, ratio)
+    t_of, differences_of, spread = np.full((3, n_methods, n_methods), nan)
+    pairs = Pairs(t_of, differences_of, spread, 0.0, n_splits, ratio)
     tested = np.flatnonzero(np.isfinite(losses).all(axis=0))
     if n_splits < 2 or len(tested) < 2 or np.isnan(ratio):
         return pairs
@@ -122,11 +140,10 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
     pairs.spread[rows, columns] = pairs.spread[columns, rows] = np.sqrt(variances)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = differences / np.sqrt(variances * (1 / n_splits + ratio))
-    t = np.where(differences == 0, 0.0, t)
-    upper = scipy.special.stdtr(pairs.df(n_splits), -t)
+    t[differences == 0] = 0
     if n_splits < FEWEST_SPLITS:
-        upper[np.isinf(t)] = nan
-    pairs.p_values[rows, columns], pairs.p_values[columns, rows] = upper, 1 - upper
+        t[np.isinf(t)] = nan
+    pairs.t[rows, columns], pairs.t[columns, rows] = t, -t
     return pairs
 
 

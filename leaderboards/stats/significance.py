@@ -22,15 +22,16 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 def holm_rejections(p_values: np.ndarray) -> tuple[np.ndarray, float]:
     """Return which p-values are significant by Holm's method, and the level at which it stopped (`holm_level`).
 
-    Only p-values up to the level of all tests are put in order, because an adjusted one is never smaller. A leaderboard
-    of 200 methods on 25 data sets has a million, most of them large.
+    A leaderboard of 200 methods on 25 data sets has a million p-values. Only those are put in order that are not
+    significant as the smallest of all, and that are not larger than the level, unadjusted.
     """
     n_tested = int((~np.isnan(p_values)).sum())
-    small = np.flatnonzero(p_values <= ALPHA)
-    small = small[np.argsort(p_values[small], kind="stable")]
-    adjusted = np.maximum.accumulate(np.arange(n_tested, n_tested - len(small), -1) * p_values[small])
-    significant = np.zeros(len(p_values), bool)
-    significant[small[adjusted <= ALPHA]] = True
+    significant = n_tested * p_values <= ALPHA
+    unclear = np.flatnonzero((p_values <= ALPHA) & ~significant)
+    unclear = unclear[np.argsort(p_values[unclear], kind="stable")]
+    n_left = n_tested - int(significant.sum())
+    adjusted = np.maximum.accumulate(np.arange(n_left, n_left - len(unclear), -1) * p_values[unclear])
+    significant[unclear[adjusted <= ALPHA]] = True
     return significant, ALPHA / max(n_tested - int(significant.sum()), 1)
 
 

@@ -17,10 +17,11 @@ def encoded(table: pa.Table) -> pa.Table:
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of encoded tables, one after the other, as one encoded table."""
-    if len(tables) == 1:
-        return tables[0]
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    """Return the rows of encoded tables of the same columns, one after the other, as one encoded table."""
+    filled = [table for table in tables if len(table)] or tables[:1]
+    if len(filled) == 1:
+        return filled[0]
+    return pa.concat_tables(filled).unify_dictionaries().combine_chunks()
 
 
 def values(column: pa.ChunkedArray) -> list[Any]:

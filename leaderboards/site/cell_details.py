@@ -35,6 +35,11 @@ COLUMNS = (
     "execution",
     *("data_sha256", "versions", "device", "host", "finished_at"),
 )
+# Those that tell how a cell was tuned and trained, with those that name its files.
+TRAINED = (
+    *("folder", "suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"),
+    *("status", "n_trials", "hparams", "search_space"),
+)
 DIGITS = 4  # significant digits of a split's numbers
 
 

@@ -15,7 +15,7 @@ from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
 from leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, metric
 from leaderboards.replications.comparison import Replication, replications
-from leaderboards.site.cell_details import COLUMNS, Row
+from leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from leaderboards.site.standings import Standings, standings_of
 from leaderboards.stats import Ranking, rank_on_datasets
 from leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
@@ -121,9 +121,9 @@ class Site:
         return by_method
 
     def rows_of_method(self, method: str) -> dict[Key, list[Row]]:
-        """Return the cells of a method by board, in the order of their splits and seeds."""
+        """Return the cells of a method by board, with the columns `TRAINED`, in the order of their splits and seeds."""
         by_board: dict[Key, list[Row]] = {}
-        for row in _rows(self._detailed.iloc[self._places_of_methods[method]]):
+        for row in _rows(self._trained.iloc[self._places_of_methods[method]]):
             by_board.setdefault((row["suite"], row["dataset"], row["preset"]), []).append(row)
         return by_board
 
@@ -132,6 +132,11 @@ class Site:
         """Cells with the columns of `Row`, in the order of their splits and seeds."""
         columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
         return self.cells[columns].sort_values(["split", "seed"], kind="stable")
+
+    @cached_property
+    def _trained(self) -> pd.DataFrame:
+        """`_detailed` with the columns `TRAINED`."""
+        return self._detailed[list(TRAINED)]
 
     @cached_property
     def _detailed_of(self) -> Parts:

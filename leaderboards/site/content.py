@@ -98,8 +98,9 @@ class Site:
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
         self.cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
-        self.splits = per_split(self.cells).astype({"metric": "category"})
-        self.summary = summarise(self.cells, self.splits).astype({"metric": "category"})
+        splits = per_split(self.cells)
+        self.summary = summarise(self.cells, splits).astype({"metric": "category"})
+        self.splits = splits.astype({"metric": "category"})
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}

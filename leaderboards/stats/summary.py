@@ -122,7 +122,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
     said = remarks(cells, splits, moments.index)
     keys = table[[*GROUP, "metric"]].itertuples(index=False, name=None)
     table["remark"] = [said.get(key, "") for key in keys]
-    order = table["metric"].map({name: place for place, name in enumerate(MEASURED)}).astype("int64")
+    order = table["metric"].map({name: place for place, name in enumerate(MEASURED)})
     return table.assign(order=order).sort_values([*GROUP, "order"], ignore_index=True).drop(columns="order")
 
 

@@ -8,7 +8,7 @@ time. The environment variable BENCH_ROWS_CACHE names another folder.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
@@ -56,22 +56,25 @@ class Remembered:
         if len(names) < WORTHWHILE:
             return [], encoded(self._schema.empty_table())
         rows = self._stored(self._schema)
-        hashed_before = dict(zip(rows[STATE.name].to_pylist(), rows[DIGEST.name].to_pylist(), strict=True))
         self._states = states_of(self._folder, names)
-        self._digests = {name: hashed_before[state] for name, state in self._states.items() if state in hashed_before}
-        names = [name for name in names if name not in self._digests]
+        place_of = {state: place for place, state in enumerate(rows[STATE.name].to_pylist())}
+        places = {name: place_of[state] for name, state in self._states.items() if state in place_of}
+        self._digests = dict(zip(places, rows[DIGEST.name].take(_places(places)).to_pylist(), strict=True))
+        changed = [name for name in names if name not in places]
         # Reading and hashing leave Python to other threads. A thread is given many files, because handing over one
         # takes as long as hashing it.
-        shares = [names[first : first + WORTHWHILE] for first in range(0, len(names), WORTHWHILE)]
+        shares = [changed[first : first + WORTHWHILE] for first in range(0, len(changed), WORTHWHILE)]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             for digests in threads.map(self._digests_of, shares):
                 self._digests.update(digests)
-        place_of = {digest: place for place, digest in enumerate(rows[DIGEST.name].to_pylist())}
+        if changed:
+            place_of = {digest: place for place, digest in enumerate(rows[DIGEST.name].to_pylist())}
+            found = {name: self._digests.get(name) for name in changed}
+            places |= {name: place_of[digest] for name, digest in found.items() if digest in place_of}
         keys = [f"{cell_key(*key)}.parquet" for key in zip(*(values(rows[name]) for name in KEY), strict=True)]
-        places = {name: place_of[digest] for name, digest in self._digests.items() if digest in place_of}
         places = {name: place for name, place in places.items() if keys[place] == name}
-        self._n_known, self._n_hashed = len(places), sum(name in places and name in self._states for name in names)
-        return list(places), rows.select(self._schema.names).take(pa.array(list(places.values()), pa.int64()))
+        self._n_known, self._n_hashed = len(places), sum(name in places and name in self._states for name in changed)
+        return list(places), rows.select(self._schema.names).take(_places(places))
 
     def add(self, names: Sequence[str], rows: pa.Table) -> None:
         """Remember the rows of further files, in all columns, and the states of all that were hashed, if they are many.
@@ -105,8 +108,14 @@ class Remembered:
         """Return the rows of the cache, encoded, with digests and states of files; none if it cannot be read."""
         schema = schema.append(DIGEST).append(STATE)
         with suppress(OSError, Damaged, pa.ArrowException, KeyError):
-            return encoded(unsealed(self._path.read_bytes(), schema).unify_dictionaries().select(schema.names))
+            stored = encoded(unsealed(self._path.read_bytes(), schema).unify_dictionaries().select(schema.names))
+            pa.default_memory_pool().release_unused()
+            return stored
         return encoded(schema.empty_table())
+
+
+def _places(places: Mapping[str, int]) -> pa.Array:
+    return pa.array(places.values(), pa.int64())
 
 
 def _digest(path: str) -> bytes:

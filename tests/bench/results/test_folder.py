@@ -64,6 +64,18 @@ def test_a_published_row_is_found_beside_others(results, result_of):
     assert results.row(CELL)["nmll"] == 5
 
 
+def test_rows_hold_each_cell_once_and_the_separate_file_counts(results, result_of):
+    (results.out / "cells").mkdir(parents=True)
+    published = [result_of(cell, nmll=1.0).to_table() for cell in (CELL, replace(CELL, split=4))]
+    (results.out / "cells/uci.parquet").write_bytes(sealed(pa.concat_tables(published)))
+    assert results.rows()["split"].tolist() == [CELL.split, 4]
+    results.write(result_of(CELL, "failed"))
+    rows = Results(results.out).rows()
+    assert rows["status"].tolist() == ["ok", "failed"]
+    assert rows["split"].tolist() == [4, CELL.split]
+    assert rows.index.tolist() == [0, 1]
+
+
 def test_a_row_its_predictions_and_no_temporary_files(results, result_of):
     results.write(result_of(CELL, tables={"predictions": predictions()}))
     assert files(results.out) == [f"cells/{CELL.key}.parquet", f"predictions/{CELL.key}.parquet"]

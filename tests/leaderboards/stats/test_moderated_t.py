@@ -57,6 +57,18 @@ def test_all_data_sets_are_one_holm_family():
     assert any(w.any() for w in ours)
 
 
+def test_p_values_between_are_exact_there_and_bounded_elsewhere():
+    losses = np.column_stack([RNG.normal(size=(5, 8)) + 3 * np.arange(8), np.full(5, nan)])
+    pairs = all_pairs(losses, 1 / 9)
+    p_values, bounded = pairs.p_values, pairs.p_values_between(1e-4, 0.1)
+    between = (p_values >= 1e-4) & (p_values <= 0.1)
+    assert between.any()
+    assert bounded[between].tolist() == p_values[between].tolist()
+    assert set(bounded[p_values < 1e-4]) == {0.0}
+    assert set(bounded[p_values > 0.1]) == {1.0}
+    assert np.isnan(bounded).tolist() == np.isnan(p_values).tolist()
+
+
 def test_failed_and_infinite_methods_are_not_tested():
     losses = RNG.normal(size=(5, 4))
     losses[0, 1], losses[0, 2] = nan, inf

@@ -56,7 +56,6 @@ class CellFiles:
                 self.leftovers.append(self._cells / name)
             else:
                 names.append(name)
-        names.sort(key=lambda name: name.split("/"))
         separate = [name for name in names if "/" in name]
         memory = Remembered(out, self._needed)
         known, rows = memory.rows(separate if cached else [])
@@ -157,7 +156,7 @@ def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
     """Read the Parquet files of a folder, in the order of their names."""
     passed_over: dict[Path, str] = {}
     names = [name for name in _files(folder, passed_over) if not name.endswith(".tmp")]
-    paths = [folder / name for name in sorted(names, key=lambda name: name.split("/"))]
+    paths = [folder / name for name in names]
     read = read_files(paths, schema)
     return Rows(
         read.table.cast(schema), {paths[place]: reason for place, reason in sorted(read.refused.items())} | passed_over
@@ -170,7 +169,7 @@ def has_cells(out: Path) -> bool:
 
 
 def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Iterator[str]:
-    """Yield the relative path of each Parquet file and of each leftover below `folder`.
+    """Yield the relative path of each Parquet file and of each leftover below `folder`, in the order of their names.
 
     Names that begin with a dot or an underscore are passed over, as pyarrow does when it reads a folder. Links below
     `folder` are not followed: they may lead into the results of others, or round in a circle.

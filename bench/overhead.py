@@ -41,7 +41,7 @@ results.rows()
 DRY_RUN = """
 import sys
 from bench.console import forecast
-forecast.PATIENCE_SECONDS = 0
+forecast.measuring = lambda *_: None
 import run_all
 run_all.app(sys.argv[1:])
 """

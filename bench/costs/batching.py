@@ -4,11 +4,13 @@ No choice of them changes a result: a fit in a stack equals the same fit alone.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import groupby
 from math import ceil
 from typing import NamedTuple
 
 from bench.experiment.cells import Cell
+from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 
 MIB = 2**20
@@ -81,7 +83,12 @@ def stack_rows(kind: str, share_bytes: int, need: Need) -> int:
 
 def rows_of(cell: Cell) -> int:
     """Return the replicas of the largest stack that one cell fills; 0 where its fits are trained one by one."""
-    return SUITES[cell.suite].kind.rows_of(cell.method, cell.protocol)
+    return _rows_of(cell.suite, cell.method, cell.protocol)
+
+
+@cache
+def _rows_of(suite: str, method: str, protocol: Protocol) -> int:
+    return SUITES[suite].kind.rows_of(method, protocol)
 
 
 def batches(cells: Sequence[Cell], kind: str, n_workers: int, rows: Callable[[Cell], int]) -> list[tuple[Cell, ...]]:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from math import inf
 from pathlib import Path
@@ -19,7 +20,7 @@ from bench.costs.cost import Cost
 from bench.environment.provenance import code_revision, host
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
-from bench.experiment.protocol import SETTINGS
+from bench.experiment.protocol import SETTINGS, Protocol
 
 VARIABLE = "BENCH_CALIBRATION_DIR"
 LIMIT_SECONDS = 60  # time limit of one probe; estimates do without a slower one
@@ -96,9 +97,14 @@ class Calibrations:
 
     def _path(self, cell: Cell) -> Path:
         source = datasets.entry(cell.dataset)
-        settings = {name: getattr(cell.protocol, name) for name, setting in SETTINGS.items() if not setting.rescales}
-        key = cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, settings, self._place
+        key = cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, _settings(cell.protocol), self._place
         return self._folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]}.json"
+
+
+@cache
+def _settings(protocol: Protocol) -> dict[str, object]:
+    """Return the fields by which estimates are not scaled."""
+    return {name: getattr(protocol, name) for name, setting in SETTINGS.items() if not setting.rescales}
 
 
 def default_folder() -> Path:

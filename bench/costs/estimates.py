@@ -53,6 +53,7 @@ class Estimates:
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
         self._calibrations = calibrations
         self._kept: dict[tuple[str, str, str, str], Cost | None] = {}  # by what cells of a job have in common
+        self._work: dict[tuple[str, str], float] = {}  # of a cell, by data set and protocol
         features = {name: datasets.entry(name).n_features for name in {cell.dataset for cell in wanted}}
         by_width = sorted(wanted, key=lambda cell: features[cell.dataset])
         self._widest = {(cell.suite, cell.method): cell for cell in by_width}
@@ -76,8 +77,11 @@ class Estimates:
             cells: the job's cells, which differ in their split alone.
             rows: most replicas of a stack.
         """
-        first, work = cells[0], fsum([cells[0].work] * len(cells))
+        first = cells[0]
         key = first.suite, first.method, first.dataset, first.protocol.hash
+        if key[2:] not in self._work:
+            self._work[key[2:]] = first.work
+        work = fsum([self._work[key[2:]]] * len(cells))
         probed, peak = self._probed(first), self._peaks.get(key)
         memory = int(peak * MIB) if peak else None
         if probed and not peak:

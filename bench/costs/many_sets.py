@@ -1,5 +1,6 @@
 """A package of many made-up data sets, to measure what planning a run on them takes. Nothing is trained on them."""
 
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,8 +45,13 @@ def __getattr__(name: str) -> Source:
     """Return the data set that the attribute of an entry point stands for."""
     if name.replace("_", "-") not in NAMES:
         raise AttributeError(name)
+    return _source(name.replace("_", "-"))
+
+
+@cache
+def _source(name: str) -> Source:
     return Source(
-        name=name.replace("_", "-"),
+        name=name,
         title="Made up",
         n_rows=N_ROWS,
         n_features=N_FEATURES,

@@ -191,6 +191,10 @@ class Protocol:
             if complaint := setting.complaint(getattr(self, name)):
                 raise ValueError(f"{name} {complaint}")
 
+    def __hash__(self) -> int:
+        """Return a number for sets and mappings of cells, each of which looks it up."""
+        return hash(self.hash)
+
     def changed(self, **changes: Any) -> "Protocol":
         """Return this protocol with other values for some fields."""
         return replace(self, **changes)

@@ -24,10 +24,11 @@ def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[li
         methods: names, in the order of the panels.
         key: prefix of ids, unique within a page.
     """
-    finished = cells[cells["status"] == "ok"]
-    if finished.empty:
+    places = np.flatnonzero(cells["status"] == "ok")
+    if not len(places):
         return [], []
-    finished = finished.iloc[np.argsort(pd.Index(methods).get_indexer(pd.Index(finished["method"])), kind="stable")]
+    panels = pd.Index(methods).get_indexer(pd.Index(cells["method"]))[places]
+    finished = cells.iloc[places[np.argsort(panels, kind="stable")]]
     makers: list[Callable[[pd.DataFrame], Plot | None]] = [
         *(_posteriors, _bands, partial(_curves, key), _reliability, _confidence, _selective),
         *(partial(_shifted, family) for family in SHIFT_FAMILIES),

@@ -44,6 +44,8 @@ def preset_order(preset: str) -> tuple[bool, str]:
 class Parts(Mapping[Key, pd.DataFrame]):
     """The rows of each board. Parts are cut out when they are asked for: all together they would be a second copy.
 
+    The latest part is kept, because a page asks for it several times.
+
     Args:
         rows: columns `BOARD`, and others.
     """
@@ -52,10 +54,13 @@ class Parts(Mapping[Key, pd.DataFrame]):
         self._rows = rows
         indices = cast("dict[Key, np.ndarray]", rows.groupby(BOARD).indices if len(rows) else {})
         self._places = {(str(a), str(b), str(c)): places for (a, b, c), places in indices.items()}
+        self._latest: tuple[Key, pd.DataFrame] | None = None
 
     def __getitem__(self, key: Key) -> pd.DataFrame:
         """Return the rows of a board, in their order."""
-        return self._rows.iloc[self._places[key]]
+        if self._latest is None or self._latest[0] != key:
+            self._latest = key, self._rows.iloc[self._places[key]]
+        return self._latest[1]
 
     def __contains__(self, key: object) -> bool:
         """Return whether a board has rows."""

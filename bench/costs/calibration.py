@@ -97,7 +97,15 @@ class Calibrations:
 
     def _path(self, cell: Cell) -> Path:
         source = datasets.entry(cell.dataset)
-        key = cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, _settings(cell.protocol), self._place
+        key = (
+            cell.suite,
+            cell.method,
+            cell.dataset,
+            source.n_rows,
+            source.n_features,
+            _settings(cell.protocol),
+            self._place,
+        )
         return self._folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]}.json"
 
 

@@ -168,7 +168,7 @@ def has_cells(out: Path) -> bool:
     return any(not name.endswith(".tmp") for name in _files(out / "cells", {}))
 
 
-def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Iterator[str]:
+def _files(folder: Path | str, passed_over: dict[Path, str], above: str = "") -> Iterator[str]:
     """Yield the relative path of each Parquet file and of each leftover below `folder`, in the order of their names.
 
     Names that begin with a dot or an underscore are passed over, as pyarrow does when it reads a folder. Links below
@@ -184,21 +184,20 @@ def _files(folder: Path, passed_over: dict[Path, str], above: str = "") -> Itera
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as problem:
-        passed_over[folder] = f"it cannot be listed: {problem.strerror}"
+        passed_over[Path(folder)] = f"it cannot be listed: {problem.strerror}"
         return
     for entry in entries:
-        hidden = entry.name.startswith((".", "_"))
-        if entry.name.endswith(".tmp") and entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-            yield above + entry.name
-        elif hidden:
-            continue
+        name = entry.name
+        if name.startswith((".", "_")):
+            if name.startswith(".") and name.endswith(".tmp") and entry.is_file(follow_symlinks=False):
+                yield above + name
         elif entry.is_symlink():
             passed_over[Path(entry.path)] = "it is a link, which is not followed"
-        elif not entry.name.endswith(".parquet"):
+        elif not name.endswith(".parquet"):
             if entry.is_dir(follow_symlinks=False):
-                yield from _files(Path(entry.path), passed_over, f"{above}{entry.name}/")
+                yield from _files(entry.path, passed_over, f"{above}{name}/")
         elif entry.is_file(follow_symlinks=False):
-            yield above + entry.name
+            yield above + name
         else:
             is_folder = entry.is_dir(follow_symlinks=False)
             passed_over[Path(entry.path)] = (

@@ -5,12 +5,12 @@ no program can set, unlike the time of modification.
 """
 
 import os
-import struct
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
+from struct import Struct
 
+PACKED = Struct("3Q2q")
 SETTLED = 2 * 10**9  # ns after a change, from which on a further change has another time on every file system
 
 
@@ -28,9 +28,10 @@ def states_of(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
         return {}
     states, before = {}, time.time_ns() - SETTLED
     for name in names:
-        with suppress(OSError):
+        try:
             found = os.stat(f"{folder}/{name}")
-            if found.st_ctime_ns < before:
-                facts = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-                states[name] = struct.pack("3Q2q", *facts)
+        except OSError:
+            continue
+        if found.st_ctime_ns < before:
+            states[name] = PACKED.pack(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     return states

@@ -1,5 +1,6 @@
 """The command: `python run_all.py --suite uci` plans, runs what is missing, and builds the leaderboard."""
 
+import gc
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,7 @@ OWN = "Your own data"
 LARGEST_SEED = 2**63 - 1  # what a column of results holds
 MOST_WORKERS, MOST_TIMES = 10_000, 1_000
 LONGEST_SECONDS = 10**9  # three decades
+MANY_OBJECTS = 50_000  # between searches for cycles; a plan has a cell for each result, and no cycles
 
 app = typer.Typer(
     add_completion=False,
@@ -268,6 +270,7 @@ def main(
         named = parse_names("--methods", methods), names
         request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
         requests = requests_of(preset, request) if suite == PAPERS else [request]
+        gc.set_threshold(MANY_OBJECTS)
         places = parse_devices(devices or "cpu")
         if not dry_run and elsewhere is None and places == ["cpu"]:
             spare.start(workers_on(places, 1)[0].environment)

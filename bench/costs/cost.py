@@ -33,8 +33,14 @@ class Cost(NamedTuple):
         """Memory of a job."""
         return Need(self.base_bytes, self.row_bytes)
 
-    def seconds(self, cells: Sequence[Cell], rows: int) -> float:
-        """Return the seconds of a job of cells that differ in their split alone, in stacks of at most `rows`."""
+    def seconds(self, cells: Sequence[Cell], rows: int, work: float) -> float:
+        """Return the seconds of a job.
+
+        Args:
+            cells: differ in their split alone.
+            rows: most replicas of a stack.
+            work: `Cell.work` of each of the cells.
+        """
         stacks = ceil(len(cells) * rows_of(cells[0]) / rows)
         seconds = self.stack_seconds * stacks + self.cell_seconds * len(cells)
-        return self.job_seconds + seconds * cells[0].work / self.work
+        return self.job_seconds + seconds * work / self.work

@@ -81,18 +81,18 @@ class Estimates:
         key = first.suite, first.method, first.dataset, first.protocol.hash
         if key[2:] not in self._work:
             self._work[key[2:]] = first.work
-        work = fsum([self._work[key[2:]]] * len(cells))
+        work = self._work[key[2:]]
         probed, peak = self._probed(first), self._peaks.get(key)
         memory = int(peak * MIB) if peak else None
         if probed and not peak:
             memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * len(cells))))
         for part, basis in ((key, EARLIER), (key[:3], SCALED), (key[:2], SCALED)):
             if rates := self._rates.get(part):
-                return Estimate(fsum(rates) / len(rates) * work, memory, basis)
+                return Estimate(fsum(rates) / len(rates) * (work * len(cells)), memory, basis)
         if probed:
             basis = PROBED if self._measured(first) else RELATED
-            return Estimate(probed.seconds(cells, rows), memory, basis)
-        return Estimate(SECONDS_PER_WORK * work, memory, GUESSED)
+            return Estimate(probed.seconds(cells, rows, work), memory, basis)
+        return Estimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
         """Return the memory of a job: probed on this cell or on the one with the most features, else assumed."""

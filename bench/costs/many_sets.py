@@ -1,11 +1,17 @@
 """A package of many made-up data sets, to measure what planning a run on them takes. Nothing is trained on them."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from bench.costs.batching import MIB
+from bench.costs.calibration import Calibrations
+from bench.costs.cost import Cost
+from bench.execution.workers import Worker
+from bench.experiment.cells import Cell
 from datasets.records import Contents, Source, Split
 from datasets.splits import fixed_splits
 
@@ -77,3 +83,9 @@ def write_package(folder: Path) -> None:
     (written / "METADATA").write_text("Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n", encoding="utf-8")
     lines = [f"{name} = {__name__}:{name.replace('-', '_')}\n" for name in NAMES]
     (written / "entry_points.txt").write_text(f"[lockstep_bench.datasets]\n{''.join(lines)}", encoding="utf-8")
+
+
+def keep_made_up_costs(calibrations: Calibrations, cells: Sequence[Cell], workers: Sequence[Worker]) -> None:
+    """Keep costs as if cells had been probed (`bench.costs.workload.Measure`), so that a plan has what it looks up."""
+    for cell in cells:
+        calibrations.keep(cell, Cost(cell.work, 0.1, 0.1, 1.0, 400 * MIB, 4 * MIB))

@@ -22,18 +22,18 @@ COST = Cost(CELL.work, job_seconds=0.0, stack_seconds=3.0, cell_seconds=1.0, bas
     [(1, 150, 3 + 1), (7, 150, 3 + 7), (8, 150, 2 * 3 + 8), (1, 10, 2 * 3 + 1)],
 )
 def test_cells_share_the_cost_of_stacks(cells, rows, seconds):
-    assert COST.seconds([replace(CELL, split=split) for split in range(cells)], rows) == seconds
+    assert COST.seconds([replace(CELL, split=split) for split in range(cells)], rows, CELL.work) == seconds
 
 
 def test_fits_trained_alone_cost_per_cell():
     alone = replace(CELL, suite="images", dataset="mnist")
     cost = COST._replace(work=alone.work, stack_seconds=0.0)
-    assert cost.seconds([alone, alone], 150) == 2
+    assert cost.seconds([alone, alone], 150, alone.work) == 2
 
 
 def test_seconds_are_in_proportion_to_work():
     longer = replace(CELL, protocol=CELL.protocol.changed(epochs=6))
-    assert COST.seconds([longer], 150) == pytest.approx(12)
+    assert COST.seconds([longer], 150, longer.work) == pytest.approx(12)
 
 
 def test_memory_is_a_need():

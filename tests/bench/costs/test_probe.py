@@ -101,4 +101,4 @@ def test_empty_lanes_cost_as_much_as_full_ones():
 
 def test_jobs_pay_for_tracing_once():
     cost = Cost(CELL.work, 10.0, 2.0, 1.0, 0, 0)
-    assert cost.seconds([CELL] * 3, rows=1000) == 10.0 + 2.0 + 3.0
+    assert cost.seconds([CELL] * 3, rows=1000, work=CELL.work) == 10.0 + 2.0 + 3.0

@@ -1,11 +1,14 @@
 """From cells to jobs on workers of a machine that is made up; and that no plan changes a result."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+import datasets
+import methods
 from bench.costs import workload as module
-from bench.costs.batching import MIB
+from bench.costs.batching import MIB, _rows_of
 from bench.costs.calibration import Calibrations
 from bench.costs.cost import Cost
 from bench.costs.estimates import GUESSED, PROBED, RELATED
@@ -58,6 +61,26 @@ def test_every_cell_is_in_one_job(plan):
     jobs = load.jobs(lambda cell: cell.key, None)
     assert [job.cells for job in jobs] == [job.cells for job in load.planned]
     assert [job.journals for job in jobs] == [tuple(cell.key for cell in job.cells) for job in load.planned]
+
+
+def test_more_splits_ask_for_no_more_methods_and_data_sets(plan, monkeypatch):
+    """A plan of 400,000 cells has 80,000 jobs, and 20,000 cells that differ in more than their split."""
+    asked: Counter[str] = Counter()
+    for registry, name in ((methods, "get"), (datasets, "entry")):
+        original = getattr(registry, name)
+        monkeypatch.setattr(registry, name, lambda key, of=original: asked.update([key]) or of(key))
+    plan(cells(splits=1), CPU, {"map": COST, "vifa": COST})  # which keeps the costs
+
+    def lookups(splits: int) -> Counter[str]:
+        asked.clear()
+        _rows_of.cache_clear()
+        load = plan(cells(splits), CPU)
+        assert {job.estimate.basis for job in load.planned} == {PROBED}
+        return Counter(asked)
+
+    few = lookups(splits=10)
+    assert set(few) == {"map", "vifa", "yacht", "boston"}
+    assert lookups(splits=20) == few
 
 
 def test_long_jobs_begin_longest_first(plan):

@@ -96,16 +96,8 @@ class Calibrations:
                 pool.end()  # at Ctrl-C too, so that the threads end
 
     def _path(self, cell: Cell) -> Path:
-        source = datasets.entry(cell.dataset)
-        key = (
-            cell.suite,
-            cell.method,
-            cell.dataset,
-            source.n_rows,
-            source.n_features,
-            _settings(cell.protocol),
-            self._place,
-        )
+        source, settings = datasets.entry(cell.dataset), _settings(cell.protocol)
+        key = cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, settings, self._place
         return self._folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]}.json"
 
 

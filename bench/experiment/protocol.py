@@ -192,7 +192,7 @@ class Protocol:
                 raise ValueError(f"{name} {complaint}")
 
     def __hash__(self) -> int:
-        """Return a number for sets and mappings of cells, each of which looks it up."""
+        """Return the hash of `hash`, which is computed once; plans look up the protocols of many cells."""
         return hash(self.hash)
 
     def changed(self, **changes: Any) -> "Protocol":

@@ -100,8 +100,10 @@ def significantly_worse(datasets: Sequence[Pairs]) -> tuple[list[np.ndarray], fl
     if not datasets:
         return [], ALPHA
     n_tested = sum(int((~np.isnan(pairs.t)).sum()) for pairs in datasets)
-    certain = ALPHA / max(n_tested, 1) / 2  # Holm's method rejects below twice that, wherever it stops
-    parts = [pairs.p_values_between(certain, 2 * ALPHA).ravel() for pairs in datasets]
+    # Holm's method starts at the level ALPHA / n and stops below ALPHA / (n / 2), because of the two directions of a
+    # pair at most one is rejected. Twice that room is left for rounding.
+    first = ALPHA / max(n_tested, 1)
+    parts = [pairs.p_values_between(first / 2, 4 * first).ravel() for pairs in datasets]
     significant, level = holm_rejections(np.concatenate(parts))
     ends = np.cumsum([pairs.t.size for pairs in datasets])[:-1]
     parts = np.split(significant, ends)

@@ -47,14 +47,19 @@ def test_inverse_of_trigamma_inverts(value):
     assert special.polygamma(1, _inverse_trigamma(value)) == pytest.approx(value, rel=1e-6)
 
 
-def test_all_data_sets_are_one_holm_family():
-    datasets = [(RNG.normal(size=(5, 6)) + np.arange(6), 1 / 9), (RNG.normal(size=(8, 4)) + np.arange(4), 0.5)]
+@pytest.mark.parametrize("gap", [0.0, 0.3, 1.0, 3.0, 30.0])  # between neighbouring methods: from none to all differ
+def test_all_data_sets_are_one_holm_family(gap):
+    datasets = [
+        (RNG.normal(size=(5, 6)) + gap * np.arange(6), 1 / 9),
+        (RNG.normal(size=(8, 4)) + gap * np.arange(4), 0.5),
+    ]
     p_values = [all_pairs(*dataset).p_values for dataset in datasets]
     known = np.concatenate([p[~np.isnan(p)] for p in p_values])
     expected = multipletests(known, 0.05, "holm")[0]
-    ours, _ = significantly_worse([all_pairs(*dataset) for dataset in datasets])
+    ours, level = significantly_worse([all_pairs(*dataset) for dataset in datasets])
     assert np.concatenate([w[~np.isnan(p)] for w, p in zip(ours, p_values, strict=True)]).tolist() == expected.tolist()
-    assert any(w.any() for w in ours)
+    assert level == 0.05 / (~expected).sum()
+    assert any(w.any() for w in ours) == (gap >= 1)
 
 
 def test_p_values_between_are_exact_there_and_bounded_elsewhere():

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -138,6 +139,7 @@ INTERVALS = {"ece": ("ece_low", "ece_high")}  # ends that are printed with their
 NULLS = {"ece": ("ece_null", "ece_null_95")}
 
 
+@cache
 def metric(name: str) -> Metric:
     """Return the metric of a column."""
     meaning = (schema.METRICS | schema.COSTS).get(name, "")

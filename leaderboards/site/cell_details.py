@@ -1,14 +1,13 @@
 """Details of a table's cell: splits, hyper-parameters, provenance, errors and the command that runs it again."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isinf, isnan
 from typing import Any, NamedTuple
 
 from bench.schema import EXECUTIONS
 from leaderboards.data.longer import LongerTraining
 from leaderboards.metrics import metric
-from leaderboards.stats.schemes import splits_of
 from leaderboards.wording import ran
 from leaderboards.wording.commands import command
 
@@ -90,7 +89,11 @@ class CellDetails(NamedTuple):
 
 
 def cell_details(
-    rows: list[Row], names: list[str], original: str | None = None, longer: Iterable[LongerTraining] = ()
+    rows: list[Row],
+    names: list[str],
+    flagged: Mapping[int, str],
+    original: str | None = None,
+    longer: Iterable[LongerTraining] = (),
 ) -> CellDetails:
     """Return the details of the rows of one method, data set and preset.
 
@@ -99,13 +102,13 @@ def cell_details(
     Args:
         rows: in the order of their splits.
         names: metrics to show.
+        flagged: splits of the data set that are not ranked, and why.
         original: protocol of the unmodified preset, where it is known.
         longer: trainings of these cells for longer.
     """
     names = [name for name in names if any(not isnan(row[name]) for row in rows)]
     chosen = [as_object(row["hparams"]) for row in rows]
     hparams = list(dict.fromkeys(name for setting in chosen for name in setting))
-    flagged = splits_of(rows[0]["dataset"]).flagged
     splits = [
         Split(
             row["split"],

@@ -20,6 +20,7 @@ from leaderboards.site.standings import Standings, standings_of
 from leaderboards.stats import Ranking, rank_on_datasets
 from leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
 from leaderboards.tables.boards import Board, Sources, board
+from leaderboards.tables.boards import Row as BoardRow
 from leaderboards.wording.commands import MODIFIED, changes
 from leaderboards.wording.ran import Failure, failures
 from methods import Card, card
@@ -103,9 +104,8 @@ class Site:
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())
         self.cells = with_labelled_presets(self.results.cells).astype(dict.fromkeys(KEYS, "category"))
-        splits = per_split(self.cells)
-        self.summary = summarise(self.cells, splits).astype({"metric": "category"})
-        self.splits = splits.astype({"metric": "category"})
+        self.splits = per_split(self.cells)
+        self.summary = summarise(self.cells, self.splits).astype({"metric": "category"})
         self.sources = Sources()
         self._cards: dict[str, Card] = {}
         self._standings: dict[Key, Standings] = {}
@@ -197,6 +197,16 @@ class Site:
             rankings = self._rankings_on(key, rows["metric"].unique())
             boards[key] = board(rows, rankings, self.published_of(key), self.sources)
         return boards
+
+    @cached_property
+    def measured_of(self) -> dict[tuple[str, str, str], list[tuple[str, BoardRow]]]:
+        """Data sets and measured rows of boards, by suite, preset and method."""
+        measured: dict[tuple[str, str, str], list[tuple[str, BoardRow]]] = {}
+        for (suite, dataset, preset), made in self.boards.items():
+            for row in made.rows:
+                if not row.published:
+                    measured.setdefault((suite, preset, row.method), []).append((dataset, row))
+        return measured
 
     def published_of(self, key: Key) -> pd.DataFrame:
         """Return the published numbers of a board's data set."""

@@ -64,9 +64,9 @@ def _rank(sentences: Measured, method: str, standings: Standings, title: str) ->
     else:
         sentences.others.append(sentence)
     if standings.tested:
-        verdicts = standings.verdicts(method)
-        best = sorted(dataset for dataset, verdict in verdicts.items() if verdict in AHEAD)
-        worse = sorted(dataset for dataset, verdict in verdicts.items() if verdict == "worse")
+        places = standings.places.get(method, {})
+        best = sorted(dataset for dataset, row in places.items() if row.verdict in AHEAD)
+        worse = sorted(dataset for dataset, row in places.items() if row.verdict == "worse")
         if best:
             where = _named(best, standing.n_datasets)
             sentences.strengths.append(f"Better by {title} than some other method, and worse than none, on {where}.")
@@ -79,12 +79,7 @@ def _relative_to_reference(sentences: Measured, method: str, standings: Standing
     reference, unit = standings.reference, standings.unit
     if not reference or method == reference:
         return
-    places = {
-        dataset: row
-        for dataset, ranking in standings.on_datasets.items()
-        for row in ranking.rows
-        if row.method == method and not isnan(row.low)
-    }
+    places = {dataset: row for dataset, row in standings.places.get(method, {}).items() if not isnan(row.low)}
     if not places:
         sentences.others.append(f"There are too few common splits for a comparison with {reference}.")
         return

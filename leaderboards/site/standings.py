@@ -34,6 +34,7 @@ class Standings(NamedTuple):
         variants: ranking over data sets of all methods.
         families: ranking over data sets of one method of each family.
         on_datasets: rankings of all methods, by data set.
+        places: each method's rows of these, by method and data set.
         table: the values that the standings are computed from.
         tested: whether some method is significantly worse than another one on some data set.
         wins: win rates of all pairs.
@@ -43,18 +44,10 @@ class Standings(NamedTuple):
     variants: Ranking
     families: Ranking
     on_datasets: Mapping[str, Ranking]
+    places: Mapping[str, Mapping[str, Ranked]]
     table: Paired
     tested: bool
     wins: Wins
-
-    def verdicts(self, method: str) -> dict[str, str]:
-        """Return a method's verdicts by data set, where it is ranked."""
-        return {
-            dataset: row.verdict
-            for dataset, ranking in self.on_datasets.items()
-            for row in ranking.rows
-            if row.method == method
-        }
 
     @property
     def reference(self) -> str:
@@ -91,14 +84,14 @@ def standings_of(
     table = paired(cells[~cells["method"].isin(UNRANKED)], suite, preset, metric)
     wins = win_rates(table)
     variants, families = (rank(cells, suite, preset, metric, families=one_each) for one_each in (False, True))
-    compared: dict[str, list[str]] = {}
-    for ranking in rankings.values():
+    places: dict[str, dict[str, Ranked]] = {}
+    for dataset, ranking in rankings.items():
         for row in ranking.rows:
-            compared.setdefault(row.method, []).append(row.verdict)
+            places.setdefault(row.method, {})[dataset] = row
     by_method = {}
     for place in variants.rows:
-        verdicts = compared.get(place.method, [])
-        n_best = sum(verdict in AHEAD for verdict in verdicts)
-        by_method[place.method] = Standing(place, n_best, len(verdicts), float(wins.overall[place.method]))
-    tested = any("worse" in verdicts for verdicts in compared.values())
-    return Standings(by_method, variants, families, rankings, table, tested, wins)
+        here = places.get(place.method, {}).values()
+        n_best = sum(row.verdict in AHEAD for row in here)
+        by_method[place.method] = Standing(place, n_best, len(here), float(wins.overall[place.method]))
+    tested = any(row.verdict == "worse" for here in places.values() for row in here.values())
+    return Standings(by_method, variants, families, rankings, places, table, tested, wins)

@@ -99,7 +99,8 @@ def _no_better(splits: pd.DataFrame) -> set[tuple[str, ...]]:
     for name, part in pairs.groupby("metric"):
         values = part.groupby(KEY)[["value", "value_of_baseline"]]
         means, medians = values.mean(), values.median()
-        along_features = [splits_of(dataset).along_features for dataset in means.index.get_level_values("dataset")]
+        datasets = means.index.get_level_values("dataset")
+        along_features = datasets.map({dataset: splits_of(dataset).along_features for dataset in datasets.unique()})
         means[along_features] = medians[along_features]
         goal = metric(str(name)).goal
         assert goal is not None, "every metric of `PREDICTION` has a direction"

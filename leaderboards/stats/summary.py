@@ -73,7 +73,8 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((rows, columns, group[rows]))
     rows, columns = rows[order], columns[order]
     long = cell.take(rows).reset_index(drop=True).assign(value=values[rows, columns])
-    long.insert(len(GROUP), "metric", pd.Series(np.array(names, object)[columns], dtype="str"))
+    measured = pd.Categorical.from_codes(columns, pd.Index(names, dtype="str"))
+    long.insert(len(GROUP), "metric", pd.Series(measured))
     return long
 
 
@@ -109,7 +110,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
         )
         moments = moments.join(_outliers(splits, group, moments)).join(_worst(splits, group))
     moments.index = pd.MultiIndex.from_frame(splits.loc[~group.duplicated(), [*GROUP, "metric"]])
-    table = _expected(cells, splits).merge(moments.reset_index(), "left", [*GROUP, "metric"])
+    table = _expected(cells, splits).merge(moments.reset_index().astype({"metric": "str"}), "left", [*GROUP, "metric"])
     failed = (cells["status"] != "ok").groupby([cells[key] for key in GROUP]).sum().rename("n_failed").reset_index()
     table = table.merge(failed, "left", GROUP).astype({"n_failed": "int64"})
     table["n"] = table["n"].fillna(0).astype("int64")
@@ -160,4 +161,5 @@ def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     values = splits[["suite", "dataset", "metric"]].drop_duplicates()
     table = groups.merge(values, "left", ["suite", "dataset"])
     measured = table["schema_version"] >= table["metric"].map(lambda name: SINCE.get(name, 0)).astype("int64")
-    return table[measured].drop(columns="schema_version").fillna({"metric": "nmll"})
+    table = table[measured].drop(columns="schema_version")
+    return table.assign(metric=table["metric"].astype("str").fillna("nmll"))

@@ -1,6 +1,7 @@
 """Units of differences between two methods: nats, ratios less 1, or the unit of the metric."""
 
 import re
+from functools import cache
 
 # Metrics that are compared by ratio; all others are compared by difference.
 RATIOS = (
@@ -10,6 +11,7 @@ RATIOS = (
 NATS = r"(corrupted_)?nmll.*|kl"
 
 
+@cache
 def compared_by_ratio(metric: str) -> bool:
     """Return whether values of a metric are compared by their ratio."""
     return bool(re.fullmatch(RATIOS, metric))

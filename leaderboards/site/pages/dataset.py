@@ -19,6 +19,7 @@ from leaderboards.site.cell_details import CellDetails, Row, cell_details, print
 from leaderboards.site.content import Key, Site
 from leaderboards.site.pages.parts import OF_NUMBER, Part, Rendered, placed
 from leaderboards.site.pages.suite import families_of
+from leaderboards.stats.schemes import splits_of
 from leaderboards.stats.summary import Moments
 from leaderboards.tables.boards import Board
 from leaderboards.wording.formats import visible
@@ -93,10 +94,11 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
 
 def section(site: Site, key: Key, made: Board) -> Section:
     """Return the section of one board."""
-    suite, _, preset = key
+    suite, dataset, preset = key
     cells, rows = site.cells_of[key], site.rows_on_board(key)
-    order = [row.method for row in made.rows if not row.published]
-    original, worst = site.original(suite, preset), worst_splits(site, key, list(made.headline))
+    order, names = [row.method for row in made.rows if not row.published], list(made.headline)
+    flagged = splits_of(dataset).flagged
+    original, worst = site.original(suite, preset), worst_splits(site, key, names)
     plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
     return Section(
         suite,
@@ -107,7 +109,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
-        [_details(site, key, rows[method], list(made.headline), original, worst.get(method, {})) for method in order],
+        [_details(site, key, rows[method], names, flagged, original, worst.get(method, {})) for method in order],
     )
 
 
@@ -142,14 +144,20 @@ def _with_parts(made: Section, parts: Sequence[Part]) -> Section:
 
 
 def _details(
-    site: Site, key: Key, rows: list[Row], names: list[str], original: str | None, worst: dict[str, str]
+    site: Site,
+    key: Key,
+    rows: list[Row],
+    names: list[str],
+    flagged: Mapping[int, str],
+    original: str | None,
+    worst: dict[str, str],
 ) -> CellDetails:
     suite, dataset, label = key
     method = rows[0]["method"]
     hashes = dict.fromkeys(row["protocol_hash"] for row in rows)
     keys = [(suite, dataset, method, label.partition("@")[0], protocol_hash) for protocol_hash in hashes]
     longer = [training for key_of_longer in keys for training in site.longer_of.get(key_of_longer, [])]
-    details = cell_details(rows, names, original, longer)
+    details = cell_details(rows, names, flagged, original, longer)
     return details._replace(facts=details.facts | worst)
 
 

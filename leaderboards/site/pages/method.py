@@ -77,7 +77,7 @@ def context(site: Site, method: str) -> dict[str, Any]:
 def section(site: Site, method: str, suite: str, preset: str, rows_of: dict[Key, list[cell_details.Row]]) -> Section:
     """Return the section of one suite and preset; `rows_of` is `Site.rows_of_method`."""
     boards = [made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)]
-    rows = [(made.dataset, row) for made in boards for row in made.rows if row.method == method and not row.published]
+    rows = site.measured_of[suite, preset, method]
     headline = {name for made in boards for name in made.headline}
     having = {name for _, row in rows for name, cell in row.cells.items() if cell.value and name in headline}
     columns = [name for name in HEADLINE_OF_MEDIANS if name in having]
@@ -176,11 +176,11 @@ def differences(site: Site, suite: str, preset: str, method: str, standings: Sta
     values: dict[str, list[float]] = {}
     for dataset, value in zip(by_split.index.get_level_values("dataset"), by_split.tolist(), strict=True):
         values.setdefault(dataset, []).append(value)
-    lines = []
-    for dataset, ranking in standings.on_datasets.items():
-        places = [row for row in ranking.rows if row.method == method and not isnan(row.difference)]
-        for row in places:
-            lines.append(DotRow(visible(dataset), values[dataset], row.difference, (row.high - row.low) / 2, []))
+    lines = [
+        DotRow(visible(dataset), values[dataset], row.difference, (row.high - row.low) / 2, [])
+        for dataset, row in standings.places.get(method, {}).items()
+        if not isnan(row.difference)
+    ]
     if not lines:
         return None
     lines.sort(key=lambda line: line.mean, reverse=table.goal == "high")

@@ -123,6 +123,46 @@ class Daemon(MAP):
         raise ChildProcessError("left behind")
 
 
+class Fork(MAP):
+    name = "fork"
+
+    def diagnostics(self, problem, posterior):
+        """Return twice, in two processes, as code does that forks and does not end the copy."""
+        if not os.fork():
+            time.sleep(0.2)
+        return {}
+
+
+class RaiseMutely(MAP):
+    name = "raise-mutely"
+
+    def init(self, problem, noise):
+        class Mute(Exception):
+            def __str__(self):
+                raise ValueError("no words")
+
+        raise Mute
+
+
+class LoseStreams(MAP):
+    name = "lose-streams"
+
+    def init(self, problem, noise):
+        if sys.stdout:
+            sys.stdout.close()
+        sys.stdout = sys.stderr = None
+        return super().init(problem, noise)
+
+
+class Leak(MAP):
+    name = "leak"
+
+    def init(self, problem, noise):
+        """Open files until the system refuses."""
+        while True:
+            os.open(os.devnull, os.O_RDONLY)
+
+
 class LoseData(MAP):
     name = "lose-data"
 

@@ -2,10 +2,15 @@
 
     python -m bench.execution.child [MODULE ...]
 
-The modules are imported before the first call. Standard input brings pickled calls: (function, arguments, limit in
-seconds or None). Replies leave through what was standard output, pickled: ("progress", x) for each x that the function
-gives to its `on_progress`, and then ("returned", value) or ("raised", exception). Everything that is printed goes to
-standard error, which the parent keeps as the log. The line `BEGINS` there precedes the output of each call.
+The modules are imported before the first call. Standard input brings pickled calls: (number, function, arguments, limit
+in seconds or None). Replies leave through what was standard output, pickled: (number, "progress", x) for each x that
+the function gives to its `on_progress`, and then (number, "returned", value) or (number, "raised", exception).
+Everything that is printed goes to standard error, which the parent keeps as the log. The line `BEGINS` there precedes
+the output of each call.
+
+What a function leaves behind must not reach the next call. Each call gets standard streams of its own; a process that a
+function has forked, and that returns from it as well, ends instead of replying; and replies of threads that go on after
+their call bear its number.
 """
 
 import faulthandler
@@ -16,8 +21,8 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from io import TextIOWrapper
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
@@ -31,12 +36,16 @@ def main() -> None:
     """Make calls until the parent ends."""
     guardian.fork()
     faulthandler.enable()
-    calls, replies = _pipes_to_parent()
-    waiting: SimpleQueue[bytes] = SimpleQueue()
+    calls, replies, log = _pipes_to_parent()
+    waiting: SimpleQueue[tuple[int, bytes]] = SimpleQueue()
     Thread(target=_listen, args=(calls, waiting), daemon=True).start()
 
-    def reply(kind: str, value: Any) -> None:
-        message = pickle.dumps((kind, value))  # a value that cannot be pickled raises here, with nothing sent
+    owner = os.getpid()
+
+    def reply(number: int, kind: str, value: Any) -> None:
+        if os.getpid() != owner:
+            os._exit(1)
+        message = pickle.dumps((number, kind, value))  # a value that cannot be pickled raises here, with nothing sent
         replies.write(message)
         replies.flush()
 
@@ -44,37 +53,49 @@ def main() -> None:
         with suppress(Exception):  # a call that needs the module will raise it again
             import_module(name)
     while True:
+        number, call = waiting.get()
         try:
-            _make(waiting.get(), reply)
+            _print_to(log)
+            _make(call, partial(reply, number))
         except Exception as problem:
-            reply("raised", _portable(problem))
+            with suppress(Exception):
+                traceback.print_exception(problem)
+            reply(number, "raised", _portable(problem))
 
 
 def _make(call: bytes, reply: Callable[[str, Any], None]) -> None:
     os.write(2, b"\n" + BEGINS + b"\n")
     function, arguments, limit = pickle.loads(call)
     if limit is not None:
-        faulthandler.dump_traceback_later(limit)  # the log then shows where a call hangs
+        faulthandler.dump_traceback_later(limit, file=2)  # the log then shows where a call hangs
     try:
-        value = function(*arguments, on_progress=lambda progress: reply("progress", progress))
+        value = function(*arguments, on_progress=partial(reply, "progress"))
     finally:
         faulthandler.cancel_dump_traceback_later()
-        sys.stdout.flush()
     reply("returned", value)
 
 
-def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO]:
-    """Return the pipes from and to the parent, out of the reach of code that reads standard input or prints."""
-    calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+def _pipes_to_parent() -> tuple[BinaryIO, BinaryIO, int]:
+    """Return the pipes from and to the parent, out of the reach of code that reads standard input or prints.
+
+    The last is the file descriptor of the log.
+    """
+    calls, replies, log = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"), os.dup(2)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    assert isinstance(sys.stdout, TextIOWrapper)  # the interpreter's own
-    sys.stdout.reconfigure(line_buffering=True)  # output that is still in a buffer is lost when the process is killed
-    return calls, replies
+    return calls, replies, log
 
 
-def _listen(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
+def _print_to(log: int) -> None:
+    """Let standard output and standard error lead to the log, whatever an earlier call has done to them."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(log, number)
+        # Line by line, as what is still in a buffer is lost when the process is killed.
+        stream = open(number, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (stays open)
+        setattr(sys, name, stream)
+
+
+def _listen(calls: BinaryIO, waiting: SimpleQueue[tuple[int, bytes]]) -> None:
     """Pass calls on; when the parent ends, which closes the pipe, end this process and those that it has started.
 
     This runs in a thread, so that it also works in the middle of a call, once no library holds the interpreter lock.

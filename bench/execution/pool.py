@@ -1,8 +1,10 @@
 """The processes of workers, and one run of a job in a worker's process."""
 
 import time
+import traceback
 from dataclasses import replace
 from threading import Lock
+from typing import Any
 
 from bench.execution import spare
 from bench.execution.run import ready, result_of_lost_process, run
@@ -10,7 +12,7 @@ from bench.execution.supervisor import Died, Stopped, Supervised, Timeout
 from bench.execution.workers import Worker
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress
-from bench.results.record import CellResult, Outcome
+from bench.results.record import CellResult, Outcome, class_name
 from bench.results.storage import NotStored
 from bench.tuning.storing import StudyNotStored
 
@@ -95,12 +97,14 @@ def run_on_worker(
     process, device = pool.process_of(worker)
     started = time.perf_counter()
     try:
-        results: list[CellResult] = process.call(run, job, worker.device, limit=limit, on_progress=on_progress)
-    except (Died, Timeout) as problem:
-        outcome, seconds = _outcome_of(problem, job, limit), time.perf_counter() - started
-        results = [result_of_lost_process(cell, device, outcome, seconds) for cell in job.cells]
+        results = _checked(process.call(run, job, worker.device, limit=limit, on_progress=on_progress), job)
     except StudyNotStored as problem:
         raise NotStored(job.cells, problem) from problem
+    except Stopped:
+        raise
+    except Exception as problem:  # `run` turns what methods raise into results, but they can break `run` as well
+        outcome, seconds = _outcome_of(problem, job, limit), time.perf_counter() - started
+        results = [result_of_lost_process(cell, device, outcome, seconds) for cell in job.cells]
     log = None
     if any(result.status != "ok" for result in results):
         process.end()
@@ -109,9 +113,20 @@ def run_on_worker(
     return [replace(result, exclusive=exclusive, log=None if result.status == "ok" else log) for result in results]
 
 
-def _outcome_of(problem: Died | Timeout, job: Job, limit: float | None) -> Outcome:
+def _checked(results: Any, job: Job) -> list[CellResult]:
+    """Return what a process returned if these are the results of the job's cells."""
+    known = isinstance(results, list) and all(isinstance(result, CellResult) for result in results)
+    if known and [result.cell for result in results] == list(job.cells):
+        return list(results)
+    raise TypeError("its process returned something else than the results of these cells")
+
+
+def _outcome_of(problem: Exception, job: Job, limit: float | None) -> Outcome:
     if isinstance(problem, Died):
         return Outcome(status="failed", error=str(problem), error_class=problem.name)
-    cells = f" for {len(job.cells)} cells" if len(job.cells) > 1 else ""
-    error = f"not done after {limit:g} seconds, the time limit{cells}"
-    return Outcome(status="timeout", error=error, error_class="Timeout")
+    if isinstance(problem, Timeout):
+        cells = f" for {len(job.cells)} cells" if len(job.cells) > 1 else ""
+        error = f"not done after {limit:g} seconds, the time limit{cells}"
+        return Outcome(status="timeout", error=error, error_class="Timeout")
+    error = "".join(traceback.format_exception_only(problem))
+    return Outcome(status="failed", error=error, error_class=class_name(problem))

@@ -48,7 +48,10 @@ class Died(Exception):
 
     def __str__(self) -> str:
         if self.name == "ClosedPipe":
-            return "its process closed the pipe for its results (a file descriptor that it did not open), and was ended"
+            return (
+                "its process closed the pipe for its results (a file descriptor that it did not open) or wrote to it, "
+                "and was ended"
+            )
         if self.name == "SystemExit":
             return f"its process ended by itself, with exit code {self.returncode}"
         if self.name == "SIGKILL" and self.memory_kills:
@@ -87,9 +90,10 @@ class Supervised:
         assert stdin is not None
         assert stdout is not None
         assert isinstance(stderr, BufferedReader)
-        self._stdin = stdin
+        self._stdin, self._stdout = stdin, stdout
         self._lines: deque[bytes] = deque(maxlen=LOG_LINES)
-        self._replies: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._replies: SimpleQueue[tuple[int, str, Any]] = SimpleQueue()
+        self._number = 0  # of the latest call
         self._readers = [
             Thread(target=self._read_log, args=[stderr], daemon=True),
             Thread(target=self._read_replies, args=[stdout], daemon=True),
@@ -134,8 +138,9 @@ class Supervised:
         """
         if self._stopped:
             raise Stopped
+        self._number += 1
         with suppress(OSError, ValueError):  # a process that has ended is noticed below
-            pickle.dump(pickle.dumps((function, arguments, limit)), self._stdin)
+            pickle.dump((self._number, pickle.dumps((function, arguments, limit))), self._stdin)
             self._stdin.flush()
         killed_before = memory_kills()
         deadline = float("inf") if limit is None else time.monotonic() + limit + GRACE_SECONDS
@@ -167,11 +172,13 @@ class Supervised:
             self._process.wait()
             for thread in self._readers:
                 thread.join(CLOSE_SECONDS)
+            self._stdout.close()
             with suppress(OSError):  # the rest of a call cannot be sent to a process that has ended
                 self._stdin.close()
 
     def _kill(self) -> None:
         if guardian.AVAILABLE:
+            self._process.send_signal(signal.SIGCONT)  # a method may have stopped the guardian
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_SECONDS)
@@ -182,23 +189,29 @@ class Supervised:
                 self._process.kill()
 
     def _next_reply(self, deadline: float) -> tuple[str, Any]:
-        """Return the next reply, or ("closed", None) after the last, or ("late", None)."""
+        """Return the next reply to the latest call, or ("closed", None) after the last, or ("late", None)."""
         while True:
             left = deadline - time.monotonic()
             with suppress(Empty):
-                return self._replies.get(timeout=max(0.0, min(left, POLL_SECONDS)))
+                number, kind, value = self._replies.get(timeout=max(0.0, min(left, POLL_SECONDS)))
+                if kind == "closed" or number == self._number:
+                    return kind, value
+                continue
             if left <= 0:
                 return "late", None
             if self._process.poll() is not None:
                 self._kill()
 
     def _read_replies(self, pipe: IO[bytes]) -> None:
-        with pipe as stream:
-            try:
-                while True:
-                    self._replies.put(pickle.load(stream))
-            except Exception:  # the end of the pipe, often in the middle of a reply
-                self._replies.put(("closed", None))
+        """Read until the end of the pipe, often in the middle of a reply, or until what comes is no reply.
+
+        The pipe stays open until `end`: a process that cannot write to it would end with an exit code of its own.
+        """
+        with suppress(Exception):
+            while True:
+                number, kind, value = pickle.load(pipe)
+                self._replies.put((number, kind, value))
+        self._replies.put((0, "closed", None))
 
     def _read_log(self, pipe: BufferedReader) -> None:
         partial = b""

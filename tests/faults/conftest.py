@@ -48,7 +48,7 @@ def broken(tmp_path_factory, install_faulty) -> tuple[Path, Run, subprocess.Comp
     run = run_in(folder, environment_of(install_faulty(folder / "site")))
     arguments = ("--splits", "0", "--workers", "1", "--out", "r", "--methods")
     again = partial(run, *arguments)
-    return folder, again, again("map,kill,garble,fill,close-files,daemon")
+    return folder, again, again("map,kill,garble,fill,close-files,daemon,fork,raise-mutely,lose-streams,leak")
 
 
 @pytest.fixture

@@ -28,9 +28,10 @@ def test_broken_methods_are_rows_and_cost_nobody_else(broken, found):
     _, _, done = broken
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
-    assert "Cells: 1 ok, 5 failed" in done.stdout
-    assert found.loc["map", "status"] == "ok"
-    assert set(found.loc[found["status"] == "failed"].index) == {"kill", "garble", "fill", "close-files", "daemon"}
+    failed = {"kill", "garble", "fill", "close-files", "daemon", "raise-mutely", "leak"}
+    assert "Cells: 3 ok, 7 failed" in done.stdout
+    assert set(found.loc[found["status"] == "ok"].index) == {"map", "fork", "lose-streams"}
+    assert set(found.loc[found["status"] == "failed"].index) == failed
 
 
 @together
@@ -59,6 +60,13 @@ def test_full_disk_and_closed_files_are_the_methods_own_failures(found):
     assert "faulty.py" in found.loc["fill", "error"]
     # It may end by itself before the driver sees the closed pipe.
     assert re.match("its process (closed the pipe for its results|ended by itself)", found.loc["close-files", "error"])
+
+
+@together
+def test_what_methods_leave_behind_costs_the_next_cell_nothing(found):
+    assert found["nmll"].dropna().nunique() == 3  # no row has the numbers of another
+    assert found.loc["raise-mutely", "error_class"].endswith(".Mute")
+    assert "Too many open files" in found.loc["leak", "error"]
 
 
 @together

@@ -101,6 +101,43 @@ def test_cells_side_by_side_have_the_sum_of_their_times(monkeypatch, job, pool):
     assert process.limit == 30
 
 
+class Foreign(Unlucky):
+    """Returns or raises what is given."""
+
+    def __init__(self, outcome):
+        self.outcome = outcome
+
+    def call(self, function, *arguments, limit, **others):
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+@pytest.mark.parametrize("outcome", [None, [], [None, None], "ok"])
+def test_results_of_other_cells_are_failures_of_the_job(monkeypatch, job, pool, outcome):
+    monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(outcome), "cpu"))
+    rows = [result.row for result in run_on_worker(job("map", 0, 1), ALONE, pool=pool)]
+    assert [(row["split"], row["status"], row["log"]) for row in rows] == [
+        (0, "failed", "last words"),
+        (1, "failed", "last words"),
+    ]
+    assert "its process returned something else than the results of these cells" in rows[0]["error"]
+
+
+def test_results_of_the_job_before_are_failures(monkeypatch, job, pool):
+    before = run_on_worker(job("kill", 0), ALONE, pool=pool)
+    monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(before), "cpu"))
+    (result,) = run_on_worker(job("map", 0), ALONE, pool=pool)
+    assert (result.cell.method, result.status) == ("map", "failed")
+
+
+def test_whatever_a_process_raises_is_a_failure(monkeypatch, job, pool):
+    monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(OSError(24, "Too many open files")), "cpu"))
+    (result,) = run_on_worker(job("map", 0), ALONE, pool=pool)
+    assert (result.row["status"], result.row["error_class"]) == ("failed", "OSError")
+    assert "Too many open files" in result.row["error"]
+
+
 def test_a_pool_that_has_ended_starts_nothing(job, pool):
     pool.end()
     with pytest.raises(Stopped):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from cell_runs import TINY, outcome_of, side_by_side
 
 import methods
@@ -39,6 +40,8 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
         (lambda found: Normals(found.mean, found.variance[0]), r"a Normals of the shapes \(1, (\d+)\), \(\1,\)$"),
         (lambda found: found.mean, r"a Tensor of the shapes \(1, \d+\)$"),
         (lambda found: None, "a NoneType of no tensors$"),
+        (lambda found: Normals(found.mean[:0], found.variance[:0]), r"a Normals of the shapes \(0, (\d+)\), \(0, \1\)$"),
+        (lambda found: Normals(found.mean + 0j, found.variance), r"a Normals of the shapes \(1, (\d+)\) complex, \(1, \1\)$"),
     ],
 )
 def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):
@@ -49,6 +52,25 @@ def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeyp
     said = row["error"].strip().splitlines()[-1]
     assert re.search(r"map\.predict must return, for the (\d+) points .* the shape \(S, \1\), or .*\(S, \1, C\)", said)
     assert re.search(got, said)
+
+
+@pytest.mark.parametrize(
+    ("reported", "got"),
+    [
+        ({"loss": 0.5}, "'loss' is a float"),
+        ({str(number): 0.5 for number in range(20_000)}, "'0' is a float"),
+        ({"loss": torch.zeros(20_000)}, r"'loss' is a tensor of shape \(20000,\), torch.float32"),
+        ({"loss": torch.zeros(()) + 0j}, r"'loss' is a tensor of shape \(\), torch.complex64"),
+        ({("loss", 1): torch.zeros(())}, r"\('loss', 1\) is no text"),
+        (None, "it returned a NoneType"),
+    ],
+)
+def test_wrong_diagnostics_are_named_as_such(job, monkeypatch, reported, got):
+    monkeypatch.setattr(MAP, "diagnostics", lambda self, problem, posterior: reported)
+    row = outcome_of(job("map", trials=1)).row
+    assert row["error_class"] == "TypeError"
+    said = row["error"].strip().splitlines()[-1]
+    assert re.search(rf"map\.diagnostics must return .* tensors of shape \(\) and a floating type; {got}$", said)
 
 
 def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):

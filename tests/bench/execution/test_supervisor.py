@@ -1,6 +1,7 @@
 """A child process does what it is told, and whatever happens to it is told apart. No torch: a child starts at once."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ from bench.execution.supervisor import LINE_LENGTH, LOG_LINES, Died, Stopped, Su
 
 CALLS = """
 import os, signal, subprocess, sys, threading, time
+from contextlib import suppress
 
 class Odd(Exception):
     def __init__(self, one, two):
@@ -65,6 +67,29 @@ def have_a_child_and_die(seconds, *, on_progress):
 def close_files(seconds, *, on_progress):
     os.closerange(3, 1000)
     time.sleep(seconds)
+
+def return_twice(seconds, *, on_progress):
+    if not os.fork():
+        time.sleep(seconds)
+    return os.getpid()
+
+def tell_later(seconds, *, on_progress):
+    threading.Timer(seconds, on_progress, ["late"]).start()
+
+def run_code(code, *, on_progress):
+    exec(code)
+
+def write_to_all(message, *, on_progress):
+    for number in range(3, 30):
+        with suppress(OSError):
+            os.write(number, message)
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+def fail_mutely(*, on_progress):
+    raise Mute
 
 def start_a_daemon(seconds, then, *, on_progress):
     reader, writer = os.pipe()
@@ -180,6 +205,50 @@ def test_a_long_log_keeps_its_end_and_a_long_line_its_beginning(child, calls):
     assert kept[-4:] == ["progress 99 %", "x" * LINE_LENGTH, "from a shell", "warned"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sys.stdout = sys.stderr = None",
+        "sys.stdout.close(), sys.stderr.close()",
+        "sys.stdout = sys.stderr = object()",
+        "os.close(1), os.close(2)",
+    ],
+)
+def test_next_call_prints_whatever_became_of_the_streams(child, calls, code):
+    child.call(calls.run_code, code, limit=LONG)
+    child.call(calls.say, "from Python", limit=LONG)
+    child.end()
+    assert child.log().splitlines() == ["from Python", "from a shell", "warned"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_forked_copy_that_returns_does_not_reply(child, calls):
+    assert child.call(calls.return_twice, 0.2) != child.call(calls.dwell, 0.5)
+    assert child.call(calls.add, 1, 2) == 3
+
+
+def test_thread_that_goes_on_does_not_reply_to_the_next_call(child, calls):
+    child.call(calls.tell_later, 0.2)
+    told = []
+    child.call(calls.dwell, 0.5, on_progress=told.append)
+    assert len(told) == 1
+    assert told != ["late"]
+
+
+@pytest.mark.parametrize("message", [pickle.dumps(("returned", None)), b"something else"])
+def test_what_is_no_reply_ends_the_call(child, calls, monkeypatch, message):
+    monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.1)
+    with pytest.raises(Died, match="or wrote to it"):
+        child.call(calls.write_to_all, message)
+
+
+def test_exception_without_words_is_raised_here(child, calls):
+    with pytest.raises(calls.Mute):
+        child.call(calls.fail_mutely)
+    child.end()
+    assert "in fail_mutely" in child.log()
+
+
 def test_nobody_waits_for_the_keyboard(child, calls):
     assert child.call(calls.read) == ""
 
@@ -266,6 +335,15 @@ def test_daemons_end_with_their_process(child, calls, then):
     daemons = []
     with suppress(ValueError, Died, Timeout):
         child.call(calls.start_a_daemon, LONG, then, limit=1 if then == "hang" else None, on_progress=daemons.append)
+    child.end()
+    assert gone(daemons[0])
+
+
+@linux
+def test_stopped_guardian_ends_daemons(child, calls):
+    daemons = []
+    child.call(calls.start_a_daemon, LONG, "return", on_progress=daemons.append)
+    child.call(calls.run_code, "os.kill(os.getppid(), signal.SIGSTOP)")
     child.end()
     assert gone(daemons[0])
 

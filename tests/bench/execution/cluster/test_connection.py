@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.mark.parametrize(
-    "address", ["127.0.0.1:8786", "tcp://127.0.0.1", "ucx://host:1", "tcp://:8786", "tcp://host:x"]
+    "address", ["127.0.0.1:8786", "tcp://127.0.0.1", "ucx://host:1", "tcp://:8786", "tcp://h:x", "tcp://h:99999", "tcp://h:0", "tcp://h:²"]
 )
 def test_an_address_has_a_protocol_a_host_and_a_port(address):
     with pytest.raises(InvalidRequest, match=r"write tcp://HOST:PORT or tls://HOST:PORT"):
@@ -29,8 +29,10 @@ def test_an_address_of_ipv6_is_one():
 
 def test_files_of_tls_are_there_all_of_them_and_used(tmp_path):
     ca, cert = tmp_path / "ca.pem", tmp_path / "cert.pem"
-    with pytest.raises(InvalidRequest, match=r"--tls-cert .*cert.pem cannot be found"):
+    with pytest.raises(InvalidRequest, match=r"--tls-cert .*cert.pem cannot be read: No such file"):
         check("tls://host:1", Tls(cert=cert))
+    with pytest.raises(InvalidRequest, match=r"--tls-key xxx.* \.\.\. .*xxx cannot be read: it is too long"):
+        check("tls://host:1", Tls(key=Path("x" * 5000)))
     ca.touch()
     cert.touch()
     with pytest.raises(

@@ -8,7 +8,7 @@
 A package adds a set by an entry point of the group `lockstep_bench.datasets` that names a `datasets.Source`.
 """
 
-from datasets.errors import BrokenDataset, InvalidTable, Unavailable, UnknownDataset, Unreachable
+from datasets.errors import BrokenDataset, InvalidFolder, InvalidTable, Unavailable, UnknownDataset, Unreachable
 from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
 from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
@@ -26,6 +26,7 @@ __all__ = [
     "BrokenDataset",
     "Dataset",
     "File",
+    "InvalidFolder",
     "InvalidTable",
     "Source",
     "Split",

@@ -17,9 +17,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def _possible(folder: Path | None) -> Path | None:
+    try:
+        datasets.data_dir(folder)
+    except datasets.InvalidFolder as problem:
+        raise typer.BadParameter(str(problem)) from None
+    return folder
+
+
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Where the files lie. Default: BENCH_DATA_DIR, else the user's cache folder."),
+    typer.Option(
+        "--data-dir",
+        help="Where the files lie. Default: BENCH_DATA_DIR, else the user's cache folder.",
+        callback=_possible,
+    ),
 ]
 Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data sets or weights, as `list` names them.")]
 

@@ -43,6 +43,10 @@ class InvalidTable(ValueError):
     """A user's own table cannot be used; the message says what was found and what to do."""
 
 
+class InvalidFolder(ValueError):
+    """A path cannot be the data folder; the message says why and what to do."""
+
+
 class Fault(Exception):
     """A file of a set is missing, or differs from the published one."""
 

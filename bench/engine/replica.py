@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bench.engine.private_torch import tree_leaves
+from bench.engine.training_record import require_scalars
 from datasets import Standardisation
 from methods.base import FullBatchMethod, Method
 from methods.maths.noise import Noise
@@ -210,8 +211,14 @@ class Model:
         return self.method.moments(self._problem(replica), posterior)
 
     def diagnostics(self, replica: Replica, posterior: Any) -> dict[str, Tensor]:
-        """Return what the method reports of a trained fit: name -> tensor ()."""
-        return self.method.diagnostics(self._problem(replica), posterior)
+        """Return what the method reports of a trained fit: name -> tensor ().
+
+        Raises:
+            TypeError: if the method returns something else.
+        """
+        reported = self.method.diagnostics(self._problem(replica), posterior)
+        require_scalars(f"{self.method.name}.diagnostics", reported)
+        return reported
 
     def predict(self, replica: Replica, posterior: Any, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
         """Return the predictive, in original units.
@@ -224,16 +231,18 @@ class Model:
             n_samples: S; fewer samples are returned where all would be equal.
 
         Raises:
-            TypeError: if the method's predictive is of another type or shape.
+            TypeError: if the method's predictive is of another type or shape, or empty.
         """
         x = self._standardised(replica, x)
         predictive = self.method.predict(self._problem(replica), posterior, x, noise, n_samples)
         if not _is_predictive(predictive, len(x)):
-            got = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(predictive) if isinstance(leaf, Tensor))
+            tensors = [leaf for leaf in tree_leaves(predictive) if isinstance(leaf, Tensor)]
+            got = ", ".join(f"{tuple(leaf.shape)}{' complex' * leaf.is_complex()}" for leaf in tensors)
             raise TypeError(
                 f"{self.method.name}.predict must return, for the {len(x)} points that it got, Normals of a mean and a "
                 f"variance of the shape (S, {len(x)}), or Classes of log_probs of the shape (S, {len(x)}, C), or a "
-                f"StudentT, Quantiles or Histogram whose parts have the length {len(x)} in the second place; it "
+                f"StudentT, Quantiles or Histogram whose parts have the length {len(x)} in the second place, all of "
+                f"real numbers and with S of at least 1; it "
                 f"returned a {type(predictive).__name__} of {f'the shapes {got}' if got else 'no tensors'}"
             )
         return predictive
@@ -255,6 +264,9 @@ class Model:
 def _is_predictive(predictive: Any, n_points: int) -> bool:
     n_axes = {Normals: 2, Classes: 3, StudentT: 2, Quantiles: 3, Histogram: 3}.get(type(predictive))
     return n_axes is not None and all(
-        isinstance(part, Tensor) and part.ndim == n_axes and part.shape[:2] == (len(predictive[0]), n_points)
+        isinstance(part, Tensor)
+        and not part.is_complex()
+        and part.ndim == n_axes
+        and part.shape[:2] == (len(predictive[0]) or 1, n_points)
         for part in predictive
     )

@@ -118,7 +118,7 @@ class _Training:
             scheduled = self._scheduled(replica, update)
             state, diagnostics = model.update(scheduled, x, y, places, state, noise, step)
             if self._record.wants(update):
-                require_scalars(model.method.name, diagnostics)
+                require_scalars(f"{model.method.name}.update", diagnostics)
                 self._record.add(update, diagnostics)
             on_update(update)
         return state

@@ -101,10 +101,20 @@ def pairs(n_updates: int) -> dict[int, int]:
     return {update: update - tenth for update in later.tolist()}
 
 
-def require_scalars(method: str, diagnostics: Mapping[str, Tensor]) -> None:
-    """Raise TypeError if a diagnostic of one network is no tensor of shape ()."""
+def require_scalars(hook: str, diagnostics: object) -> None:
+    """Raise TypeError unless diagnostics of one network are a dictionary: name -> tensor () of a floating type.
+
+    Args:
+        hook: the function of a method that returned them, as "map.update".
+        diagnostics: what it returned.
+    """
+    wanted = f"{hook} must return diagnostics as a dictionary of names and tensors of shape () and a floating type"
+    if not isinstance(diagnostics, dict):
+        raise TypeError(f"{wanted}; it returned a {type(diagnostics).__name__}")
     for name, value in diagnostics.items():
-        shape = tuple(value.shape) if isinstance(value, Tensor) else None
-        if shape != ():
-            got = type(value).__name__ if shape is None else f"a tensor of shape {shape}"
-            raise TypeError(f"{method}.update must return diagnostics that are tensors of shape (); {name!r} is {got}")
+        if not isinstance(name, str):
+            raise TypeError(f"{wanted}; {name!r} is no text")
+        if not (isinstance(value, Tensor) and value.shape == () and value.is_floating_point()):
+            tensor = isinstance(value, Tensor)
+            got = f"a tensor of shape {tuple(value.shape)}, {value.dtype}" if tensor else f"a {type(value).__name__}"
+            raise TypeError(f"{wanted}; {name!r} is {got}")

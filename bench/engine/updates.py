@@ -58,7 +58,7 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
         reported.update(diagnostics)
 
     length = stack.noise_length(update)
-    require_scalars(model.method.name, reported)
+    require_scalars(f"{model.method.name}.update", reported)
     return Needs(length, bool(reported))
 
 

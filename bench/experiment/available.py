@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import datasets
 from bench.experiment.plan import protocol_of, suite_of
-from bench.experiment.request import Request
+from bench.experiment.request import InvalidRequest, Request
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,14 @@ class Missing:
     reason: str
     remedy: str
     no_connection: str = ""
+
+
+def check_data_folder(data_dir: Path | None) -> None:
+    """Raise InvalidRequest if the data folder that is asked for, or set for all runs, can be none."""
+    try:
+        datasets.data_dir(data_dir)
+    except datasets.InvalidFolder as problem:
+        raise InvalidRequest(str(problem)) from None
 
 
 def broken_datasets() -> list[Missing]:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.experiment import fixed
 from bench.experiment.protocol import SETTINGS
 from bench.experiment.request import InvalidRequest, known
-from bench.texts import capped
+from datasets.paths import nearest_folder, shown
 
 MOST_DIGITS = 100  # Python refuses to read integers of a few thousand
 LONGEST_NAME = 200  # characters; file systems allow 255 for a file's name
@@ -25,15 +26,28 @@ def parse_names(option: str, text: str | None) -> list[str] | None:
     return names
 
 
-def check_folder(option: str, path: Path) -> None:
-    """Raise unless the path is a folder, or one could be made there."""
+def check_folder(option: str, path: Path, *, writes: bool = True) -> None:
+    """Raise unless the path is a folder, or one may be made there.
+
+    Args:
+        option: its name, for the message.
+        path: of the folder.
+        writes: whether the command writes there, and not only reads.
+    """
     try:
-        nearest = next(place for place in (path, *path.absolute().parents) if place.exists())
-        problem = "" if nearest.is_dir() else f"{nearest} is a file, not a folder"
+        nearest = nearest_folder(path)
+        if writes:
+            _try_to_write(nearest)
     except OSError as error:
-        problem = error.strerror or str(error)
-    if problem:
-        raise InvalidRequest(f"{option} {capped(str(path), 100)!r}: {problem}; give another folder")
+        raise InvalidRequest(f"{option} {shown(path)!r}: {error.strerror}; give another folder") from None
+
+
+def _try_to_write(folder: Path) -> None:
+    try:
+        TemporaryDirectory(prefix=".", dir=folder).cleanup()  # root has every permission, and no folder in /proc
+    except OSError as error:
+        error.strerror = f"nothing can be written in {folder} ({error.strerror})"
+        raise
 
 
 def parse_splits(text: str) -> list[int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.experiment import plan
-from bench.experiment.available import Missing, broken_datasets, have, outsiders, runnable
+from bench.experiment.available import Missing, broken_datasets, check_data_folder, have, outsiders, runnable
 from bench.experiment.cells import Cell
 from bench.experiment.given import given_hparams
 from bench.experiment.request import Request
@@ -39,8 +39,9 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
         fetch: True to download what is missing.
 
     Raises:
-        request.InvalidRequest: a request cannot be met.
+        request.InvalidRequest: a request cannot be met, or the data folder can be none.
     """
+    check_data_folder(data_dir)
     checked = [_checked(request) for request in requests]
     needed = tuple(dict.fromkeys(name for _, _, splits in checked for name in splits))
     here, absent = have(needed, data_dir, fetch)

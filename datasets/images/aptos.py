@@ -19,6 +19,7 @@ import numpy as np
 
 from datasets.errors import Fault
 from datasets.images.shapes import decoded
+from datasets.paths import regular
 from datasets.records import Contents, File, Source, Split
 from datasets.splits import fixed_splits
 
@@ -43,9 +44,10 @@ def listing(n_images: int, folder: Path) -> tuple[File, ...]:
         Fault: the table lists another number of images.
     """
     table = File(TABLE, None)
-    if not (folder / TABLE).exists():
+    try:
+        rows = _rows(folder)
+    except OSError:
         return (table,)
-    rows = _rows(folder)
     if len(rows) != n_images:
         raise Fault(table, "damaged", f"expected {n_images} images, it lists {len(rows)}")
     return table, *(File(_path(code), None) for code, _ in rows)
@@ -62,7 +64,7 @@ def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]
 
 def _rows(folder: Path) -> list[tuple[str, int]]:
     """Return the identity and the grade of every image."""
-    with (folder / TABLE).open(encoding="utf-8", errors="replace", newline="") as lines:
+    with regular(folder / TABLE).open(encoding="utf-8", errors="replace", newline="") as lines:
         rows = list(csv.DictReader(lines))
     for row in rows:
         if not row.get("id_code") or row.get("diagnosis") not in GRADES:
@@ -78,7 +80,7 @@ def _path(code: str) -> str:
 def _pixels(folder: Path, paths: list[str]) -> np.ndarray:
     """Return the resized images (N, 150528), from the cache if there is one, and cache them otherwise."""
     cache = folder / f"resized-{'x'.join(map(str, IMAGE))}-{_fingerprint(folder, paths)}.npy"
-    if cache.exists():
+    if cache.is_file():
         cached: np.ndarray = np.load(cache, mmap_mode="r")
         return cached
     pixels = np.empty((len(paths), *IMAGE), np.uint8)

@@ -25,6 +25,8 @@ MOST_OFFSET = 1e5  # of a target's mean over its standard deviation; single prec
 LEAST_SD = 1e-12  # of a target; precisions and squares are then far inside the range of single precision
 FEW_VALUES = 20  # different whole numbers in a target that may be classes; different texts that any column may have
 FEW_IN_CLASS = 10  # rows
+NUMBER = r"[+-]?[\d.]*,?\d+([eE][+-]?\d+)?"  # with a decimal comma, or with none
+DATE = r"(\d{4}([-./])\d{1,2}\2\d{1,2}|\d{1,2}([-./])\d{1,2}\3(\d{4}|\d{2}))([ T].*)?"
 SHOWN = 10  # values or columns that a sentence names
 
 
@@ -118,6 +120,8 @@ def target_of(column: pd.Series, task: str | None) -> Target:
     numeric = is_numeric_dtype(column) and not is_bool_dtype(column)
     if len(column.unique()) == 1:
         raise InvalidTable(f"the target {name!r} is {_examples(column)} in every row; there is nothing to learn")
+    if not numeric and task != "classification":
+        _check_texts(name, column.astype(str).str.strip())
     if task is None:
         task = "regression" if numeric and column.nunique() > 2 else "classification"
     if task == "classification":
@@ -163,6 +167,20 @@ def _classes(column: pd.Series) -> Target:
     rare = {value: size for value, size in sizes.items() if size < FEW_IN_CLASS}
     warnings = (f"few rows of some classes of {name!r}: {_listed(rare)}; a split may lack them",) if rare else ()
     return Target(y.astype(np.float64), classes, (f"Classes, with their rows: {_listed(numbered)}.",), warnings)
+
+
+def _check_texts(name: str, texts: pd.Series) -> None:
+    """Raise InvalidTable for a target whose texts were probably meant as numbers."""
+    if texts.str.fullmatch(NUMBER).all() and texts.str.contains(",").any():
+        kind, remedy = "numbers with decimal commas", "write decimal points"
+    elif texts.str.fullmatch(DATE).all():
+        kind, remedy = "dates", "turn them into numbers, such as days"
+    else:
+        return
+    raise InvalidTable(
+        f"the target {name!r} holds {kind} ({_examples(texts)}); {remedy}, or give --task classification if they are "
+        "classes"
+    )
 
 
 def _check_scale(name: str, y: np.ndarray) -> None:

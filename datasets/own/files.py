@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datasets.errors import InvalidTable
+from datasets.paths import regular, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,13 +39,14 @@ def read_frame(path: Path) -> pd.DataFrame:
         path: a .csv, .tsv or .parquet file.
 
     Raises:
-        InvalidTable: there is no such file, it cannot be read, or two columns have one name.
+        InvalidTable: there is no such file, it cannot be read, two columns have one name, or a cell is no single number
+            or text.
     """
     import pandas as pd
 
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InvalidTable(f"{path} is not a .csv, .tsv or .parquet file; save the table as one of these")
+        raise InvalidTable(f"{shown(path)} is not a .csv, .tsv or .parquet file; save the table as one of these")
     content = _content(path)
     try:
         if suffix == ".parquet":
@@ -71,7 +73,27 @@ def read_frame(path: Path) -> pd.DataFrame:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise InvalidTable(f"{path} has several columns called {twice[0]!r}; give each column a name of its own")
     frame.columns = frame.columns.map(str)
+    for name in map(str, frame):
+        _check_cells(name, frame[name])
     return frame
+
+
+def _check_cells(name: str, column: pd.Series) -> None:
+    """Raise InvalidTable for a column of Parquet whose cells are no single numbers or texts."""
+    for kind in set(map(type, column)) if column.dtype.kind == "O" else ():
+        if kind.__hash__ is None:
+            raise InvalidTable(
+                f"the column {name!r} holds {'records' if kind is dict else 'lists'}, and a cell must be one number or "
+                "one text; save each of their values as a column of its own, or leave the column out of the file"
+            )
+        if kind is bytes:
+            try:
+                column.astype(str)
+            except UnicodeDecodeError:
+                raise InvalidTable(
+                    f"the column {name!r} holds bytes that are no text in UTF-8; save numbers or texts in their place, "
+                    "or leave the column out of the file"
+                ) from None
 
 
 def _separator(text: str) -> str:
@@ -80,9 +102,9 @@ def _separator(text: str) -> str:
 
 
 def _content(path: Path) -> bytes:
-    if not path.is_file():
-        raise InvalidTable(f"there is no file {path}; check the path")
     try:
-        return path.read_bytes()
+        return regular(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InvalidTable(f"there is no file {shown(path)}; check the path") from error
     except OSError as error:
-        raise InvalidTable(f"{path} cannot be read: {error.strerror}") from error
+        raise InvalidTable(f"{shown(path)} cannot be read: {error.strerror}; check the path") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from datasets.errors import InvalidTable
 from datasets.own.table import Table
+from datasets.paths import nearest_folder, shown
 
 PROJECT = """\
 [build-system]
@@ -68,8 +69,6 @@ def write(table: Table, folder: Path, taken: Container[str]) -> list[Path]:
         InvalidTable: the data set cannot have this name or folder.
     """
     module = _module_of(table.name, taken)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidTable(f"{folder} exists and is not an empty folder; choose another with --into")
     place = folder / "src" / module
     words = {"name": table.name, "module": module}
     contents = {
@@ -79,9 +78,14 @@ def write(table: Table, folder: Path, taken: Container[str]) -> list[Path]:
     }
     for given in filter(None, (table.path, table.splits_file)):
         contents[place / Path(given).name] = Path(given).read_bytes()
-    for path, content in contents.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    try:
+        if nearest_folder(folder) == folder and any(folder.iterdir()):
+            raise InvalidTable(f"{folder} exists and is not an empty folder; choose another with --into")
+        for path, content in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except OSError as error:
+        raise InvalidTable(f"{shown(folder)} cannot be written: {error.strerror}; choose another with --into") from None
     return list(contents)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from datasets.errors import Unavailable, Unreachable
+from datasets.paths import regular
 from datasets.records import File
 from datasets.registry import Published, published
 from datasets.storage import places, store
@@ -151,6 +152,8 @@ def _retrieve(connection: "Session", url: str, file: File, path: Path, advance: 
 
     pooch.get_logger().setLevel("WARNING")
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        regular(path)  # pooch reads what it is about to replace
     known = ":".join(file.checksum) if file.checksum else None
     pooch.retrieve(url, known, fname=path.name, path=path.parent, downloader=receive)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from datasets.errors import BrokenDataset, Fault, Unavailable
+from datasets.paths import regular
 from datasets.records import Contents, File, Source
 from datasets.registry import Published, published
 from datasets.storage import places
@@ -87,7 +88,7 @@ def path_of(source: Published, file: File, folder: Path) -> Path:
 def verified(source: Published, file: File, folder: Path) -> bytes:
     """Return the contents of a file; raises `Fault` if they differ from the published ones."""
     try:
-        content = path_of(source, file, folder).read_bytes()
+        content = regular(path_of(source, file, folder)).read_bytes()
     except OSError as error:
         raise _fault(file, error) from error
     if file.checksum:
@@ -103,7 +104,7 @@ def check(source: Published, file: File, folder: Path) -> None:
         return
     algorithm, expected = file.checksum
     try:
-        with path_of(source, file, folder).open("rb") as stream:
+        with regular(path_of(source, file, folder)).open("rb") as stream:
             got = hashlib.file_digest(stream, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
     except OSError as error:
         raise _fault(file, error) from error
@@ -169,7 +170,7 @@ def _compare(file: File, algorithm: str, expected: str, got: str) -> None:
 
 def _check_size(source: Published, file: File, folder: Path) -> None:
     try:
-        size = path_of(source, file, folder).stat().st_size
+        size = regular(path_of(source, file, folder)).stat().st_size
     except OSError as error:
         raise _fault(file, error) from error
     if file.bytes is not None and size != file.bytes:

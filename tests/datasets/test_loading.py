@@ -1,6 +1,7 @@
 """Loading gives checked, read-only arrays from verified files, or says what is wrong."""
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -87,6 +88,40 @@ def test_a_tampered_file_of_the_right_size_is_never_used(tmp_path, tiny, place):
     with pytest.raises(datasets.Unavailable, match=r"SHA-256 expected [0-9a-f]{64}, got [0-9a-f]{64}") as caught:
         datasets.load("tiny", tmp_path)
     assert (caught.value.reason, caught.value.remedy) == (deep.reason, deep.remedy)
+
+
+@pytest.mark.parametrize("made", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_pipe_folder_and_device_are_damage(tmp_path, tiny, place, made):
+    path = tmp_path / "tiny sets" / "UCI_Datasets/tiny/data/data.txt"
+    place(tmp_path, tiny)
+    path.unlink()
+    made(path)
+    for deep in (False, True):
+        state = datasets.availability("tiny", tmp_path, deep=deep)
+        assert state.state == "damaged"
+        assert "cannot be read: it is a folder, pipe or device, not a file" in state.reason
+        assert "python -m datasets fetch tiny" in state.remedy
+    with pytest.raises(datasets.Unavailable, match="pipe or device"):
+        datasets.load("tiny", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("x" * 5000, r"xxx \.\.\. xxx.* cannot be the data folder: it is too long; most systems allow 255 bytes"),
+        ("a\0b", "a path has no NUL character"),
+        (f"{__file__}/below", "is a file, not a folder"),
+        (__file__, "is a file, not a folder"),
+    ],
+    ids=("long", "NUL", "below a file", "a file"),
+)
+def test_impossible_folder_is_refused(tmp_path, monkeypatch, path, reason):
+    with pytest.raises(datasets.InvalidFolder, match=f"{reason}.*; choose another with --data-dir or BENCH_DATA_DIR"):
+        datasets.availability("aptos2019", tmp_path / path)
+    if "\0" not in path:
+        monkeypatch.setenv("BENCH_DATA_DIR", str(tmp_path / path))
+        with pytest.raises(datasets.InvalidFolder):
+            datasets.load("diabetes")
 
 
 def test_damage_and_absence_are_told_together(tmp_path, tiny, place):

@@ -119,6 +119,15 @@ def test_fetch_tells_what_only_a_person_can_get(run, tmp_path):
     assert str(tmp_path / "data folder" / "aptos2019") in err
 
 
+@pytest.mark.parametrize("words", [["list"], ["verify"], ["fetch", "yacht"]])
+def test_impossible_folder_is_refused(run, monkeypatch, words):
+    code, _, err = run(*words, "--data-dir", "x" * 5000)
+    assert (code, "cannot be the data folder: it is too long" in err) == (2, True)
+    monkeypatch.setenv("BENCH_DATA_DIR", f"{__file__}/below")
+    code, _, err = run(*words)
+    assert (code, "is a file, not a folder" in err) == (2, True)
+
+
 @pytest.mark.parametrize("command", ["fetch", "verify"])
 def test_a_misspelt_name_gets_a_suggestion(run, command):
     code, _, err = run(command, "yacht", "yatch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.experiment.request import InvalidRequest
+from datasets.paths import regular, shown
 
 if TYPE_CHECKING:
     from distributed import Client
     from distributed.security import Security
 
 CONNECT_SECONDS = 15
+LARGEST_PORT = 65_535
 REMEDY = "install it: pip install 'lockstep-bench[cluster]'"
 
 
@@ -97,17 +100,21 @@ def check(address: str, tls: Tls) -> None:
     """Raise `InvalidRequest` for an invalid address or certificates, before anything is imported or sent."""
     protocol, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
-    if protocol not in ("tcp", "tls") or not host or not port.isdigit():
+    numbered = re.fullmatch("[0-9]{1,5}", port) and 0 < int(port) <= LARGEST_PORT
+    if protocol not in ("tcp", "tls") or not host or not numbered:
         raise InvalidRequest(
-            f"--cluster {address!r} is not the address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT"
+            f"--cluster {address!r} is not the address of a scheduler; write tcp://HOST:PORT or tls://HOST:PORT, with "
+            f"a port from 1 to {LARGEST_PORT}"
         )
     if tls.given and protocol != "tls":
         raise InvalidRequest(
             f"{', '.join(tls.given)} with --cluster {address} would encrypt nothing; write tls://{rest}"
         )
-    absent = [f"{option} {file}" for option, file in tls.given.items() if not file.is_file()]
-    if absent:
-        raise InvalidRequest(f"{', '.join(absent)} cannot be found")
+    for option, file in tls.given.items():
+        try:
+            regular(file)
+        except OSError as problem:
+            raise InvalidRequest(f"{option} {shown(file)} cannot be read: {problem.strerror}; check the path") from None
     if tls.given and not (tls.ca_file and tls.cert):
         raise InvalidRequest(
             f"only {', '.join(tls.given)} of --tls-ca-file, --tls-cert and --tls-key (or a key in the file of the "

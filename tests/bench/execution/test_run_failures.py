@@ -40,8 +40,14 @@ def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch)
         (lambda found: Normals(found.mean, found.variance[0]), r"a Normals of the shapes \(1, (\d+)\), \(\1,\)$"),
         (lambda found: found.mean, r"a Tensor of the shapes \(1, \d+\)$"),
         (lambda found: None, "a NoneType of no tensors$"),
-        (lambda found: Normals(found.mean[:0], found.variance[:0]), r"a Normals of the shapes \(0, (\d+)\), \(0, \1\)$"),
-        (lambda found: Normals(found.mean + 0j, found.variance), r"a Normals of the shapes \(1, (\d+)\) complex, \(1, \1\)$"),
+        (
+            lambda found: Normals(found.mean[:0], found.variance[:0]),
+            r"a Normals of the shapes \(0, (\d+)\), \(0, \1\)$",
+        ),
+        (
+            lambda found: Normals(found.mean + 0j, found.variance),
+            r"a Normals of the shapes \(1, (\d+)\) complex, \(1, \1\)$",
+        ),
     ],
 )
 def test_a_predictive_of_the_wrong_shape_is_told_with_the_right_one(job, monkeypatch, made, got):

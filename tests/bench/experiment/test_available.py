@@ -6,6 +6,7 @@ import datasets
 from bench.experiment import plan
 from bench.experiment.available import Missing, have, runnable
 from bench.experiment.request import InvalidRequest, Request
+from bench.experiment.resolved import resolve
 
 
 def request(**changes) -> Request:
@@ -19,6 +20,12 @@ def test_without_files_only_the_set_that_needs_none_is_had(tmp_path):
     assert [one.dataset for one in missing] == ["yacht"]
     assert str(tmp_path) in missing[0].reason
     assert f"python -m datasets fetch yacht --data-dir {tmp_path}" in missing[0].remedy
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, f"{__file__}/below", "a\0b"], ids=("long", "below a file", "NUL"))
+def test_impossible_data_folder_is_refused(tmp_path, path):
+    with pytest.raises(InvalidRequest, match=r"cannot be the data folder: .*; choose another with --data-dir or BENCH"):
+        resolve([request(datasets=["diabetes"], methods=["constant"])], tmp_path / path, fetch=False)
 
 
 class Server:

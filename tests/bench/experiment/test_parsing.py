@@ -1,5 +1,7 @@
 """Texts of the command line: read as meant, or refused with what may be written."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -137,5 +139,21 @@ def test_file_and_endless_name_are_no_folder(tmp_path):
     for path in (file, file / "below"):
         with pytest.raises(InvalidRequest, match=r"--html .* is a file, not a folder; give another folder"):
             parsing.check_folder("--html", path)
-    with pytest.raises(InvalidRequest, match="too long; give another folder"):
+    with pytest.raises(
+        InvalidRequest, match=r"--html .*xxx \.\.\. xxx.*: it is too long.* 255 .*; give another folder"
+    ):
         parsing.check_folder("--html", tmp_path / ("x" * 5000))
+    with pytest.raises(InvalidRequest, match="no NUL character; give another folder"):
+        parsing.check_folder("--html", tmp_path / "a\0b")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InvalidRequest, match="link is a link that leads nowhere; give another folder"):
+        parsing.check_folder("--html", tmp_path / "link")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "page.html"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which nobody can write")
+@pytest.mark.parametrize("folder", ["/proc", "/proc/new/html"])
+def test_folder_that_cannot_be_written_is_refused(folder):
+    with pytest.raises(InvalidRequest, match=rf"--html '{folder}': nothing can be written in /proc .*; give another"):
+        parsing.check_folder("--html", Path(folder))
+    parsing.check_folder("--html", Path(folder), writes=False)

@@ -1,6 +1,7 @@
 """APTOS 2019 is read from a Kaggle folder that a person puts there."""
 
 import dataclasses
+import os
 from functools import partial
 
 import numpy as np
@@ -43,6 +44,16 @@ def test_grades_become_classes_and_images_one_size(tmp_path, folder):
     for split in dataset.splits:
         assert (len(split.train), len(split.validation), len(split.test)) == (5, 2, 3)
     assert len(dataset.splits) == 5
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train_images/eye3.png"])
+def test_pipes_are_damage(tmp_path, folder, name):
+    own, _ = folder
+    (own / name).unlink()
+    os.mkfifo(own / name)
+    for deep in (False, True):
+        state = datasets.availability("aptos2019", tmp_path, deep=deep)
+        assert (state.state, "pipe or device" in state.reason) == ("damaged", True)
 
 
 def test_the_resized_images_are_kept_until_one_changes(tmp_path, folder, monkeypatch):

@@ -104,6 +104,15 @@ def test_whole_numbers_may_be_classes_and_are_warned_of():
         (series("a", "a"), "classification", "is 'a' in every row"),
         (series("1", "2", "x"), "regression", "must be numbers; it holds '1', '2', 'x'"),
         (series(*"abcdef"), None, "6 classes in 6 rows"),
+        (series("1,5", "-2", "1.000,25"), None, "decimal commas .*'1,5'.*write decimal points, or give --task classif"),
+        (series("1,5", "2", "3,5e-2"), "regression", "numbers with decimal commas"),
+        (
+            series("2020-01-31", "2020-02-01"),
+            None,
+            "dates .*turn them into numbers, such as days, or give --task class",
+        ),
+        (series("1.2.2020 10:00", "02.12.2020 11:30"), "regression", "dates"),
+        (pd.Series(pd.date_range("2020-01-31", periods=3), name="y"), None, "dates"),
         (series(1.0, np.inf, 2.0), None, "infinite in 1 rows"),
         (series(1e9, 1e9 + 2, 1e9 + 5.5), None, "mean 1e.09 and standard deviation 2.27"),
         (series(0, 1e-13, 3e-13), None, "in another unit"),
@@ -112,6 +121,15 @@ def test_whole_numbers_may_be_classes_and_are_warned_of():
 def test_targets_that_cannot_be_predicted_are_refused(column, task, complaint):
     with pytest.raises(InvalidTable, match=f"'y'.*{complaint}"):
         target_of(column, task)
+
+
+@pytest.mark.parametrize("values", [("1,5", "a"), ("1", "2"), ("1.2.3", "1.2.4"), ("low, slow", "low, fast")])
+def test_other_texts_stay_classes(values):
+    assert target_of(series(*values), None).classes == tuple(sorted(values))
+
+
+def test_commas_and_dates_are_classes_where_asked_for():
+    assert target_of(series("1,5", "2,5"), "classification").classes == ("1,5", "2,5")
 
 
 def test_an_unknown_target_suggests_the_nearest_column(frame):

@@ -1,5 +1,7 @@
 """Tables are read from CSV, TSV and Parquet files, and what is no table is refused in words."""
 
+import os
+
 import pandas as pd
 import pytest
 
@@ -30,6 +32,8 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     ("name", "content", "complaint"),
     [
         ("absent.csv", None, "there is no file .*absent.csv"),
+        ("x" * 5000 + ".csv", None, r"xxx \.\.\. xxx.*csv cannot be read: it is too long; .* 255 .*; check the path"),
+        ("nul\0.csv", None, "a path has no NUL character; check the path"),
         ("table.xlsx", b"a,b\n1,2\n", "not a .csv, .tsv or .parquet file"),
         ("empty.csv", b"", "cannot be read as a table"),
         ("latin.csv", "é,b\n1,2\n".encode("latin-1"), "UTF-8"),
@@ -44,6 +48,31 @@ def test_what_is_no_table_is_refused(tmp_path, name, content, complaint):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidTable, match=complaint):
         read_frame(tmp_path / name)
+
+
+def test_pipe_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InvalidTable, match="a folder, pipe or device, not a file; check the path"):
+        read_frame(tmp_path / "pipe.csv")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([[1.0, 2.0], [3.0]], "lists, and a cell must be one number or one text"),
+        ([None, [3.0]], "lists"),
+        ([{"a": 1}, {"a": 2}], "records"),
+        ([b"\xff", b"a"], "bytes that are no text in UTF-8"),
+    ],
+)
+def test_nested_columns_and_bytes_are_refused(write, cells, kind):
+    path = write(pd.DataFrame({"a": [1, 2], "b": cells}), "nested.parquet")
+    with pytest.raises(InvalidTable, match=f"the column 'b' holds {kind}.*; save .*, or leave the column out"):
+        read_frame(path)
+
+
+def test_bytes_in_utf_8_are_texts(write):
+    read_frame(write(pd.DataFrame({"a": [b"yes", b"no", None]}), "bytes.parquet"))
 
 
 def test_names_of_files_are_told_from_names_of_sets(tmp_path, monkeypatch):

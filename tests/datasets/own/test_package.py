@@ -70,6 +70,13 @@ def test_what_cannot_be_is_refused(frame, write, tmp_path, name, complaint):
     assert complaint in result.stderr
 
 
+@pytest.mark.parametrize("folder", ["x" * 5000, f"{__file__}/below"])
+def test_impossible_folder_is_refused(frame, write, folder):
+    result = new("houses", "--csv", write(frame), "--target", "price", "--into", folder)
+    assert result.exit_code == 2
+    assert "choose another with --into" in " ".join(result.stderr.split())
+
+
 def test_nothing_is_written_over(frame, write, tmp_path):
     result = new("houses", "--csv", write(frame), "--target", "price", "--into", tmp_path)
     assert result.exit_code == 2

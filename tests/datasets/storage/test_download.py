@@ -54,6 +54,16 @@ def test_only_missing_and_damaged_files_are_downloaded(tmp_path, tiny, web, plac
     assert stored(tmp_path) == tiny
 
 
+def test_pipe_in_the_way_is_named_and_stays(tmp_path, tiny, place):
+    place(tmp_path, tiny)
+    pipe = tmp_path / "tiny sets" / DATA
+    pipe.unlink()
+    os.mkfifo(pipe)
+    with pytest.raises(datasets.Unavailable, match=r"cannot write to .*data\.txt: it is a folder, pipe or device"):
+        datasets.fetch("tiny", tmp_path)
+    assert pipe.is_fifo()
+
+
 def test_a_complete_folder_needs_no_server(tmp_path, tiny, web, place):
     place(tmp_path, tiny)
     assert datasets.fetch("tiny", tmp_path, base_url="http://127.0.0.1:1/") == ()
@@ -215,9 +225,9 @@ def test_fetch_refuses_a_redirect_from_a_tls_server_to_http(tmp_path, tiny, web,
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, tiny):
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(datasets.Unavailable, match=r"cannot write to .*file") as caught:
-        datasets.fetch("tiny", tmp_path / "file")
+    (tmp_path / "tiny sets").write_text("not a folder")
+    with pytest.raises(datasets.Unavailable, match=r"cannot write to .*tiny sets") as caught:
+        datasets.fetch("tiny", tmp_path)
     assert "choose a folder you can write to" in caught.value.remedy
 
 

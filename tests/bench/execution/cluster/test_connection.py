@@ -16,7 +16,17 @@ pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.mark.parametrize(
-    "address", ["127.0.0.1:8786", "tcp://127.0.0.1", "ucx://host:1", "tcp://:8786", "tcp://h:x", "tcp://h:99999", "tcp://h:0", "tcp://h:²"]
+    "address",
+    [
+        "127.0.0.1:8786",
+        "tcp://127.0.0.1",
+        "ucx://host:1",
+        "tcp://:8786",
+        "tcp://h:x",
+        "tcp://h:99999",
+        "tcp://h:0",
+        "tcp://h:²",
+    ],
 )
 def test_an_address_has_a_protocol_a_host_and_a_port(address):
     with pytest.raises(InvalidRequest, match=r"write tcp://HOST:PORT or tls://HOST:PORT"):

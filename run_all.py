@@ -11,11 +11,12 @@ import typer
 
 from bench.console import display
 from bench.console.elsewhere import backend_of, cluster_of
-from bench.console.endings import INTERRUPTED, INVALID, NOT_OK, stops
+from bench.console.endings import INTERRUPTED, INVALID, NOT_OK, ended
 from bench.execution import spare
 from bench.execution.cluster.connection import Tls
 from bench.execution.workers import workers_on
 from bench.experiment import own_data
+from bench.experiment.available import check_data_folder
 from bench.experiment.parsing import (
     check_folder,
     parse_devices,
@@ -53,6 +54,7 @@ app = typer.Typer(
 
 
 @app.command()
+@ended
 def main(
     suite: Annotated[str, typer.Option(help="What to run; --list shows all suites.", rich_help_panel=WHAT)] = "uci",
     methods: Annotated[
@@ -235,55 +237,51 @@ def main(
 ) -> None:
     """Compare approximate-inference methods for neural networks, and build a leaderboard."""
     if list_:
+        check_data_folder(data_dir)
         display.show_lists(data_dir)
         return
-    try:
-        check_folder("--out", out)
-        check_folder("--html", html or out / "html")
-        elsewhere = cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
-        display.show_start()
-        options = {
-            "trials": trials,
-            "folds": folds,
-            "epochs": epochs,
-            "sampler": sampler,
-            "space": space,
-            "likelihood": likelihood,
-            "hidden": hidden,
-            "activation": activation,
-            "network": network,
-        }
-        changes = {name: value for name, value in options.items() if value is not None}
-        changes |= parse_hparams(hparam or ())
-        set_fields = parse_settings(settings or ())
-        if twice := changes.keys() & set_fields.keys():
-            option = "hparam" if min(twice) == "hparams" else min(twice)
-            raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
-        numbers = None if splits is None else parse_splits(splits)
-        names = parse_names("--datasets", datasets)
-        given = own_data.Given(csv, target, task, impute, splits_file)
-        if own := own_data.register(given, suite, names, on_cluster=elsewhere is not None):
-            suite, names = own_data.SUITE, [own[0].name]
-            display.show_table(*own)
-        if methods is None and suite != PAPERS:
-            methods = HEADLINE
-        named = parse_names("--methods", methods), names
-        request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
-        requests = requests_of(preset, request) if suite == PAPERS else [request]
-        gc.set_threshold(MANY_OBJECTS)
-        places = parse_devices(devices or "cpu")
-        if not dry_run and elsewhere is None and places == ["cpu"]:
-            spare.start(workers_on(places, 1)[0].environment)
-        resolved = resolve(requests, data_dir, fetch=not dry_run)
-        wanted, missing = resolved.cells, resolved.missing
-        display.show_missing(missing)
-        display.show_broken(resolved.broken)
-        if missing and strict:
-            raise InvalidRequest(f"--strict: {len(missing)} data set(s) are not available; see the remedies above")
-    except InvalidRequest as problem:
-        spare.end()
-        display.show_error(str(problem))
-        raise typer.Exit(INVALID) from None
+    check_folder("--out", out, writes=not dry_run)
+    check_folder("--html", html or out / "html", writes=not dry_run)
+    elsewhere = cluster_of(cluster, Tls(tls_ca_file, tls_cert, tls_key), devices, workers, timing, longer)
+    display.show_start()
+    options = {
+        "trials": trials,
+        "folds": folds,
+        "epochs": epochs,
+        "sampler": sampler,
+        "space": space,
+        "likelihood": likelihood,
+        "hidden": hidden,
+        "activation": activation,
+        "network": network,
+    }
+    changes = {name: value for name, value in options.items() if value is not None}
+    changes |= parse_hparams(hparam or ())
+    set_fields = parse_settings(settings or ())
+    if twice := changes.keys() & set_fields.keys():
+        option = "hparam" if min(twice) == "hparams" else min(twice)
+        raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
+    numbers = None if splits is None else parse_splits(splits)
+    names = parse_names("--datasets", datasets)
+    given = own_data.Given(csv, target, task, impute, splits_file)
+    if own := own_data.register(given, suite, names, on_cluster=elsewhere is not None):
+        suite, names = own_data.SUITE, [own[0].name]
+        display.show_table(*own)
+    if methods is None and suite != PAPERS:
+        methods = HEADLINE
+    named = parse_names("--methods", methods), names
+    request = Request(suite, preset, *named, numbers, changes | set_fields, seed, tuple(method_option or ()))
+    requests = requests_of(preset, request) if suite == PAPERS else [request]
+    gc.set_threshold(MANY_OBJECTS)
+    places = parse_devices(devices or "cpu")
+    if not dry_run and elsewhere is None and places == ["cpu"]:
+        spare.start(workers_on(places, 1)[0].environment)
+    resolved = resolve(requests, data_dir, fetch=not dry_run)
+    wanted, missing = resolved.cells, resolved.missing
+    display.show_missing(missing)
+    display.show_broken(resolved.broken)
+    if missing and strict:
+        raise InvalidRequest(f"--strict: {len(missing)} data set(s) are not available; see the remedies above")
 
     import leaderboards
     from bench.console import forecast, passes
@@ -297,8 +295,9 @@ def main(
     from bench.results.folder import Results
     from bench.results.lock import locked
 
-    with stops(out), nullcontext() if dry_run else locked(out):
-        results = Results(out)
+    results = Results(out)
+    results.require_plain()
+    with nullcontext() if dry_run else locked(out):
         if not fresh:
             results.require_readable()
         if not (dry_run or fresh):

@@ -208,6 +208,7 @@ def test_strict_refuses_before_any_work(invoke, tmp_path):
         (("--trials", "1" + "0" * 20), "it must be an integer of at most 1000000000"),
         (("--datasets", "x" * 5000), "a name of 5000 characters"),
         (("--html", __file__), "is a file, not a folder"),
+        (("--list", "--data-dir", "x" * 5000), "cannot be the data folder: it is too long"),
     ],
 )
 def test_bad_requests_are_refused_before_any_work(invoke, tmp_path, monkeypatch, arguments, complaint):
@@ -226,6 +227,28 @@ def test_refusal_prints_no_traceback(run_all, tmp_path):
         assert done.stderr.count("Error: ") == 1
         assert "Traceback" not in done.stderr
         assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "Stopped: by Ctrl-C."), (signal.SIGTERM, 143, "Stopped: by SIGTERM.")],
+)
+def test_signal_to_a_run_that_plans_is_told(invoke, monkeypatch, number, code, said):
+    monkeypatch.setattr("bench.execution.spare.start", lambda environment: os.kill(os.getpid(), number))
+    done = invoke("--methods", "map", "--datasets", "diabetes", "--splits", "0", "--out", "r")
+    assert done.exit_code == code
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("name", ["html", "training", ".lock-holder.json", ".lock"])
+def test_links_out_of_the_results_folder_are_refused(invoke, tmp_path, name):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "victim").write_text("of another")
+    (tmp_path / "r" / name).symlink_to(tmp_path / "victim")
+    done = invoke("--methods", "map", "--datasets", "diabetes", "--splits", "0", "--out", "r", "--html", "page")
+    assert done.exit_code == 2
+    assert f"r/{name} is in the way of results: it is a link" in done.stderr
+    assert (tmp_path / "victim").read_text() == "of another"
 
 
 def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):

@@ -1,16 +1,33 @@
 """How a run may end: its exit codes, and what stops it before its end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from bench.console import display
 from bench.console.signals import Terminated, terminating
+from bench.execution import spare
 from bench.experiment.request import InvalidRequest
 
 NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
+
+
+def ended(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with an option `out`, the results folder, that ends as `stops` says."""
+
+    @wraps(command)
+    def wrapped(**options: Any) -> None:
+        try:
+            with stops(options["out"]):
+                command(**options)
+        finally:
+            spare.end()
+
+    return wrapped
 
 
 @contextmanager
@@ -25,6 +42,9 @@ def stops(out: Path) -> Iterator[None]:
     except Terminated as signal:
         display.show_terminated(signal.name, out)
         raise typer.Exit(signal.exit_code) from None
+    except KeyboardInterrupt:
+        display.show_terminated("Ctrl-C", out)
+        raise typer.Exit(INTERRUPTED) from None
     except (InUse, InvalidRequest) as problem:
         display.show_error(str(problem))
         raise typer.Exit(INVALID) from None

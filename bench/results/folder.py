@@ -13,7 +13,7 @@ never rewritten.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,8 @@ from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
 from bench.experiment.request import InvalidRequest
 from bench.results.encoded import as_frame
+from bench.results.lock import HOLDER, LOCK
+from bench.results.obstacles import among, below
 from bench.results.reader import CellFiles
 from bench.results.record import CellResult
 from bench.results.remembered import KEY
@@ -43,7 +45,8 @@ COLUMNS = (
     *("code_revision", "code_dirty", "code_identity", "data_sha256", "split_sha256"),
 )
 # Earlier versions kept an index.jsonl, which is no longer read.
-PARTS = ("cells", *TABLES, "studies", "timings", "longer", "own", "unavailable.json", "index.jsonl")
+FOLDERS = ("cells", *TABLES, "studies", "timings", "longer", "own")
+PARTS = (*FOLDERS, "unavailable.json", "index.jsonl")
 
 
 class Results:
@@ -143,21 +146,25 @@ class Results:
         """Links, pipes and the like under OUT/cells, which are left as they are, with the reason."""
         return self._files.passed_over
 
+    def require_plain(self) -> None:
+        """Refuse a folder where something else is in the place of what a run writes, such as a link.
+
+        Raises:
+            InvalidRequest: There is such a thing.
+        """
+        folders = (self.out / name for name in (*FOLDERS, "superseded", "html"))
+        files = (self.out / name for name in (LOCK, HOLDER, "unavailable.json"))
+        _refuse(among(folders, files))
+
     def require_place(self, cells: Sequence[Cell]) -> None:
         """Refuse to run cells whose files would lie behind a link, or where something else than a file is.
 
         Raises:
             InvalidRequest: There is such a cell.
         """
-        if not self.passed_over:
-            return
-        files = {self._path("cells", cell) for cell in cells}
-        needed = files | {above for path in files for above in path.parents}
-        for path, reason in self.passed_over.items():
-            if path in needed:
-                raise InvalidRequest(
-                    f"{path} is in the way of results: {reason}. Move it elsewhere, or give another --out"
-                )
+        opened = {"cells": ".parquet", "studies": ".jsonl"}
+        folders = {self.out / name: opened.get(name, "") for name in FOLDERS}
+        _refuse(below(folders, (cell.key for cell in cells)))
 
     def put_aside(self) -> Path | None:
         """Move everything to a numbered folder under OUT/superseded; return it, or None if there was nothing."""
@@ -180,6 +187,11 @@ class Results:
 
     def _path(self, part: str, cell: Cell) -> Path:
         return self.out / part / f"{cell.key}.parquet"
+
+
+def _refuse(obstacles: Iterable[tuple[Path, str]]) -> None:
+    for path, reason in obstacles:
+        raise InvalidRequest(f"{path} is in the way of results: {reason}. Move it elsewhere, or give another --out")
 
 
 def _parquet(table: pa.Table) -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from bench.environment.provenance import host
+from bench.results.storage import write_atomically
 
 LOCK, HOLDER = ".lock", ".lock-holder.json"
 
@@ -36,7 +37,7 @@ def locked(folder: Path) -> Iterator[None]:
         raise InUse(f"another run writes to {folder}{_who(folder)}; wait for its end, or give another --out") from None
     try:
         holder = {"host": host(), "pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}
-        (folder / HOLDER).write_text(json.dumps(holder))
+        write_atomically(json.dumps(holder).encode(), folder / HOLDER)
         yield
     finally:
         (folder / HOLDER).unlink(missing_ok=True)

@@ -1,11 +1,13 @@
 """Parquet files that hold a digest of their own bytes, so that damage is noticed and never read as a number.
 
-The metadata at the end of a file name a SHA-256, which is computed with its own digits replaced by zeros. All other
-programs read such files as usual. Files of earlier versions have no digest and are read without this check. Pages also
-have checksums, for readers of a few columns.
+The metadata at the end of a file name its number of bytes and a SHA-256, which is computed with its own digits replaced
+by zeros. All other programs read such files as usual. Files of earlier versions have no digest and are read without
+this check; so are files that another program wrote anew, such as pyarrow, which copies the metadata: they have another
+number of bytes. Pages also have checksums, for readers of a few columns.
 """
 
 import hashlib
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ import pyarrow.parquet as pq
 
 MARK = b"lockstep-bench-sha256:"
 ZEROS = b"0" * 64
+DIGEST = re.compile(MARK + rb"([0-9a-f]{64})(?::(\d{20}))?")  # earlier versions had no size
 MANY_BYTES = 1_000_000  # of a file with so many rows that they share texts
 
 
@@ -31,9 +34,11 @@ def sealed(table: pa.Table, **options: Any) -> bytes:
     plain = table.replace_schema_metadata(None)
     with pq.ParquetWriter(content, plain.schema, write_page_checksum=True, **options) as writer:
         writer.write_table(plain)
-        writer.add_key_value_metadata({"digest": MARK + ZEROS})
+        writer.add_key_value_metadata({"digest": MARK + ZEROS + b":" + _size_of(b"")})
     blank = content.getvalue().to_pybytes()
     place = blank.rindex(MARK) + len(MARK)  # the last one: a text of the table may hold another
+    size = place + len(ZEROS) + 1
+    blank = blank[:size] + _size_of(blank) + blank[size + 20 :]
     return blank[:place] + hashlib.sha256(blank).hexdigest().encode() + blank[place + len(ZEROS) :]
 
 
@@ -48,14 +53,14 @@ def unsealed(content: bytes, schema: pa.Schema | None = None) -> pa.Table:
     Raises:
         Damaged: It cannot be read, or its digest is that of other bytes.
     """
-    place = content.rfind(MARK) + len(MARK)
-    has_digest = place >= len(MARK)
-    if has_digest:
-        digest, rest = content[place : place + len(ZEROS)], memoryview(content)
-        blank = hashlib.sha256(rest[:place])
+    found = DIGEST.match(content, max(content.rfind(MARK), 0))
+    has_digest = found is not None and found[2] in {None, _size_of(content)}
+    if found and has_digest:
+        rest = memoryview(content)
+        blank = hashlib.sha256(rest[: found.start(1)])
         blank.update(ZEROS)
-        blank.update(rest[place + len(ZEROS) :])
-        if blank.hexdigest().encode() != digest:
+        blank.update(rest[found.end(1) :])
+        if blank.hexdigest().encode() != found[1]:
             raise Damaged("it cannot be read as Parquet: its bytes have changed since it was written")
     texts = [field.name for field in schema if pa.types.is_string(field.type)] if schema and has_digest else None
     encoded = texts if len(content) > MANY_BYTES else None
@@ -72,3 +77,7 @@ def unsealed(content: bytes, schema: pa.Schema | None = None) -> pa.Table:
     except Exception as problem:  # damage raises whatever the damaged bytes lead to
         raise Damaged("it cannot be read as Parquet") from problem
     return table.replace_schema_metadata(None)
+
+
+def _size_of(content: bytes) -> bytes:
+    return b"%020d" % len(content)

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from bench.experiment.cells import Cell
 
 FULL = {errno.ENOSPC, errno.EROFS, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
-FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR}  # the last two where a file is in the way
+# Those of the second line are raised where something else is in the way.
+FORBIDDEN = {
+    *(errno.EACCES, errno.EPERM),
+    *(errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.ELOOP),
+}
 
 
 class NotStored(Exception):
@@ -32,6 +36,8 @@ class NotStored(Exception):
 def write_atomically(content: bytes, path: Path) -> None:
     """Write a file under a temporary name in its folder, and rename it; both steps survive a power failure.
 
+    No link is followed: what is at either place is replaced.
+
     Raises:
         OSError: The file cannot be written; `filename` says where, also for a full disk.
     """
@@ -40,7 +46,8 @@ def write_atomically(content: bytes, path: Path) -> None:
         f".{path.name}.tmp"
     )  # a fixed name, so that the leftover of a killed process is overwritten
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -23,7 +23,7 @@ from optuna.trial import TrialState
 from bench.engine.seeds import seed_of
 from bench.experiment.protocol import GP_STARTUP, TPE_STARTUP, Protocol
 from bench.tuning.bayesian import proposal
-from bench.tuning.journal import Journal
+from bench.tuning.journal import SEAL, Journal
 from bench.tuning.storing import storing
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
@@ -107,7 +107,7 @@ class Search:
             else:
                 self._study.tell(trial, state=TrialState.FAIL)
         with storing(self._path):
-            self._journal.store()
+            self._journal.store(self._study)
 
     def best(self) -> Tuned:
         """Return the best trial of the finished study.
@@ -203,7 +203,7 @@ def _opened(path: Path, protocol: Protocol) -> tuple[optuna.Study, Journal]:
     trials = stored[0].trials if stored else []
     finished = sum(trial.state.is_finished() for trial in trials)
     complete = max((end for _, end in protocol.rounds() if end <= finished), default=0)
-    if stored and complete == len(trials):
+    if stored and complete == len(trials) and stored[1].whole:
         return stored
     if path.exists():
         # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
@@ -212,8 +212,9 @@ def _opened(path: Path, protocol: Protocol) -> tuple[optuna.Study, Journal]:
         study, journal = _study(fresh)
         study.add_trials(trials[:complete])
         for name, value in (stored[0].user_attrs if stored else {}).items():
-            study.set_user_attr(name, value)
-        journal.store()
+            if name != SEAL:
+                study.set_user_attr(name, value)
+        journal.store(study)
         os.replace(fresh, path)
     return _study(path)
 
@@ -231,7 +232,9 @@ def _tidy(path: Path) -> None:
 def _readable(path: Path) -> tuple[optuna.Study, Journal] | None:
     try:
         return _study(path) if path.exists() else None
-    except (ValueError, KeyError, AssertionError):  # not a journal, or one with a hole
+    except OSError:
+        raise
+    except Exception:  # not a journal, or a damaged one, which raises all kinds of errors
         return None
 
 

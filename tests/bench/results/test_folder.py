@@ -1,6 +1,7 @@
 """A finished cell is there and whole, or not there."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.request import InvalidRequest
 from bench.results import folder as module
 from bench.results import storage
-from bench.results.folder import Results
+from bench.results.folder import FOLDERS, Results
+from bench.results.lock import HOLDER, LOCK
 from bench.results.sealed import sealed
 from bench.schema import CELLS, predictions_schema
 
@@ -185,6 +187,62 @@ def test_what_is_not_ours_stays_where_it_is(results, result_of):
     (results.out / "html" / "index.html").write_text("page")
     results.put_aside()
     assert (results.out / "html" / "index.html").read_text() == "page"
+
+
+@pytest.mark.parametrize("part", ["predictions", "studies", "longer", "timings"])
+def test_files_behind_a_link_are_refused_before_any_work(results, tmp_path, part):
+    (tmp_path / "other").mkdir()
+    (results.out / part).mkdir(parents=True)
+    (results.out / part / "uci").symlink_to(tmp_path / "other")
+    results.require_plain()
+    with pytest.raises(InvalidRequest, match=rf"{part}/uci is in the way of results: it is a link.*another --out"):
+        results.require_place([CELL])
+    results.require_place([replace(CELL, suite="toy")])
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/nowhere"), Path.mkdir, os.mkfifo], ids=str)
+def test_journal_that_is_no_file_is_refused_before_any_work(results, make):
+    journal = results.journal(CELL)
+    journal.parent.mkdir(parents=True)
+    make(journal)
+    with pytest.raises(InvalidRequest, match=rf"{journal} is in the way of results: it is a"):
+        results.require_place([CELL])
+    results.require_place([replace(CELL, split=4)])
+
+
+@pytest.mark.parametrize("name", [*FOLDERS, "superseded", "html", LOCK, HOLDER, "unavailable.json"])
+def test_links_in_the_place_of_a_runs_own_files_are_refused(results, tmp_path, name):
+    results.out.mkdir()
+    (results.out / name).symlink_to(tmp_path)
+    with pytest.raises(InvalidRequest, match=f"{name} is in the way of results: it is a link"):
+        results.require_plain()
+
+
+@pytest.mark.parametrize("name", ["superseded", "unavailable.json"])
+def test_other_kinds_in_the_place_of_a_runs_own_files_are_refused(results, name):
+    os.makedirs(results.out)
+    path = results.out / name
+    os.mkfifo(path)
+    with pytest.raises(InvalidRequest, match="it is a pipe, socket or device"):
+        results.require_plain()
+    path.unlink()
+    path.mkdir() if name.endswith(".json") else path.touch()
+    with pytest.raises(InvalidRequest, match=r"it is a (folder, not a file|file, not a folder)"):
+        results.require_plain()
+
+
+def test_links_in_the_place_of_files_are_replaced_and_not_followed(results, tmp_path, result_of):
+    victim = tmp_path / "victim"
+    victim.write_text("of another")
+    for path in (results.out / "cells" / f"{CELL.key}.parquet", results.out / "unavailable.json"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(victim)
+        path.with_name(f".{path.name}.tmp").symlink_to(victim)
+    results.write(result_of(CELL, nmll=1.25))
+    results.note_missing([])
+    assert victim.read_text() == "of another"
+    assert Results(results.out).statuses([CELL]) == {CELL: "ok"}
+    assert (results.out / "unavailable.json").read_text() == "[]"
 
 
 def test_cells_behind_a_link_are_refused_before_any_work(results, tmp_path, result_of):

@@ -2,6 +2,7 @@
 
 import random
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from bench.results.folder import Results
 from bench.results.reader import CellFiles
-from bench.results.sealed import MARK, Damaged, sealed, unsealed
+from bench.results.sealed import MARK, ZEROS, Damaged, sealed, unsealed
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 KEPT = Path(__file__).resolve().parents[3] / "leaderboards" / "results" / "cells" / "toy.parquet"
@@ -30,6 +31,25 @@ def test_sealed_table_is_read_as_it_was(options):
 
 def test_other_programs_read_sealed_files():
     assert same(pq.read_table(pa.BufferReader(sealed(TABLE))), TABLE)
+
+
+@pytest.mark.parametrize("options", [{}, {"store_schema": False}])
+def test_file_that_another_program_wrote_anew_is_read(tmp_path, options):
+    """It may hold the digest of the file that it was made from."""
+    table = TABLE.drop_columns("many")
+    pq.write_table(pq.read_table(pa.BufferReader(sealed(table, **options))), tmp_path / "copy.parquet")
+    assert same(unsealed((tmp_path / "copy.parquet").read_bytes()), table)
+
+
+def test_digest_without_size_of_an_earlier_version_counts():
+    content = sealed(TABLE)
+    place = content.rindex(MARK) + len(MARK) + len(ZEROS)
+    earlier = content[:place] + b";" + content[place + 1 :]
+    blank = earlier[: place - len(ZEROS)] + ZEROS + earlier[place:]
+    earlier = earlier[: place - len(ZEROS)] + sha256(blank).hexdigest().encode() + earlier[place:]
+    assert same(unsealed(earlier), TABLE)
+    with pytest.raises(Damaged):
+        unsealed(earlier.replace(b"PAR1", b"PAR2", 1))
 
 
 def test_same_table_gives_the_same_bytes():

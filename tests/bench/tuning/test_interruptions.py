@@ -8,6 +8,7 @@ import pytest
 from tuning_runs import GP_TRIALS, ROUNDS, SAMPLERS, Crash, Objective, run, trials_of
 
 from bench.tuning import tuner
+from bench.tuning.journal import SEAL
 
 
 @pytest.mark.parametrize("crash_in_round", [0, 1, 4])
@@ -127,6 +128,37 @@ def test_half_a_line_recovers(undisturbed, journal, lines):
     written = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(written[:lines]) + written[lines][: len(written[lines]) // 2])
     assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
+
+
+@pytest.mark.parametrize(
+    "damage", [(b'"values":[', b'"values":[-9'), (b'"param_value_internal":', b'"x":'), (b":", b"")]
+)
+@pytest.mark.parametrize("fraction", [0.1, 0.4, 0.9])
+def test_damaged_round_and_those_after_it_are_run_again(undisturbed, journal, damage, fraction):
+    run(journal, "tpe")
+    written = journal.read_bytes()
+    place = written.index(damage[0], int(fraction * len(written)))
+    journal.write_bytes(written[:place] + written[place:].replace(*damage, 1))
+    assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
+    objective = Objective()
+    run(journal, "tpe", objective)
+    assert objective.rounds == []  # the damage is mended
+
+
+def test_journal_of_an_earlier_version_is_read_as_it_is(undisturbed, journal):
+    run(journal, "tpe")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in lines if SEAL.encode() not in line))
+    objective = Objective()
+    assert (run(journal, "tpe", objective), trials_of(journal)) == undisturbed["tpe"]
+    assert objective.rounds == []
+
+
+@pytest.mark.parametrize("content", [b"5\n[]\n", b"{}\n", b'{"op_code": 99}\n', b'{"op_code": 4}\n', b"\xff\xfe\n"])
+def test_what_is_no_journal_is_a_new_study(undisturbed, journal, content):
+    journal.parent.mkdir()
+    journal.write_bytes(content)
+    assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
 
 
 def test_the_lock_of_a_killed_process_does_not_hold_up_the_next(undisturbed, journal):

@@ -1,5 +1,6 @@
 """Run of jobs under a progress bar: stores each cell as it finishes, and ends cleanly at Ctrl-C."""
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -205,7 +206,8 @@ class Board:
 
 
 def _complaint(result: CellResult) -> str:
-    lines = (result.outcome.error or "").strip().splitlines() or ["no reason given"]
+    # The last line with words: that of a group of exceptions is the end of a frame.
+    lines = re.findall(r"^[ |+-]*(.*\w.*)$", result.outcome.error or "", re.MULTILINE) or ["no reason given"]
     return f"[red]{result.status}[/] {escape(result.cell.key)}: {escape(capped(lines[-1], LONGEST_REASON))}"
 
 

@@ -1,6 +1,7 @@
 """Rows of Parquet files that were checked to be results. Others are refused, with the reason."""
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -15,6 +16,8 @@ from bench.results.encoded import encoded, joined
 from bench.results.sealed import Damaged, unsealed
 from bench.schema import READABLE_VERSIONS, STATUSES
 
+NAMES = ("suite", "dataset", "method", "preset", "protocol_hash")  # parts of paths
+OUTSIDE = re.compile(r"(^|/)\.{0,2}(/|$)|\0")  # of a path that leads elsewhere, or nowhere
 JSON_OBJECTS = {"protocol", "versions", "hparams", "search_space", "diagnostics", "reference", "trained_by"}
 NEWER = "it was written by a newer version of this program"
 SHARE = 1000  # files that justify another process, which takes about a second to start; also those held at a time
@@ -128,7 +131,10 @@ def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _check_values(table: pa.Table) -> None:
-    """Raise unless every text that should be a JSON object is one, and every time can be read."""
+    """Raise unless names are names, every text that should be a JSON object is one, and every time can be read."""
+    for name in NAMES:
+        if outside := [text for text in pc.unique(table[name]).to_pylist() if OUTSIDE.search(text)]:
+            raise _NotAResult(f"its {name} is {outside[0]!r}, which is no name")
     for field in table.schema:
         if field.name in JSON_OBJECTS:
             for text in pc.unique(table[field.name]).to_pylist():

@@ -152,6 +152,12 @@ class Results:
         Raises:
             InvalidRequest: There is such a thing.
         """
+        try:
+            str(self.out).encode()
+        except UnicodeEncodeError:
+            raise InvalidRequest(
+                f"the path of the results folder '{self.out}' is not UTF-8; rename it, or give a link to it"
+            ) from None
         folders = (self.out / name for name in (*FOLDERS, "superseded", "html"))
         files = (self.out / name for name in (LOCK, HOLDER, "unavailable.json"))
         _refuse(among(folders, files))

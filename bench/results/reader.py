@@ -163,11 +163,6 @@ def _read_folder(folder: Path, schema: pa.Schema) -> Rows:
     )
 
 
-def has_cells(out: Path) -> bool:
-    """Return True if any file under OUT/cells may be a result."""
-    return any(not name.endswith(".tmp") for name in _files(out / "cells", {}))
-
-
 def _files(folder: Path | str, passed_over: dict[Path, str], above: str = "") -> Iterator[str]:
     """Yield the relative path of each Parquet file and of each leftover below `folder`, in the order of their names.
 

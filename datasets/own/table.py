@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,17 @@ class Table:
         values = json.loads(text)
         try:
             pair, notes = values["noise_precisions"], values["notes"]
-            return cls(**values | {"noise_precisions": tuple(pair), "notes": tuple(notes)})
+            table = cls(**values | {"noise_precisions": tuple(pair), "notes": tuple(notes)})
         except (TypeError, KeyError) as problem:
             raise ValueError(f"not the description of a table: {problem}") from problem
+        kinds: dict[Any, Any] = {"str": str, "int": int, "int | None": int | None}
+        for each in fields(table):
+            value = getattr(table, each.name)
+            if not isinstance(value, kinds.get(each.type, tuple)):
+                raise ValueError(f"not the description of a table: {each.name} is {value!r}")
+        if len(pair) != 2 or not all(isinstance(note, str) for note in notes):
+            raise ValueError("not the description of a table: wrong noise_precisions or notes")
+        return table
 
     @property
     def options(self) -> tuple[str, ...]:

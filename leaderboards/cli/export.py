@@ -49,6 +49,8 @@ def export(
     """
     if format is Format.PARQUET and to is None and sys.stdout.isatty():
         stop("Parquet is binary and cannot be shown in a terminal; use --to FILE, or pipe it into a program")
+    if to is not None and os.path.isdir(to):  # unlike `Path.is_dir`, no error for a name that is too long
+        stop(f"the table cannot be written to '{to}', which is a folder; name a file with --to")
     from leaderboards.data.replicated import set_apart
     from leaderboards.stats.summary import with_labelled_presets
     from leaderboards.tables.selection import NoSuchResults, select, select_metrics

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from bench.texts import visible
+from bench.texts import capped, visible
 
 if TYPE_CHECKING:
     from leaderboards.data.results import Results
+
+LONGEST_VALUE = 300  # characters of a value in an error
 
 Folders = Annotated[
     list[Path],
@@ -45,17 +47,16 @@ def read_folders(
     """
     for folder in folders:
         require_results(folder)
-    from bench.results.reader import has_cells
     from leaderboards.data.replicated import set_apart
     from leaderboards.data.results import read_results
     from leaderboards.wording.mixtures import mixtures
 
-    if not any(map(has_cells, folders)):
-        empty = " and ".join(f"'{folder}'" for folder in folders)
-        stop(f"{empty}: no finished cells yet (no .parquet file under cells/); run `python run_all.py` first")
     results = read_results(*folders, cached=cached)
     for path, reason in results.skipped:
         typer.echo(visible(f"left out: {path}: {reason}"), err=True)
+    if results.cells.empty:
+        empty = " and ".join(f"'{folder}'" for folder in folders)
+        stop(f"{empty}: no finished cells yet (no readable .parquet file under cells/); run `python run_all.py` first")
     # The runs of a replication have protocols of their own, which is no mixture.
     others = set_apart(results).others
 
@@ -64,7 +65,7 @@ def read_folders(
 
     shown = [asked(*row) for row in zip(others.cells["suite"], others.cells["preset"], strict=True)]
     choices = [choice for choice in results.choices if asked(choice.suite, choice.preset)]
-    for mixture in mixtures(others.cells[shown], choices):
+    for mixture in mixtures(others.cells.loc[shown], choices):
         typer.echo(visible(mixture.sentence), err=True)
     return results
 
@@ -76,15 +77,24 @@ def names_in(text: str) -> list[str]:
 
 def require_results(folder: Path) -> None:
     """Exit with code 2 unless a run has at least begun to fill the folder."""
-    if not folder.exists():
-        stop(f"the results folder '{folder}' does not exist; `python run_all.py --out {folder}` creates one")
-    if not folder.is_dir():
-        stop(f"'{folder}' is a file; give the results folder that holds cells/")
-    if not (folder / "cells").is_dir() and not (folder / "unavailable.json").exists():
-        stop(f"'{folder}' is not a results folder: it holds neither cells/ with .parquet files nor unavailable.json")
+    try:
+        str(folder).encode()
+        if not folder.exists():
+            stop(f"the results folder '{folder}' does not exist; `python run_all.py --out {folder}` creates one")
+        if not folder.is_dir():
+            stop(f"'{folder}' is a file; give the results folder that holds cells/")
+        if not (folder / "cells").is_dir() and not (folder / "unavailable.json").exists():
+            stop(
+                f"'{folder}' is not a results folder: it holds neither cells/ with .parquet files nor unavailable.json"
+            )
+    except UnicodeEncodeError:
+        stop(f"the path of the results folder '{folder}' is not UTF-8; rename it, or give a link to it")
+    except OSError as error:
+        stop(f"the results folder '{folder}' cannot be read: {error.strerror or error}; give another one")
 
 
 def stop(sentence: str) -> NoReturn:
-    """Print a sentence on standard error and exit with code 2."""
-    typer.echo(visible(sentence), err=True)
+    """Print a sentence on standard error, of very long values their beginning and end, and exit with code 2."""
+    shown = re.sub(rf"\S{{{LONGEST_VALUE + 1},}}", lambda word: capped(word[0], LONGEST_VALUE), sentence)
+    typer.echo(visible(shown), err=True)
     raise typer.Exit(2)

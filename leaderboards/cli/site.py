@@ -1,11 +1,13 @@
 """Commands that write or serve the pages: `build`, `publish`, `serve`."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import leaderboards
+from bench.texts import visible
 from leaderboards.cli.options import Folders, read_folders, require_results, stop
 
 
@@ -21,7 +23,7 @@ def build(
         page = leaderboards.build(results, html)
     except OSError as error:
         stop(f"the pages cannot be written to '{html}': {error.strerror or error}; choose another folder with --html")
-    typer.echo(page)
+    typer.echo(visible(page))
 
 
 def publish(
@@ -54,7 +56,7 @@ def publish(
         typer.echo(f"commit {commit.id[:12]}, {'new' if commit.made else 'unchanged'}")
         typer.echo(f"to publish it: {commit.push}")
     else:
-        typer.echo(Path(to) / "index.html")
+        typer.echo(visible(Path(to) / "index.html"))
 
 
 def serve(
@@ -69,7 +71,7 @@ def serve(
     from leaderboards.site.serving import LOOPBACK, server
 
     with tempfile.TemporaryDirectory() as built:
-        if len(folders) == 1 and (folders[0] / "index.html").is_file():
+        if len(folders) == 1 and os.path.isfile(folders[0] / "index.html"):
             (site,) = folders
         else:
             for folder in folders:

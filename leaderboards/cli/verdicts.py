@@ -77,9 +77,9 @@ def rank(
 
 
 def simulate(
-    methods: Annotated[int, typer.Option("--methods", min=2, help="Methods of a leaderboard.")] = 32,
-    datasets: Annotated[int, typer.Option("--datasets", min=2, help="Data sets.")] = 4,
-    splits: Annotated[int, typer.Option("--splits", min=2, help="Splits of each data set.")] = 5,
+    methods: Annotated[int, typer.Option("--methods", min=2, max=1000, help="Methods of a leaderboard.")] = 32,
+    datasets: Annotated[int, typer.Option("--datasets", min=2, max=1000, help="Data sets.")] = 4,
+    splits: Annotated[int, typer.Option("--splits", min=2, max=1000, help="Splits of each data set.")] = 5,
     overlap: Annotated[
         float, typer.Option("--overlap", min=0.05, max=0.95, help="Share of the rows that a split trains on.")
     ] = 0.9,
@@ -90,7 +90,7 @@ def simulate(
     effect: Annotated[
         float, typer.Option("--effect", min=0, help="Size of set effects, in split standard deviations.")
     ] = 0.3,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draws.")] = 0,
 ) -> None:
     """Draw leaderboards of known truth and print how often verdicts are false and intervals cover, in per cent.
 

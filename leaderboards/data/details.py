@@ -1,5 +1,6 @@
 """Tables that cells have beside their rows, for figures: moments, bands, curves."""
 
+import os
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -38,7 +39,7 @@ def detail(table: str, cell: CellId) -> pd.DataFrame | None:
     leaderboard depends on it.
     """
     path = cell.path(table)
-    if not path.is_file():  # reading a pipe would wait for ever
+    if not os.path.isfile(path):  # reading a pipe would wait for ever, and `Path.is_file` raises for an endless name
         return None
     try:
         return unsealed(path.read_bytes()).cast(DETAILS[table]).to_pandas()
@@ -78,4 +79,4 @@ def gathered(table: str, cells: pd.DataFrame) -> pd.DataFrame | None:
 def any_of(table: str, cells: pd.DataFrame) -> bool:
     """Return whether a folder `table` exists for any data set of a board, which is cheaper to ask than each cell."""
     places = product(*(cells[name].unique() for name in ("folder", "suite", "dataset")))
-    return any((Path(folder) / table / suite / dataset).is_dir() for folder, suite, dataset in places)
+    return any(os.path.isdir(Path(folder) / table / suite / dataset) for folder, suite, dataset in places)

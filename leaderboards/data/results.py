@@ -100,5 +100,5 @@ def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:
         return [Unavailable(str(e["dataset"]), str(e["reason"]), str(e["remedy"])) for e in entries], []
     except FileNotFoundError:
         return [], []
-    except (OSError, ValueError, TypeError, LookupError):
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return [], [Skipped(path.name, "not a JSON list of objects with dataset, reason and remedy")]

@@ -13,7 +13,6 @@ predictions of a few points of each method's first split (`leaderboards.stats.th
 
 import json
 from pathlib import Path
-from urllib.parse import quote
 
 import pandas as pd
 import pyarrow as pa
@@ -21,6 +20,7 @@ import pyarrow as pa
 from bench.results.sealed import sealed
 from bench.schema import CELLS, LONGER, TIMINGS
 from leaderboards.data.results import Unavailable
+from leaderboards.stats.first_predictions import file_name
 
 NO_LONGER = LONGER.empty_table().to_pandas()
 ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed", "finished_at"]
@@ -40,8 +40,7 @@ def write_compact(
     written = []
     for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS), ("longer", longer, LONGER)):
         for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
-            name = quote(str(suite), safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
-            path = folder / part / f"{name}.parquet"
+            path = folder / part / f"{file_name(str(suite))}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
             path.write_bytes(sealed(whole, compression="zstd", compression_level=19))

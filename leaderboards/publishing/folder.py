@@ -53,7 +53,7 @@ def _require_replaceable(folder: Path) -> None:
             f"'{folder}' is not empty, and publish did not make it; name another folder, or empty this one"
         )
     sums = folder / SUMS
-    others = foreign(present, sums.read_text(encoding="utf-8") if sums.exists() else "")
+    others = foreign(present, sums.read_text(encoding="utf-8", errors="replace") if sums.is_file() else "")
     if others:
         raise PublishingRefused(
             f"'{folder}' would be replaced, but it also holds {len(others)} files that publish did not put there, "

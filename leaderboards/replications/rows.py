@@ -183,5 +183,5 @@ def _parsed(text: Any) -> dict[str, Any]:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return nan

@@ -39,6 +39,7 @@ TRAINED = (
     *("folder", "suite", "dataset", "method", "preset", "protocol_hash", "split", "seed"),
     *("status", "n_trials", "hparams", "search_space"),
 )
+DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 300 else float(digits))
 DIGITS = 4  # significant digits of a split's numbers
 
 
@@ -148,8 +149,8 @@ def as_object(text: Any) -> dict[str, Any]:
     if not isinstance(text, str):
         return {}
     try:
-        parsed = json.loads(text)
-    except ValueError:
+        parsed = DECODER.decode(text)
+    except (ValueError, RecursionError):
         return {}
     return parsed if isinstance(parsed, dict) else {}
 
@@ -201,7 +202,9 @@ def _facts(rows: list[Row]) -> dict[str, str]:
     }
     references = [as_object(row["reference"]) for row in rows]
     facts |= {
-        "Reference posterior": ", ".join(dict.fromkeys(values["kind"] for values in references if "kind" in values)),
+        "Reference posterior": ", ".join(
+            dict.fromkeys(str(values["kind"]) for values in references if "kind" in values)
+        ),
         "R-hat of the reference": _range(references, "r_hat"),
         "Relative covariance distance that the reference's own sampling noise makes": _range(
             references, "rel_cov_noise"

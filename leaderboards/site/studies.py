@@ -1,5 +1,6 @@
 """Tuning and training of a cell, from the Optuna journals and diagnostics that are stored beside its row."""
 
+import os
 import warnings
 from contextlib import suppress
 from math import isfinite
@@ -37,7 +38,7 @@ def tuning(row: Row) -> Tuning | None:
     if not row["n_trials"] >= FEWEST_TRIALS:
         return None
     path = _path(row, "studies", "jsonl")
-    return _read(path) if path.is_file() else None
+    return _read(path) if os.path.isfile(path) else None
 
 
 def training(row: Row) -> dict[str, list[tuple[int, float]]]:
@@ -46,7 +47,7 @@ def training(row: Row) -> dict[str, list[tuple[int, float]]]:
     Empty if the method records none, or if the table cannot be read.
     """
     path = _path(row, "training", "parquet")
-    if not path.is_file():  # reading a pipe would wait for ever
+    if not os.path.isfile(path):  # reading a pipe would wait for ever
         return {}
     try:
         table = unsealed(path.read_bytes()).select(["update", "name", "value"])

@@ -23,7 +23,7 @@ from leaderboards.stats.schemes import splits_of
 
 
 def ratios(cells: pd.DataFrame) -> dict[str, float]:
-    """Return the ratio of each data set's split scheme (`schemes`); NaN where it is unknown.
+    """Return the ratio of each data set's split scheme (`schemes`); NaN where it or a size is unknown.
 
     Args:
         cells: columns dataset, n_train and n_test.
@@ -32,6 +32,7 @@ def ratios(cells: pd.DataFrame) -> dict[str, float]:
     by_dataset = {}
     for dataset, n_train, n_test in sizes.itertuples(name=None):
         splits = splits_of(str(dataset))
-        of_scheme = {"resampled": n_test / n_train, "drawn": 0.0}
-        by_dataset[str(dataset)] = n_test / n_train if splits.along_features else of_scheme.get(splits.scheme, nan)
+        of_sizes = n_test / n_train if n_test > 0 and n_train > 0 else nan  # rows of others may state any size
+        of_scheme = {"resampled": of_sizes, "drawn": 0.0}
+        by_dataset[str(dataset)] = of_sizes if splits.along_features else of_scheme.get(splits.scheme, nan)
     return by_dataset

@@ -4,6 +4,8 @@ A run keeps a file of predictions beside every cell. A publication keeps few poi
 FOLDER/predictions/SUITE/DATASET.parquet, with the columns `KEY` and those of `thinned.SCHEMA`.
 """
 
+import hashlib
+import os
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,12 +23,13 @@ KEY = pa.schema(
         *(pa.field(name, pa.int32(), nullable=False) for name in ("split", "seed")),
     ]
 )
+LONGEST = 200  # characters of a file's name; file systems allow 255
 Key = tuple[str, str, str, int, int]  # values of `KEY`
 
 
 def published_path(folder: Path, suite: str, dataset: str) -> Path:
     """Return the path of the published predictions on a data set."""
-    return folder / "predictions" / _name(suite) / f"{_name(dataset)}.parquet"
+    return folder / "predictions" / file_name(suite) / f"{file_name(dataset)}.parquet"
 
 
 def first_splits(cells: pd.DataFrame) -> dict[str, Predictions]:
@@ -61,7 +64,7 @@ def first_cells(cells: pd.DataFrame) -> dict[str, tuple[CellId, Predictions]]:
 
 def read_published(path: Path) -> dict[Key, Predictions]:
     """Return the predictions of a published file by their cells; none where it cannot be read."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     try:
         table = unsealed(path.read_bytes())
@@ -80,5 +83,7 @@ def key_of(cell: CellId) -> Key:
     return cell.method, cell.preset.partition("@")[0], cell.protocol_hash, cell.split, cell.seed
 
 
-def _name(text: str) -> str:
-    return quote(text, safe="").replace(".", "%2E")
+def file_name(text: str) -> str:
+    """Return a name as a published file has it, without suffix; of a very long one the beginning and a hash."""
+    name = quote(text, safe="").replace(".", "%2E")  # readers pass over names that begin with a dot
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}~{hashlib.sha256(text.encode()).hexdigest()[:8]}"

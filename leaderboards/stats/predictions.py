@@ -1,5 +1,6 @@
 """Predictions of single test points, kept beside a cell: PIT values, calibration, OOD detection."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ class Predictions(NamedTuple):
 
 def read(path: Path) -> Predictions | None:
     """Return the first rows of a Parquet file of predictions, or None if it cannot be read."""
-    if not path.is_file():  # reading a pipe would wait for ever
+    if not os.path.isfile(path):  # reading a pipe would wait for ever
         return None
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)

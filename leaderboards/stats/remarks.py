@@ -121,4 +121,4 @@ def _still_improving(diagnostics: str) -> float | None:
     if f'"{FIELD}"' not in diagnostics:
         return None
     value: Any = json.loads(diagnostics).get(FIELD)
-    return None if value is None else float(value)
+    return float(value) if value in (0, 1) else None

@@ -58,7 +58,7 @@ def as_json(rankings: Rankings, said: Remarks, power: bool = False) -> str:
 
 def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
     """Return a table for people."""
-    console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False, markup=False, emoji=False)
     for dataset, ranking in rankings.items():
         difference = f"against {visible(ranking.reference)}" if ranking.reference else "difference"
         table = Table(box=box.SIMPLE_HEAD, title=visible(dataset) or None, title_justify="left")

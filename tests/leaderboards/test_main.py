@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import leaderboards
+from bench.replications.entries import entries
 from bench.results import remembered
 from bench.results.sealed import sealed
 from bench.schema import CELLS, cell_key
@@ -204,6 +206,76 @@ RANKED = (
     "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed,remark"
 )
 WANTED = ("--suite", "uci", "--preset", "paper", "--metric", "nmll")
+READERS = [("export",), ("rank", *WANTED), ("compare", "FOLDER"), ("replications",), ("publish", "--to", "site")]
+WRITERS = [("build", "--html", "site"), ("serve", "--port", "0")]
+
+
+@pytest.mark.parametrize("words", READERS)
+def test_folder_of_refused_files_counts_as_empty(tmp_path, words):
+    out = tmp_path / "results"
+    (out / "cells").mkdir(parents=True)
+    (out / "cells" / "x.parquet").write_text("garbage")
+    result = run(words[0], out, *(out if word == "FOLDER" else word for word in words[1:]))
+    assert result.exit_code == 2, result.exception
+    refused, problem = result.stderr.splitlines()
+    assert refused == "left out: cells/x.parquet: it cannot be read as Parquet"
+    assert "no finished cells yet" in problem
+
+
+def test_rows_of_replications_alone_are_read(folder):
+    out = folder({"nmll": 1.0, "preset": next(iter(entries())).rows})
+    assert run("replications", out).exit_code == 0
+    assert len(run("export", out).stdout.splitlines()) == 1  # the header
+
+
+@pytest.mark.parametrize("words", [*READERS, *WRITERS])
+@pytest.mark.parametrize("length", [300, 5000])
+def test_results_folder_of_an_endless_name_is_refused(folder, words, length):
+    others = (folder({"nmll": 1.0}) if word == "FOLDER" else word for word in words[1:])
+    result = run(words[0], *others, "y" * length)
+    assert result.exit_code == 2, result.exception
+    assert result.stderr.startswith("the results folder 'yyy")
+    assert len(result.stderr) < 800
+
+
+@pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to"), ("export", "--to")])
+def test_endless_name_of_an_output_is_not_printed_whole(folder, words):
+    result = run(words[0], folder({"nmll": 1.0}), words[1], "y" * 5000)
+    assert result.exit_code == 2, result.exception
+    assert "File name too long; choose another" in result.stderr
+    assert len(result.stderr) < 500
+
+
+@pytest.mark.parametrize("words", [*READERS, *WRITERS])
+def test_results_folder_whose_name_is_no_text_is_refused(folder, tmp_path, words):
+    out = tmp_path / os.fsdecode(b"\xffbad")
+    folder({"nmll": 1.0}).rename(out)
+    result = run(words[0], out, *(out if word == "FOLDER" else word for word in words[1:]))
+    assert result.exit_code == 2, result.exception
+    assert r"\udcffbad' is not UTF-8; rename it" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to")])
+def test_site_whose_name_is_no_text_is_written(folder, tmp_path, words):
+    site = tmp_path / os.fsdecode(b"\xffsite")
+    result = run(words[0], folder({"nmll": 1.0}), words[1], site)
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.endswith(r"\udcffsite/index.html" + "\n")
+    assert (site / "index.html").is_file()
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_table_is_not_written_to_a_folder(folder, name):
+    result = run("export", folder({"nmll": 1.0}), "--to", name)
+    assert result.exit_code == 2, result.exception
+    assert "which is a folder; name a file with --to" in result.stderr
+
+
+def test_folder_in_the_place_of_a_page_is_named(folder, tmp_path):
+    (tmp_path / "site" / "index.html").mkdir(parents=True)
+    result = run("build", folder({"nmll": 1.0}), "--html", tmp_path / "site")
+    assert result.exit_code == 2
+    assert f"'{tmp_path / 'site' / 'index.html'}' is a folder, not a page; choose another folder" in result.stderr
 
 
 @pytest.fixture
@@ -246,6 +318,16 @@ def test_rank_text_is_a_table_for_people(ranked):
     assert "80 % power for the verdict" in result.stdout
 
 
+def test_rank_text_shows_names_that_look_like_markup(shared_folder):
+    levels = {"[/]": 1.0, "[red]:x:": 2.0}
+    rows = [
+        {"dataset": "[/b]", "method": m, "split": s, "nmll": level + s} for m, level in levels.items() for s in (0, 1)
+    ]
+    result = run("rank", shared_folder(*rows), *WANTED, "--each", "--reference", "[/]")
+    assert result.exit_code == 0, result.exception
+    assert all(name in result.stdout for name in ("[/b]", "against [/]", "[red]:x:"))
+
+
 def test_rank_without_competitors_says_so(shared_folder):
     rows = [{"dataset": "d", "method": "constant", "split": split, "nmll": 1.0} for split in range(2)]
     result = run("rank", shared_folder(*rows), *WANTED)
@@ -286,6 +368,16 @@ def test_simulate_prints_a_row_per_scenario():
     assert result.exit_code == 0
     assert result.stdout.startswith("| scenario | false verdict over sets |")
     assert len(result.stdout.splitlines()) == 10
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--seed", "-1"), ("--methods", "1001"), ("--datasets", "1000000000"), ("--splits", "9" * 20)],
+)
+def test_simulate_refuses_numbers_out_of_bounds(option, value):
+    result = run("simulate", "--repeats", 1, option, value)
+    assert result.exit_code == 2, result.exception
+    assert option in result.stderr
 
 
 def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):

@@ -4,11 +4,13 @@ Imports the rest of `leaderboards.site`.
 """
 
 import base64
+import errno
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
@@ -52,7 +54,7 @@ def write_site(
 ) -> Path:
     """Write index.html and the pages it links to into a folder, each page atomically.
 
-    Pages of an earlier build that this one does not have are removed. No other file is touched.
+    Pages of an earlier build that this one does not have are removed. No other file is touched, and no link followed.
 
     Args:
         results: what `data.results.read_results` returns.
@@ -62,23 +64,37 @@ def write_site(
 
     Returns:
         The path of index.html.
+
+    Raises:
+        OSError: A page cannot be written; a folder is in its place, for example. No page is changed then.
     """
     html.mkdir(parents=True, exist_ok=True)
-    written: dict[str, Path] = {}  # by name, under a temporary one until all are there
-    try:
-        with own_tables(results.folders):
-            for name, text in _pages(Site(results), downloads, running):
-                written[name] = html / f".{name}.{os.getpid()}.tmp"
-                written[name].write_text(text, encoding="utf-8", newline="\n")
-        for name, temporary in written.items():
-            os.replace(temporary, html / name)
-    finally:
-        for temporary in written.values():
-            temporary.unlink(missing_ok=True)
+    _require_no_folder(html / places.INDEX)  # before the work
+    written = []
+    with TemporaryDirectory(prefix=".", suffix=".tmp", dir=html) as fresh, own_tables(results.folders):
+        for name, text in _pages(Site(results), downloads, running):
+            _require_no_folder(html / name)
+            Path(fresh, name).write_text(text, encoding="utf-8", newline="\n")
+            written.append(name)
+        for name in written:
+            os.replace(Path(fresh, name), html / name)
     for path in html.glob("*.html"):
-        if path.name not in written and MARK in path.read_bytes()[:2000]:
+        if path.name not in written and _is_page(path):
             path.unlink()
-    return html / "index.html"
+    return html / places.INDEX
+
+
+def _require_no_folder(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, f"'{path}' is a folder, not a page")
+
+
+def _is_page(path: Path) -> bool:
+    """Return whether an earlier build wrote the file. Links are no pages, and a pipe would wait for ever."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return MARK in file.read(2000)
 
 
 def render(site: Site, downloads: Sequence[str] = (), running: tuple[int, int] | None = None) -> dict[str, str]:

@@ -219,14 +219,15 @@ def _in_words(values: list[Any]) -> str:
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def _range(distribution: object) -> str:
+def _range(distribution: Any) -> str:
     """Return an Optuna distribution, given as JSON, in words."""
     if isinstance(distribution, str):
         distribution = cell_details.as_object(distribution)
-    attributes = distribution.get("attributes", {}) if isinstance(distribution, dict) else {}
-    if "choices" in attributes:
-        return "one of " + ", ".join(map(str, attributes["choices"]))
-    if {"low", "high"} <= attributes.keys():
+    try:
+        attributes = distribution["attributes"]
+        if "choices" in attributes:
+            return "one of " + ", ".join(map(str, attributes["choices"]))
         scale = ", log scale" if attributes.get("log") else ""
         return f"{attributes['low']:g} to {attributes['high']:g}{scale}"
-    return json.dumps(distribution)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return json.dumps(distribution)

@@ -1,6 +1,6 @@
 """Columns of the table with which the index begins: each has a heading, and a text for each method."""
 
-from math import pi, sqrt
+from math import nan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -119,8 +119,8 @@ def _by_chance(cells: pd.DataFrame) -> float:
     the variance c (1 - c) / n for a nominal coverage c, whose mean absolute value is sqrt(2 / pi) standard deviations.
     """
     rows = cells[["n_train", "n_test"]].max()
-    n = min(int(rows.sum()), cells["split"].nunique() * int(rows["n_test"]))
-    return 100 * sqrt(2 / pi * NOMINAL * (1 - NOMINAL) / n)
+    n = min(rows.sum(skipna=False), cells["split"].nunique() * rows["n_test"])
+    return 100 * sqrt(2 / pi * NOMINAL * (1 - NOMINAL) / n) if n > 0 else nan
 
 
 def _gap(site: Site, suite: str, preset: str) -> Column | None:

@@ -1,6 +1,7 @@
 """What a person sees while cells run."""
 
 import io
+import traceback
 from collections.abc import Iterator
 
 import pytest
@@ -100,6 +101,12 @@ def test_long_error_prints_a_short_line(progress, board):
 def test_failure_without_words_prints_its_status(progress, board):
     board.finished(result(CELLS[0], status="failed", error=" \n"))
     assert f"failed {CELLS[0].key}" in text(progress)
+
+
+def test_group_of_exceptions_is_named_by_its_last(progress, board):
+    group = ExceptionGroup("several", [KeyError("a"), ValueError("x is 3")])
+    board.finished(result(CELLS[0], status="failed", error="".join(traceback.format_exception(group))))
+    assert f"failed {CELLS[0].key}: ValueError: x is 3\n" in text(progress)
 
 
 class FragileStore:

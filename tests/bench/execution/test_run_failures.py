@@ -138,7 +138,7 @@ def test_full_scratch_disk_fails_its_cell_alone(job, monkeypatch, number):
 
 
 def test_full_disk_is_reported_with_its_file(job, monkeypatch):
-    def store(self):
+    def store(self, study):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     one = job("map")

@@ -200,7 +200,9 @@ def test_files_behind_a_link_are_refused_before_any_work(results, tmp_path, part
     results.require_place([replace(CELL, suite="toy")])
 
 
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/nowhere"), Path.mkdir, os.mkfifo], ids=str)
+@pytest.mark.parametrize(
+    "make", [lambda path: path.symlink_to("/nowhere"), Path.mkdir, os.mkfifo], ids=["link", "folder", "pipe"]
+)
 def test_journal_that_is_no_file_is_refused_before_any_work(results, make):
     journal = results.journal(CELL)
     journal.parent.mkdir(parents=True)
@@ -216,6 +218,11 @@ def test_links_in_the_place_of_a_runs_own_files_are_refused(results, tmp_path, n
     (results.out / name).symlink_to(tmp_path)
     with pytest.raises(InvalidRequest, match=f"{name} is in the way of results: it is a link"):
         results.require_plain()
+
+
+def test_folder_whose_name_is_no_text_is_refused(tmp_path):
+    with pytest.raises(InvalidRequest, match="is not UTF-8; rename it, or give a link to it"):
+        Results(tmp_path / os.fsdecode(b"\xff")).require_plain()
 
 
 @pytest.mark.parametrize("name", ["superseded", "unavailable.json"])

@@ -147,6 +147,10 @@ def twice(path: Path) -> None:
     write(path, [row_of(CELL), row_of(OTHER)])
 
 
+def outside(path: Path) -> None:
+    write(path, [row_of(CELL, dataset="../../elsewhere")])
+
+
 def odd(path: Path) -> None:
     write(path, [row_of(CELL, status="splendid")])
 
@@ -180,6 +184,7 @@ def test_newer_file_is_named_and_left_alone(out):
         (nameless, "it has no value for dataset"),
         (without_rows, "it holds nothing"),
         (twice, f"it holds {CELL.key}, {OTHER.key}"),
+        (outside, "its dataset is '../../elsewhere', which is no name"),
         (odd, "its status is splendid; allowed are ok, diverged, failed, timeout"),
     ],
 )

@@ -1,5 +1,7 @@
 """Pages know the own tables that runs have described in their results folders."""
 
+import json
+import os
 from dataclasses import replace
 
 import datasets
@@ -43,5 +45,12 @@ def test_tables_are_known_inside_the_block(tmp_path):
 def test_unreadable_descriptions_and_taken_names_are_passed_over(tmp_path):
     folder = described(tmp_path, replace(TABLE, name="yacht"))
     (folder / "own" / "broken.json").write_text("{")
+    (folder / "own" / "deep.json").write_text("[" * 100_000)
+    os.mkfifo(folder / "own" / "pipe.json")
+    wrong = ({"target": 5}, {"n_rows": "many"}, {"notes": [1]}, {"noise_precisions": [1, 2, 3]}, {"impute": None})
+    for number, change in enumerate(wrong):
+        changed = json.loads(TABLE.to_json()) | {"name": f"wrong{number}"} | change
+        (folder / "own" / f"wrong{number}.json").write_text(json.dumps(changed))
     with own_tables([folder]):
         assert datasets.entry("yacht").title != TABLE.title
+        assert not [name for name in datasets.names() if name.startswith("wrong")]

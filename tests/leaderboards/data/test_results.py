@@ -120,7 +120,7 @@ def test_unavailable_sets_are_read(folder):
     assert [one._asdict() for one in read_results(out).unavailable] == [entry]
 
 
-@pytest.mark.parametrize("content", ["{", '{"dataset": "wine"}', '[{"dataset": "wine"}]', "3", "null"])
+@pytest.mark.parametrize("content", ["{", '{"dataset": "wine"}', '[{"dataset": "wine"}]', "3", "null", "[" * 100_000])
 def test_a_broken_list_of_unavailable_sets_is_said(folder, content):
     out = folder()
     (out / "unavailable.json").write_text(content)

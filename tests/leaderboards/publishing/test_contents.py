@@ -35,6 +35,16 @@ def repository(tmp_path, monkeypatch):
     git("init", "--quiet")
 
 
+@pytest.mark.parametrize("column", ["suite", "dataset", "method", "preset"])
+def test_rows_of_endless_names_are_published(folder, tmp_path, column):
+    out = folder({"nmll": 1.0, column: "x" * 3000})
+    for table in ("bands", "predictions", "studies", "training"):
+        (out / table / "uci" / "energy").mkdir(parents=True)
+    said = publish(out, "--to", tmp_path / "site")
+    assert said.exit_code == 0, said.output
+    assert leaderboards.export(tmp_path / "site" / "results").equals(leaderboards.export(out))
+
+
 def test_a_folder_gets_pages_results_and_what_they_are_and_a_branch_the_same_from_them(
     folder, row, tmp_path, repository, small_run
 ):

@@ -1,5 +1,7 @@
 """Publishing to a folder: whole or not at all, and never at the cost of other people's files."""
 
+import os
+
 import pytest
 
 from leaderboards.publishing.folder import replace_folder
@@ -52,11 +54,28 @@ def with_a_repository(folder):
     (folder / ".git").write_text("gitdir: elsewhere")
 
 
+def with_sums_that_are_a_pipe(folder):
+    replace_folder(folder, site("old"))
+    (folder / "SHA256SUMS").unlink()
+    os.mkfifo(folder / "SHA256SUMS")
+
+
+def with_sums_that_are_no_text(folder):
+    replace_folder(folder, site("old"))
+    (folder / "SHA256SUMS").write_bytes(b"\xff")
+
+
 def a_file(folder):
     folder.write_text("three years")
 
 
-@pytest.mark.parametrize("make", [not_ours, with_a_file_more, with_a_repository, a_file])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(not_ours, with_a_file_more, with_a_repository, a_file),
+        *(with_sums_that_are_a_pipe, with_sums_that_are_no_text),
+    ],
+)
 def test_what_publish_did_not_make_is_left_alone(tmp_path, make):
     make(tmp_path / "site")
     before = everything(tmp_path)

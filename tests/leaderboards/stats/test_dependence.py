@@ -29,6 +29,13 @@ def test_a_common_test_part_has_no_known_ratio():
     assert isnan(ratios(cells)["mnist"])
 
 
+@pytest.mark.parametrize("sizes", [(0, 10), (10, 0), (10, -5), (-10, 5), (None, None)])
+@pytest.mark.parametrize("dataset", ["yacht", "yacht-gap"])
+def test_impossible_sizes_have_no_known_ratio(dataset, sizes):
+    cells = pd.DataFrame({"dataset": [dataset], "n_train": sizes[:1], "n_test": sizes[1:]}).astype({"n_train": float})
+    assert isnan(ratios(cells.astype({"n_test": float}))[dataset])
+
+
 def test_splits_along_features_have_the_ratio_of_their_sizes():
     cells = pd.DataFrame({"dataset": ["yacht-gap"], "n_train": [206], "n_test": [102]})
     assert ratios(cells) == {"yacht-gap": pytest.approx(102 / 206)}

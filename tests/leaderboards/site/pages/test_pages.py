@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import json
+import os
 import re
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -134,6 +136,38 @@ def test_hostile_hyper_parameters_and_diagnostics_are_escaped(built):
     assert "alert('1')" in site["method-vifa.html"].words
 
 
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("search_space", {"lr": {"attributes": {"low": 1, "high": "x"}}}),
+        ("search_space", {"lr": {"attributes": {"low": 1, "high": HUGE}}}),
+        ("search_space", {"lr": {"attributes": ["low", "high"]}}),
+        ("search_space", {"lr": {"attributes": {"choices": 5}}}),
+        ("hparams", {"lr": HUGE}),
+        ("hparams", {"lr": [{"x": None}]}),
+        ("diagnostics", {"still_improving": "x", "objective_gain": HUGE}),
+        ("diagnostics", {"still_improving": [1]}),
+        ("reference", {"kind": 5, "r_hat": HUGE, "rel_cov_noise": "x"}),
+        ("reference", {"kind": ["x"]}),
+        ("protocol", {"epochs": HUGE, "hidden": {}, "folds": [], "trials": None, "hparams": 5}),
+        ("versions", {"torch": [HUGE]}),
+        ("n_train", None),
+        ("n_test", None),
+        ("n_test", 0),
+        ("n_test", -5),
+    ],
+)
+def test_values_of_no_sense_end_no_build(built, column, value):
+    stored = json.dumps(value) if isinstance(value, dict) else value
+    keys = product(("energy", "yacht"), ("map", "vifa"), (0, 1))
+    rows = [{"dataset": dataset, "method": method, "split": split} for dataset, method, split in keys]
+    hparams = {"hparams": json.dumps({"lr": 0.1}), "nmll": 1.0, "coverage_90": 0.5}
+    assert "vifa" in built(*(row | hparams | {column: stored} for row in rows))["dataset-energy.html"].words
+
+
 def test_hostile_reasons_and_file_names_are_escaped(folder, tmp_path):
     out = folder({"nmll": 1.0})
     (out / "cells" / "<script>.parquet").write_text("x")
@@ -180,6 +214,41 @@ def test_only_stale_pages_are_removed(folder, tmp_path):
     leaderboards.build(out, site)
     assert not (site / "method-map.html").exists()
     assert (site / "method-mine.html").read_text() == "my own notes"
+
+
+def test_what_is_no_file_in_the_site_is_passed_over(folder, tmp_path):
+    out, site = folder({"nmll": 1.0}), tmp_path / "site"
+    page = leaderboards.build(out, tmp_path / "elsewhere").rename(tmp_path / "page.html")
+    (site / "folder.html").mkdir(parents=True)
+    os.mkfifo(site / "pipe.html")
+    (site / "link.html").symlink_to(page)
+    (site / "nowhere.html").symlink_to(tmp_path / "nowhere")
+    leaderboards.build(out, site)
+    assert {path.name for path in site.iterdir()} > {"folder.html", "pipe.html", "link.html", "nowhere.html"}
+
+
+def test_link_in_the_place_of_a_page_is_replaced(folder, tmp_path):
+    site, notes = tmp_path / "site", tmp_path / "notes"
+    site.mkdir()
+    notes.write_text("three years")
+    (site / "index.html").symlink_to(notes)
+    (site / f".index.html.{os.getpid()}.tmp").symlink_to(notes)
+    assert not leaderboards.build(folder({"nmll": 1.0}), site).is_symlink()
+    assert notes.read_text() == "three years"
+
+
+@pytest.mark.parametrize("name", ["index.html", "dataset-energy.html"])
+def test_folder_in_the_place_of_a_page_leaves_the_old_pages(folder, tmp_path, name):
+    out = folder({"nmll": 1.0})
+    site = leaderboards.build(out, tmp_path / "site").parent
+    (site / name).unlink()
+    (site / name).mkdir()
+    for page in site.glob("*.html"):
+        if page.is_file():
+            page.write_text("old")
+    with pytest.raises(IsADirectoryError, match=f"{name}' is a folder, not a page"):
+        leaderboards.build(out, site)
+    assert {page.read_text() for page in site.iterdir() if page.is_file()} == {"old"}
 
 
 def test_published_and_measured_numbers_share_a_table(built):

@@ -96,6 +96,11 @@ def test_coverage_error_by_chance_is_that_of_simulations():
     assert _by_chance(cells) == pytest.approx(100 * np.abs(draws - 0.9).mean(), rel=0.02)
 
 
+@pytest.mark.parametrize("n_test", [np.nan, 0.0, -5.0])
+def test_coverage_error_by_chance_needs_test_rows(n_test):
+    assert np.isnan(_by_chance(pd.DataFrame({"split": [0], "n_train": [90.0], "n_test": [n_test]})))
+
+
 def test_equal_methods_are_not_told_apart(said):
     rows = [
         row | {"nmll": 1 + 0.1 * ((row["split"] + len(row["method"])) % 4)}

@@ -10,6 +10,7 @@ An own table is registered by `add`, for this process and those that it starts.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,6 +25,7 @@ from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
 from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
 
 GROUP = "lockstep_bench.datasets"
+NAME = "[A-Za-z0-9][A-Za-z0-9._+-]{0,99}"  # folders are called by it
 VARIABLE = "BENCH_OWN_TABLES"  # a JSON list of `Table.to_json`; processes inherit it
 Published = Source | Weights  # descriptions of files that can be downloaded
 
@@ -137,6 +139,9 @@ def problems() -> tuple[BrokenDataset, ...]:
 
 def _resolved(name: str, points: tuple[EntryPoint, ...]) -> Source:
     targets = " and ".join(point.value for point in points)
+    if not re.fullmatch(NAME, name):
+        reason = f"{targets} claims the name {name!r}; names have letters, digits and ._+- only, and 100 at most"
+        raise BrokenDataset(name, reason, "rename that entry point")
     if name in _built_in():
         raise BrokenDataset(name, f"{targets} claims the name of a built-in set", "rename that entry point")
     if len(points) > 1:

@@ -42,9 +42,13 @@ class Calibrations:
         self._place = host(), worker.device, worker.gpu, worker.threads, version("torch"), *code_revision()
 
     def kept(self, cell: Cell) -> Cost | None:
-        """Return the cost that was measured before, or None."""
-        with suppress(OSError, ValueError, TypeError):
-            return Cost(**json.loads(self._path(cell).read_text()))
+        """Return the cost that was measured before, or None; also where the file does not hold one."""
+        path = self._path(cell)
+        with suppress(OSError, ValueError, TypeError, RecursionError):
+            if path.is_file():  # reading a pipe would wait for ever
+                cost = Cost(**json.loads(path.read_text()))
+                if cost.work > 0 and all(0 <= value < inf for value in cost):
+                    return cost
         return None
 
     def keep(self, cell: Cell, cost: Cost) -> None:

@@ -71,7 +71,7 @@ def due(results: Results, cells: Iterable[Cell], factor: int) -> list[Training]:
         Training(cell, times, _trained(cell, times, json.loads(hparams)))
         for cell, hparams in sampled(results, cells).items()
         for times in (1, factor)
-        if not results.longer(cell, times).exists()
+        if not results.has_longer(cell, times)
     ]
 
 

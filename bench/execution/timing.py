@@ -40,7 +40,7 @@ def due(results: Results, cells: Iterable[Cell]) -> list[Cell]:
         if _identity(cell) in known:
             groups.setdefault(results.timing(cell), []).append(cell)
     untimed = {path: group for path, group in groups.items() if not exclusive.intersection(map(_identity, group))}
-    return [group[0] for path, group in untimed.items() if not path.exists()]
+    return [group[0] for group in untimed.values() if not results.has_timing(group[0])]
 
 
 class Timings:

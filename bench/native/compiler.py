@@ -67,20 +67,17 @@ def target() -> str:
 def compiled(source: str) -> ctypes.CDLL:
     """Return the library of a source, from the cache if it was compiled before.
 
-    Several processes may compile the same source at once; each library appears complete or not at all.
+    Several processes may compile the same source at once; each library appears complete or not at all. One that a power
+    failure or another program has damaged is compiled anew: to load it could kill the process.
 
     Raises:
         NoCompiler: if the compiler is missing or rejects the source. The message holds its first error.
     """
     key = hashlib.sha256(f"{target()}\n{source}".encode()).hexdigest()[:32]
-    library = cache_folder() / f"{key}.so"
-    if not library.exists():
-        try:
-            library.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-                _compile(source, Path(folder)).replace(library)
-        except OSError as error:
-            raise NoCompiler(f"the cache of compiled loops cannot be written: {error}; set {CACHE_VARIABLE}") from error
+    try:
+        library = _stored(key) or _store(source, key)
+    except OSError as error:
+        raise NoCompiler(f"the cache of compiled loops cannot be written: {error}; set {CACHE_VARIABLE}") from error
     try:
         return ctypes.CDLL(str(library))
     except OSError as error:
@@ -105,6 +102,28 @@ def obstacle() -> str | None:
     except (NoCompiler, OSError) as reason:
         return str(reason)
     return None
+
+
+def _stored(key: str) -> Path | None:
+    """Return the library that was stored under a key; None if there is none that is still as it was written."""
+    for path in cache_folder().glob(f"{key}-*.so"):
+        if path.is_file() and path.name == _name(key, path.read_bytes()):
+            return path
+    return None
+
+
+def _store(source: str, key: str) -> Path:
+    """Compile a source and return the library, whose name holds a digest of its content."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
+        library = _compile(source, Path(folder))
+        with library.open("rb") as file:
+            os.fsync(file.fileno())
+        return library.replace(cache_folder() / _name(key, library.read_bytes()))
+
+
+def _name(key: str, content: bytes) -> str:
+    return f"{key}-{hashlib.sha256(content).hexdigest()[:32]}.so"
 
 
 def _compile(source: str, folder: Path) -> Path:

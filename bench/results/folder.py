@@ -26,9 +26,10 @@ import pyarrow.parquet as pq
 from bench.experiment.available import Missing
 from bench.experiment.cells import Cell
 from bench.experiment.request import InvalidRequest
+from bench.results.checking import NEWER, read_files
 from bench.results.encoded import as_frame
 from bench.results.lock import HOLDER, LOCK
-from bench.results.obstacles import among, below
+from bench.results.obstacles import among, below, obstacle
 from bench.results.reader import CellFiles
 from bench.results.record import CellResult
 from bench.results.remembered import KEY
@@ -91,6 +92,10 @@ class Results:
         key = timing_key(cell.suite, cell.dataset, cell.method, cell.preset, cell.protocol.hash)
         return self.out / "timings" / f"{key}.parquet"
 
+    def has_timing(self, cell: Cell) -> bool:
+        """Return True if there are uncontended times of the cell's method on its data set."""
+        return _holds(self.timing(cell), TIMINGS)
+
     def write_timing(self, result: CellResult) -> None:
         """Store the times of a repeated cell, a row of `bench.schema.TIMINGS`."""
         timing = {name: result.row[name] for name in TIMINGS.names}
@@ -99,6 +104,10 @@ class Results:
     def longer(self, cell: Cell, factor: int) -> Path:
         """Return the path of the cell's training for `factor` times as long."""
         return self.out / "longer" / f"{cell.key}-x{factor}.parquet"
+
+    def has_longer(self, cell: Cell, factor: int) -> bool:
+        """Return True if the cell was trained for `factor` times as long."""
+        return _holds(self.longer(cell, factor), LONGER)
 
     def write_longer(self, cell: Cell, factor: int, result: CellResult) -> None:
         """Store the training of a cell for `factor` times as long, a row of `bench.schema.LONGER`."""
@@ -193,6 +202,14 @@ class Results:
 
     def _path(self, part: str, cell: Cell) -> Path:
         return self.out / part / f"{cell.key}.parquet"
+
+
+def _holds(path: Path, schema: pa.Schema) -> bool:
+    """Return True for a file with rows of that schema. A damaged one counts as missing, and is replaced."""
+    if obstacle(path, folder=False) or not path.exists():
+        return False
+    reason = read_files([path], schema).refused.get(0, NEWER)
+    return reason.startswith(NEWER)
 
 
 def _refuse(obstacles: Iterable[tuple[Path, str]]) -> None:

@@ -13,6 +13,7 @@ list ensembles. A name may end with options of the method's constructor, as `mfv
 import ast
 import difflib
 import importlib.util
+import re
 import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -101,6 +102,7 @@ HEADLINE = (
     "linear",
 )
 
+NAME = "[A-Za-z0-9][A-Za-z0-9._+-]{0,99}"  # folders are called by it
 RESERVED = ("all", "headline")  # words that name several methods on the command line
 
 
@@ -198,6 +200,11 @@ def _require_a_name_of_its_own(name: str) -> None:
         raise BrokenMethod(
             f"the name {name!r} belongs to {first}, and {', '.join(others)} has it too. Give the latter's entry point "
             "and class another name, or uninstall its package"
+        )
+    if not re.fullmatch(NAME, name):
+        raise BrokenMethod(
+            f"{first} cannot be called {name!r}: names have letters, digits and ._+- only, and 100 at most. Give its "
+            "entry point and class another name"
         )
     if name in RESERVED:
         raise BrokenMethod(

@@ -1,5 +1,8 @@
 """Costs of jobs from the cost of a cell, and the files that keep them."""
 
+import json
+import math
+import os
 from dataclasses import replace
 
 import pytest
@@ -53,6 +56,27 @@ def kept(tmp_path):
 
 def test_every_split_shares_a_measurement(kept):
     assert kept.kept(replace(CELL, split=3)) == COST
+
+
+@pytest.mark.parametrize("content", ["", "5", "[]", '{"work": 1}', "[" * 100_000], ids=lambda content: content[:11])
+def test_what_is_no_cost_is_measured_again(kept, tmp_path, content):
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(content)
+    assert kept.kept(CELL) is None
+
+
+@pytest.mark.parametrize("value", ["x", math.nan, math.inf, -5, None])
+def test_cost_of_no_sense_is_measured_again(kept, tmp_path, value):
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(json.dumps(COST._asdict() | {"cell_seconds": value}))
+    assert kept.kept(CELL) is None
+
+
+def test_pipe_in_the_place_of_a_cost_is_measured_again(kept, tmp_path):
+    (file,) = tmp_path.glob("*.json")
+    file.unlink()
+    os.mkfifo(file)
+    assert kept.kept(CELL) is None
 
 
 TEXTS = {"hparams": "lr=0.1", "milestones": "5,10", "hidden": "50,50"}

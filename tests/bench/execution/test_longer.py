@@ -77,6 +77,11 @@ def test_trainings_are_rows_of_their_own(results, tmp_path):
     assert due(results, [CELL], 2) == []
     assert [each.factor for each in due(results, [CELL], 4)] == [4]
     assert planned(results, [CELL], 2) == []
+    path = results.longer(CELL, 2)
+    whole = path.read_bytes()
+    path.write_bytes(b"junk")
+    assert [each.factor for each in due(results, [CELL], 2)] == [2]
+    path.write_bytes(whole)
 
     (pair,) = longer_trainings(read_longer(results.out).table.to_pandas())
     assert pair.key == CELL.key

@@ -1,7 +1,9 @@
 """The timing pass repeats one cell per method and data set, and drops times of other numbers."""
 
 import math
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -81,6 +83,23 @@ def test_repetition_stores_times_and_is_not_due(results, result, stored):
     assert due(results, cells) == []
     assert (timings.differing, timings.failed) == ({}, {})
     assert Results(results.out).row(CELL)["fit_seconds"] == 9.0  # the stored row stays as it was
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, Path.touch], ids=["folder", "pipe", "empty"])
+def test_what_is_no_timing_is_due(results, result, stored, make):
+    cells = stored((CELL, {}))
+    results.timing(CELL).parent.mkdir(parents=True)
+    make(results.timing(CELL))
+    assert due(results, cells) == [CELL]
+
+
+def test_link_in_the_place_of_a_timing_is_due(results, result, stored, tmp_path):
+    cells = stored((CELL, {}))
+    Timings(results, [CELL]).write(result(fit_seconds=0.25, exclusive=True))
+    assert due(results, cells) == []
+    results.timing(CELL).rename(tmp_path / "elsewhere")
+    results.timing(CELL).symlink_to(tmp_path / "elsewhere")
+    assert due(results, cells) == [CELL]
 
 
 def test_warm_up_cells_store_nothing(results, result, stored):

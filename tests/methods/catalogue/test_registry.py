@@ -100,6 +100,7 @@ def test_broken_method_is_reported_with_its_reason(foreign, source, complaint):
     ("name", "complaint"),
     [
         ("map", "'map' belongs to methods.map:MAP, and foreign_map:Theirs has it too. Give .* another name"),
+        ("..", r"cannot be called '..': names have letters, digits and ._\+- only"),
         ("headline", "cannot be called 'headline': on the command line the word names several methods"),
     ],
 )

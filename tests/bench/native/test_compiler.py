@@ -53,6 +53,37 @@ def test_compiled_libraries_are_kept(monkeypatch):
     assert libraries() == [library]
 
 
+def truncate(library: Path) -> None:
+    os.truncate(library, 9000)  # loading it would end the process with SIGBUS
+
+
+def replace_by_pipe(library: Path) -> None:
+    library.unlink()
+    os.mkfifo(library)
+
+
+@pytest.mark.parametrize("damage", [truncate, replace_by_pipe])
+def test_damaged_library_is_compiled_anew(damage):
+    program = f"from bench.native.compiler import compiled; print(compiled({SOURCE.format(5)!r}).answer())"
+    command = [sys.executable, "-c", program]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.check_output(command, env=environment, timeout=60) == b"5\n"
+    (library,) = libraries()
+    whole = library.read_bytes()
+    damage(library)
+    assert subprocess.check_output(command, env=environment, timeout=60) == b"5\n"
+    assert [path.read_bytes() for path in libraries()] == [whole]
+
+
+def test_folder_in_the_place_of_a_library_is_reported():
+    compiled(SOURCE.format(6))
+    (library,) = libraries()
+    library.unlink()
+    library.mkdir()
+    with pytest.raises(NoCompiler, match=rf"directory.*set {compiler.CACHE_VARIABLE}"):
+        compiled(SOURCE.format(6))
+
+
 def test_keys_change_with_source_flags_and_headers(monkeypatch, tmp_path):
     compiled(SOURCE.format(1))
     compiled(SOURCE.format(2))

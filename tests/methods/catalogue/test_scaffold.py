@@ -1,6 +1,7 @@
 """A new method: its files, the page about them, and the whole way from `new` to a result."""
 
 import importlib.util
+import os
 import re
 from pathlib import Path
 
@@ -57,6 +58,8 @@ def test_the_written_method_keeps_the_contract(tmp_path):
         ("Mine", "lower-case letters"),
         ("ensemble:mine", "lower-case letters"),
         ("../mine", "lower-case letters"),
+        ("a" * 101, "100 characters at most"),
+        ("a" * 5000, r"a\.\.\.a.*100 characters at most"),
     ],
 )
 def test_a_name_that_will_not_do_is_refused(name, complaint, tmp_path):
@@ -71,6 +74,19 @@ def test_nothing_is_written_over(tmp_path):
     assert result.exit_code == 2
     assert "--into" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
+
+
+@pytest.mark.parametrize("folder", ["a" * 5000, "pipe/below", "file/below", "dangling", "dangling/below"])
+def test_impossible_folder_is_refused(folder, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    Path("file").touch()
+    Path("dangling").symlink_to("nowhere")
+    result = CliRunner().invoke(app, ["new", "mine", "--into", folder])
+    assert result.exit_code == 2
+    assert "choose another with --into" in re.sub(r"[\s│]+", " ", result.stderr)
+    assert len(result.stderr) < 1000
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "file", "dangling"}
 
 
 def lines_of_the_page() -> list[str]:

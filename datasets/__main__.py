@@ -55,8 +55,9 @@ def list_(
     for heading in ("rows", "features", "OOD", "splits"):
         table.add_column(heading, justify="right")
     table.add_column("state", no_wrap=True)
-    for name in datasets.names():
-        state = _state(name, datasets.availability(name, data_dir))
+    statuses = {name: datasets.availability(name, data_dir) for name in datasets.names()}
+    for name, status in statuses.items():
+        state = _state(name, status)
         try:
             source = datasets.entry(name)
             sizes = (source.n_rows, _features(source), source.n_ood or "", source.splits_in_words)
@@ -72,7 +73,8 @@ def list_(
         if (provider := datasets.provider(name)) != "built in":
             typer.echo(f"\n{name}: your own, from {provider}")
     typer.echo(f"\ndata folder: {datasets.data_dir(data_dir)}")
-    for problem in datasets.problems():
+    broken = [BrokenDataset(name, *status[1:]) for name, status in statuses.items() if status.state == "broken"]
+    for problem in dict.fromkeys(map(str, (*datasets.problems(), *broken))):
         typer.echo(f"broken: {problem}")
     if notes:
         for name in datasets.names():

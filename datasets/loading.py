@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from datasets.errors import BrokenDataset, Fault
+from datasets.errors import Fault
 from datasets.images import weights
 from datasets.images.weights import Weights
 from datasets.records import Dataset, Source
@@ -35,16 +35,14 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
     if faults := store.faults(source, folder, deep=False):
         raise store.unavailable(source, folder, faults)
     try:
-        x, y, splits, *rest = source.read(store.OnDisk(source, folder))
-        ood = {"ood": rest[0]} if rest else {}
-        dataset = Dataset(name, x, y, splits, image=source.image, **ood)
-        _check(dataset, source)
+        with store.run_by(name, "reader"):
+            x, y, splits, *rest = source.read(store.OnDisk(source, folder))
+            ood = {"ood": rest[0]} if rest else {}
+            dataset = Dataset(name, x, y, splits, image=source.image, **ood)
+            _check(dataset, source)
+            return dataset
     except Fault as fault:
         raise store.unavailable(source, folder, [fault]) from None
-    except Exception as error:
-        reason = f"its reader failed: {type(error).__name__}: {error}"
-        raise BrokenDataset(name, reason, "repair or reinstall the package that provides it") from error
-    return dataset
 
 
 def load_weights(name: str, data_dir: str | os.PathLike[str] | None = None) -> dict[str, "Tensor"]:

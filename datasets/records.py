@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -60,7 +60,10 @@ class Split:
 
     def __post_init__(self) -> None:
         for part in ("train", "test", "validation"):
-            object.__setattr__(self, part, _frozen(getattr(self, part), np.int64))
+            rows = np.asarray(getattr(self, part))
+            if rows.size and rows.dtype.kind not in "iu":  # an empty list becomes an array of floats
+                raise ValueError(f"the {part} rows of a split should be integers, got {rows.dtype}")
+            object.__setattr__(self, part, _frozen(rows, np.int64))
 
     @cached_property
     def sha256(self) -> str:
@@ -91,9 +94,9 @@ class Dataset:
     image: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
-        features = _features if self.image is None else _pixels
+        features = _numbers if self.image is None else _pixels
         object.__setattr__(self, "x", features(self.x))
-        object.__setattr__(self, "y", _frozen(self.y, np.float64))
+        object.__setattr__(self, "y", _numbers(self.y))
         object.__setattr__(self, "splits", tuple(self.splits))
         ood = self.ood if len(self.ood) else np.empty((0, *self.x.shape[1:]), self.x.dtype)
         object.__setattr__(self, "ood", features(ood))
@@ -123,6 +126,41 @@ TASKS: dict[str, tuple[str, Callable[[int | None], bool]]] = {
     "regression": ("None", lambda n: n is None),
     "binary": ("2", lambda n: n == 2),
     "multiclass": ("3 or more", lambda n: isinstance(n, int) and n >= 3),
+}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(map(_is_text, value))
+
+
+def _are_flags(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, int) and _is_text(value[key]) for key in value)
+
+
+def _is_range(value: Any) -> bool:
+    try:
+        low, high = value
+        return bool(0 < low <= high < math.inf)
+    except (TypeError, ValueError):
+        return False
+
+
+# By field of a `Source`: the allowed values in words, and whether a value is allowed.
+FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(
+        ("title", "origin", "licence", "rows_of", "impute", "folder", "base_url", "by_hand"), ("a string", _is_text)
+    ),
+    **dict.fromkeys(("n_rows", "n_features"), ("1 or more", lambda n: isinstance(n, int) and n >= 1)),
+    **dict.fromkeys(("n_splits", "n_ood"), ("0 or more", lambda n: isinstance(n, int) and n >= 0)),
+    **dict.fromkeys(("notes", "suites", "command", "validation_ood"), ("a tuple of strings", _are_texts)),
+    "read": ("a function", callable),
+    "noise_precisions": ("two numbers, 0 < lowest <= highest < infinity", _is_range),
+    "flagged": ("a mapping of split numbers to reasons", _are_flags),
+    "listing": ("a function or None", lambda value: value is None or callable(value)),
 }
 Arrays = tuple[np.ndarray, np.ndarray, tuple[Split, ...]]  # x, y, splits
 ArraysWithOOD = tuple[np.ndarray, np.ndarray, tuple[Split, ...], np.ndarray]  # x, y, splits, ood
@@ -213,7 +251,8 @@ class Source:
             `files` is then (). May raise `Fault`.
 
     Raises:
-        ValueError: fields contradict each other, such as the task and the number of classes.
+        ValueError: a field holds what it cannot, or fields contradict each other, such as the task and the number of
+            classes.
     """
 
     name: str
@@ -247,6 +286,11 @@ class Source:
     listing: Callable[[Path], tuple[File, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        for name, (wanted, is_allowed) in FIELDS.items():
+            if not is_allowed(getattr(self, name)):
+                raise ValueError(f"dataset {self.name!r}: {name} should be {wanted}, got {getattr(self, name)!r}")
+        if self.suites and not self.n_splits:
+            raise ValueError(f"dataset {self.name!r}: n_splits should be 1 or more for a set that suites run, got 0")
         if self.task not in TASKS:
             raise ValueError(f"dataset {self.name!r}: task should be one of {', '.join(TASKS)}, got {self.task!r}")
         allowed, is_allowed = TASKS[self.task]
@@ -258,8 +302,6 @@ class Source:
             raise ValueError(
                 f"dataset {self.name!r}: split_scheme should be one of {schemes}, got {self.split_scheme!r}"
             )
-        if not isinstance(self.n_ood, int) or self.n_ood < 0:
-            raise ValueError(f"dataset {self.name!r}: n_ood should be 0 or more, got {self.n_ood!r}")
         if unpinned := [file.path for file in self.files if not file.checksum]:
             raise ValueError(
                 f"dataset {self.name!r}: files should have a sha256 or an md5, {unpinned[0]!r} has neither"
@@ -321,8 +363,11 @@ def digest(*arrays: np.ndarray) -> str:
     return state.hexdigest()
 
 
-def _features(values: ArrayLike) -> np.ndarray:
-    return _frozen(values, np.float64)
+def _numbers(values: ArrayLike) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind in "cmM":  # NumPy would drop the imaginary part, or the unit of a time
+        raise ValueError(f"features and targets should be real numbers, got {array.dtype}")
+    return _frozen(array, np.float64)
 
 
 def _pixels(values: ArrayLike) -> np.ndarray:

@@ -66,9 +66,12 @@ def write(table: Table, folder: Path, taken: Container[str]) -> list[Path]:
         taken: names that other data sets have.
 
     Raises:
-        InvalidTable: the data set cannot have this name or folder.
+        InvalidTable: the data set cannot have this name or folder, or a file has a name that is not UTF-8.
     """
     module = _module_of(table.name, taken)
+    files = [Path(given) for given in (table.path, table.splits_file) if given]
+    if odd := [file.name for file in files if file.name != file.name.encode(errors="replace").decode()]:
+        raise InvalidTable(f"the file name {odd[0]!r} is not UTF-8, as a package's code must be; rename the file")
     place = folder / "src" / module
     words = {"name": table.name, "module": module}
     contents = {
@@ -76,8 +79,8 @@ def write(table: Table, folder: Path, taken: Container[str]) -> list[Path]:
         place / "__init__.py": MODULE.format(arguments=_arguments(table), **words).encode(),
         folder / "tests" / f"test_{module}.py": TEST.format(**words).encode(),
     }
-    for given in filter(None, (table.path, table.splits_file)):
-        contents[place / Path(given).name] = Path(given).read_bytes()
+    for file in files:
+        contents[place / file.name] = file.read_bytes()
     try:
         if nearest_folder(folder) == folder and any(folder.iterdir()):
             raise InvalidTable(f"{folder} exists and is not an empty folder; choose another with --into")

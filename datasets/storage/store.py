@@ -4,6 +4,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -41,7 +42,7 @@ class Availability(NamedTuple):
     """State of a set's files, which decides if the set can be loaded.
 
     Attributes:
-        state: "ready", "missing", "damaged", or "broken" for a set whose entry point cannot be used.
+        state: "ready", "missing", "damaged", or "broken" for a set whose entry point or listing cannot be used.
         reason: why the set cannot be loaded, or what is there.
         remedy: what to do about it; "" for a set that is ready.
     """
@@ -65,9 +66,10 @@ def availability(name: str, data_dir: str | os.PathLike[str] | None = None, deep
     folder = places.data_dir(data_dir)
     try:
         source = published(name)
+        problems = faults(source, folder, deep)
     except BrokenDataset as broken:
         return Availability("broken", broken.reason, broken.remedy)
-    if problems := faults(source, folder, deep):
+    if problems:
         error = unavailable(source, folder, problems)
         damaged = any(fault.state == "damaged" for fault in problems)
         return Availability("damaged" if damaged else "missing", error.reason, error.remedy)
@@ -76,8 +78,38 @@ def availability(name: str, data_dir: str | os.PathLike[str] | None = None, deep
 
 
 def files_of(source: Published, folder: Path) -> tuple[File, ...]:
-    """Return the expected files; raises `Fault` if their list is itself a file that is damaged."""
-    return source.files if source.listing is None else source.listing(folder / source.folder)
+    """Return the expected files.
+
+    Raises:
+        Fault: their list is itself a file that is damaged.
+        BrokenDataset: the set's function that lists them fails.
+    """
+    if source.listing is None:
+        return source.files
+    with run_by(source.name, "listing"):
+        files = tuple(source.listing(folder / source.folder))
+        if others := [file for file in files if not isinstance(file, File)]:
+            raise TypeError(f"it should return files, got {type(others[0]).__name__}")
+        return files
+
+
+@contextmanager
+def run_by(name: str, role: str) -> Iterator[None]:
+    """Turn whatever another package's code raises in the `with` block into BrokenDataset, except a `Fault` and Ctrl-C.
+
+    A call of `sys.exit` there would otherwise end the run as if it had succeeded.
+
+    Args:
+        name: the data set that the code provides.
+        role: what the code is to the set, such as "reader".
+    """
+    try:
+        yield
+    except (Fault, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        reason = f"its {role} failed: {_in_words(error)}"
+        raise BrokenDataset(name, reason, "repair or reinstall the package that provides it") from error
 
 
 def path_of(source: Published, file: File, folder: Path) -> Path:
@@ -153,6 +185,13 @@ def remedy(source: Published, folder: Path) -> str:
     return (
         f"run `{shlex.join(command)}` where there is network, or point {places.VARIABLE} at a folder that holds {place}"
     )
+
+
+def _in_words(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # its own __str__ fails
+        return type(error).__name__
 
 
 def _count(source: Published, folder: Path, missing: list[Fault]) -> str:

@@ -238,6 +238,10 @@ def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_o
         ("(x, y, [Split([0, 1, 2], [])])", "split 0 should use every row at most once"),
         ("(x, y, [Split([0, 1], [2], [1])])", "split 0 should use every row at most once"),
         ("(x, y, [Split([0], [2], [3])])", "split 0 should use every row at most once"),
+        ("(x, y, [Split([0.5, 1.5], [2])])", "the train rows of a split should be integers, got float64"),
+        ("(x, y, [Split([0, 1], [False, True])])", "the test rows of a split should be integers, got bool"),
+        ("(x + 1j, y, splits)", "features and targets should be real numbers, got complex128"),
+        ("(x, y.astype('m8[s]'), splits)", "features and targets should be real numbers, got timedelta64[s]"),
     ],
 )
 def test_a_set_that_contradicts_its_description_is_refused(install, result, complaint):
@@ -255,6 +259,25 @@ SOURCE = Source(name="odd", title="Odd", n_rows=3, n_features=2, n_splits=1, ori
     with pytest.raises(datasets.BrokenDataset, match="its reader failed") as caught:
         datasets.load("odd")
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("SystemExit(0)", "its reader failed: SystemExit: 0"),
+        ("GeneratorExit", "its reader failed: GeneratorExit: "),
+        ("type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})", "its reader failed: Odd"),
+    ],
+)
+def test_no_error_of_a_reader_ends_the_run(load_odd, error, reason):
+    with pytest.raises(datasets.BrokenDataset) as caught:
+        load_odd(f"(_ for _ in ()).throw({error})", THREE)
+    assert caught.value.reason == reason
+
+
+def test_ctrl_c_passes_through_a_reader(load_odd):
+    with pytest.raises(KeyboardInterrupt):
+        load_odd("(_ for _ in ()).throw(KeyboardInterrupt)", THREE)
 
 
 def test_diabetes_needs_no_files_and_is_pinned(tmp_path):

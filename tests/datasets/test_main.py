@@ -63,6 +63,41 @@ def test_list_shows_broken_entries_with_their_errors(run, install):
     assert "broken_set:OTHER claims the name of a built-in set" in out
 
 
+@pytest.mark.parametrize(
+    ("listing", "reason"),
+    [
+        ("lambda folder: 1 / 0", "its listing failed: ZeroDivisionError: division by zero"),
+        ("lambda folder: ['f.csv']", "its listing failed: TypeError: it should return files, got str"),
+        ("'f.csv'", "ValueError: dataset 'mine': listing should be a function or None, got 'f.csv'"),
+    ],
+)
+def test_list_survives_a_broken_listing(run, install, listing, reason):
+    code = f"""
+import dataclasses, datasets
+SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", listing={listing})
+"""
+    install("broken_set", code, mine="broken_set:SOURCE")
+    code, out, _ = run("list", "--notes")
+    assert code == 0
+    assert row_of(out, "mine").endswith("broken")
+    assert row_of(out, "diabetes").endswith("built in")
+    assert out.count(reason) == 1
+    code, out, _ = run("verify", "mine", "diabetes")
+    assert (code, reason in out, "diabetes: built in" in out) == (1, True, True)
+
+
+def test_verify_reports_a_reader_that_exits(run, install):
+    code = """
+import dataclasses, datasets, sys
+SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", read=lambda contents: sys.exit(0))
+"""
+    install("broken_set", code, mine="broken_set:SOURCE")
+    assert run("verify", "mine")[:2] == (
+        1,
+        "mine: broken: its reader failed: SystemExit: 0; repair or reinstall the package that provides it\n",
+    )
+
+
 def test_list_tells_the_notes_when_asked(run):
     assert "identical twin" not in run("list")[1]
     out = run("list", "--notes")[1]

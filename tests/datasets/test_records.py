@@ -8,10 +8,8 @@ from datasets.records import digest
 
 
 def source(**kind):
-    kind = {"n_features": 2} | kind
-    return datasets.Source(
-        name="odd", title="", n_rows=4, n_splits=1, origin="", licence="", read=lambda _: None, **kind
-    )
+    usual = {"title": "", "n_rows": 4, "n_features": 2, "n_splits": 1, "read": lambda _: None}
+    return datasets.Source(**{"name": "odd", "origin": "", "licence": ""} | usual | kind)
 
 
 def test_a_source_is_a_regression_unless_told_otherwise():
@@ -40,6 +38,24 @@ def test_every_task_has_its_number_of_classes(task, n_classes):
             "split_scheme should be one of 'resampled', 'drawn', 'one test part', 'gaps', 'tails', got 'random'",
         ),
         ({"n_ood": None}, "n_ood should be 0 or more, got None"),
+        ({"n_rows": "60"}, "n_rows should be 1 or more, got '60'"),
+        ({"n_features": 2.0}, r"n_features should be 1 or more, got 2\.0"),
+        ({"n_splits": -1}, "n_splits should be 0 or more, got -1"),
+        ({"n_splits": 0, "suites": ("uci",)}, "n_splits should be 1 or more for a set that suites run, got 0"),
+        ({"read": None}, "read should be a function, got None"),
+        ({"listing": ()}, r"listing should be a function or None, got \(\)"),
+        ({"title": None}, "title should be a string, got None"),
+        ({"suites": "uci"}, "suites should be a tuple of strings, got 'uci'"),
+        ({"suites": None}, "suites should be a tuple of strings, got None"),
+        ({"notes": (1,)}, r"notes should be a tuple of strings, got \(1,\)"),
+        ({"flagged": {"a": 1}}, "flagged should be a mapping of split numbers to reasons, got {'a': 1}"),
+        *(
+            (
+                {"noise_precisions": bad},
+                "noise_precisions should be two numbers, 0 < lowest <= highest < infinity, got .*",
+            )
+            for bad in ((), None, "ab", (1, 2, 3), (50.0, 0.5), (-1, 1), (0, 1), (float("nan"), 1), (1, float("inf")))
+        ),
     ],
 )
 def test_a_contradiction_is_refused(kind, complaint):

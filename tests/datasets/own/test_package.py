@@ -70,6 +70,14 @@ def test_what_cannot_be_is_refused(frame, write, tmp_path, name, complaint):
     assert complaint in result.stderr
 
 
+def test_file_name_outside_utf8_is_refused(frame, write, tmp_path):
+    path = write(frame)
+    odd = path.rename(path.with_name(os.fsdecode(b"u\xff.csv")))
+    result = new("houses", "--csv", odd, "--target", "price", "--into", tmp_path / "new")
+    assert (result.exit_code, (tmp_path / "new").exists()) == (2, False)
+    assert "is not UTF-8" in result.stderr
+
+
 @pytest.mark.parametrize("folder", ["x" * 5000, f"{__file__}/below"])
 def test_impossible_folder_is_refused(frame, write, folder):
     result = new("houses", "--csv", write(frame), "--target", "price", "--into", folder)

@@ -70,8 +70,10 @@ def write(table: Table, folder: Path, taken: Container[str]) -> list[Path]:
     """
     module = _module_of(table.name, taken)
     files = [Path(given) for given in (table.path, table.splits_file) if given]
-    if odd := [file.name for file in files if file.name != file.name.encode(errors="replace").decode()]:
+    if odd := [file.name for file in files if not _is_utf8(file.name)]:
         raise InvalidTable(f"the file name {odd[0]!r} is not UTF-8, as a package's code must be; rename the file")
+    if not _is_utf8(str(folder)):
+        raise InvalidTable(f"the folder name {shown(folder)!r} is not UTF-8; choose another with --into")
     place = folder / "src" / module
     words = {"name": table.name, "module": module}
     contents = {
@@ -118,6 +120,10 @@ def _arguments(table: Table) -> str:
         elif value or each.name == "n_classes":
             lines.append(f"    {each.name}={_literal(value)},")
     return "\n".join(lines)
+
+
+def _is_utf8(name: str) -> bool:
+    return name == name.encode(errors="replace").decode()
 
 
 def _literal(value: object) -> str:

@@ -189,7 +189,8 @@ def remedy(source: Published, folder: Path) -> str:
 
 def _in_words(error: BaseException) -> str:
     try:
-        return f"{type(error).__name__}: {error}"
+        # A surrogate, as in the name of a file that is not UTF-8, cannot be printed.
+        return f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
     except Exception:  # its own __str__ fails
         return type(error).__name__
 

@@ -266,6 +266,7 @@ SOURCE = Source(name="odd", title="Odd", n_rows=3, n_features=2, n_splits=1, ori
     [
         ("SystemExit(0)", "its reader failed: SystemExit: 0"),
         ("GeneratorExit", "its reader failed: GeneratorExit: "),
+        (r"OSError('u\udcff.csv')", r"its reader failed: OSError: u\udcff.csv"),
         ("type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})", "its reader failed: Odd"),
     ],
 )

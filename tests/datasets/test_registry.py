@@ -126,9 +126,7 @@ def test_a_package_cannot_replace_a_built_in_set(install):
     assert "usurper:SOURCE claims the name of a built-in set" in str(problem)
 
 
-@pytest.mark.parametrize(
-    "name", ["..", "../up", "/up", "a/b", ".hidden", "[red]x", "-x", "a b", "ü", 101 * "x"]
-)
+@pytest.mark.parametrize("name", ["..", "../up", "/up", "a/b", ".hidden", "[red]x", "-x", "a b", "ü", 101 * "x"])
 def test_name_that_folders_cannot_have_is_refused(install, name):
     install("odd", "raise RuntimeError('must not be imported')", **{name: "odd:SOURCE"})
     with pytest.raises(datasets.BrokenDataset, match=r"names have letters, digits and \._\+- only"):

@@ -78,7 +78,7 @@ def test_file_name_outside_utf8_is_refused(frame, write, tmp_path):
     assert "is not UTF-8" in result.stderr
 
 
-@pytest.mark.parametrize("folder", ["x" * 5000, f"{__file__}/below"])
+@pytest.mark.parametrize("folder", ["x" * 5000, f"{__file__}/below", os.fsdecode(b"u\xff")])
 def test_impossible_folder_is_refused(frame, write, folder):
     result = new("houses", "--csv", write(frame), "--target", "price", "--into", folder)
     assert result.exit_code == 2

@@ -25,7 +25,7 @@ from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
 from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
 
 GROUP = "lockstep_bench.datasets"
-NAME = "[A-Za-z0-9][A-Za-z0-9._+-]{0,99}"  # folders are called by it
+NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")  # folders are called by it
 VARIABLE = "BENCH_OWN_TABLES"  # a JSON list of `Table.to_json`; processes inherit it
 Published = Source | Weights  # descriptions of files that can be downloaded
 
@@ -139,7 +139,7 @@ def problems() -> tuple[BrokenDataset, ...]:
 
 def _resolved(name: str, points: tuple[EntryPoint, ...]) -> Source:
     targets = " and ".join(point.value for point in points)
-    if not re.fullmatch(NAME, name):
+    if not NAME.fullmatch(name):
         reason = f"{targets} claims the name {name!r}; names have letters, digits and ._+- only, and 100 at most"
         raise BrokenDataset(name, reason, "rename that entry point")
     if name in _built_in():

@@ -102,7 +102,7 @@ HEADLINE = (
     "linear",
 )
 
-NAME = "[A-Za-z0-9][A-Za-z0-9._+-]{0,99}"  # folders are called by it
+NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")  # folders are called by it
 RESERVED = ("all", "headline")  # words that name several methods on the command line
 
 
@@ -201,7 +201,7 @@ def _require_a_name_of_its_own(name: str) -> None:
             f"the name {name!r} belongs to {first}, and {', '.join(others)} has it too. Give the latter's entry point "
             "and class another name, or uninstall its package"
         )
-    if not re.fullmatch(NAME, name):
+    if not NAME.fullmatch(name):
         raise BrokenMethod(
             f"{first} cannot be called {name!r}: names have letters, digits and ._+- only, and 100 at most. Give its "
             "entry point and class another name"

@@ -59,7 +59,7 @@ def write(name: str, folder: Path) -> list[Path]:
 
 def _module_of(name: str) -> str:
     """Return the name of a method's module, which must be new."""
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or not re.fullmatch(registry.NAME, name):
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or not registry.NAME.fullmatch(name):
         raise CannotCreate(
             f"a method cannot be called {SHORT.repr(name)}; use words of lower-case letters and digits, 100 characters "
             "at most: my-method"

@@ -64,3 +64,12 @@ def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     extended = [short for short in known if name.startswith(f"{short}-")]
     similar = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return next(iter([*typing_errors, *extended, *similar]), None)
+
+
+def in_words(error: BaseException) -> str:
+    """Return class and text of an error of another package's code, which may be of any kind."""
+    try:
+        # A surrogate, as in the name of a file that is not UTF-8, cannot be printed.
+        return f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
+    except Exception:  # its own __str__ fails
+        return type(error).__name__

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from datasets import images
-from datasets.errors import BrokenDataset, UnknownDataset
+from datasets.errors import BrokenDataset, UnknownDataset, in_words
 from datasets.images.weights import WEIGHTS, Weights
 from datasets.own.table import Table
 from datasets.records import Source
@@ -151,7 +151,7 @@ def _resolved(name: str, points: tuple[EntryPoint, ...]) -> Source:
         source = points[0].load()
     except (Exception, SystemExit) as error:
         # Whatever another package's module does on import, the other sets must stay usable.
-        raise BrokenDataset(name, f"{targets} cannot be imported: {type(error).__name__}: {error}", remedy) from error
+        raise BrokenDataset(name, f"{targets} cannot be imported: {in_words(error)}", remedy) from error
     if not isinstance(source, Source):
         raise BrokenDataset(name, f"{targets} is a {type(source).__name__}, not a datasets.Source", remedy)
     if source.name != name:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from datasets.errors import BrokenDataset, Fault, Unavailable
+from datasets.errors import BrokenDataset, Fault, Unavailable, in_words
 from datasets.paths import regular
 from datasets.records import Contents, File, Source
 from datasets.registry import Published, published
@@ -108,7 +108,7 @@ def run_by(name: str, role: str) -> Iterator[None]:
     except (Fault, KeyboardInterrupt):
         raise
     except BaseException as error:
-        reason = f"its {role} failed: {_in_words(error)}"
+        reason = f"its {role} failed: {in_words(error)}"
         raise BrokenDataset(name, reason, "repair or reinstall the package that provides it") from error
 
 
@@ -185,14 +185,6 @@ def remedy(source: Published, folder: Path) -> str:
     return (
         f"run `{shlex.join(command)}` where there is network, or point {places.VARIABLE} at a folder that holds {place}"
     )
-
-
-def _in_words(error: BaseException) -> str:
-    try:
-        # A surrogate, as in the name of a file that is not UTF-8, cannot be printed.
-        return f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
-    except Exception:  # its own __str__ fails
-        return type(error).__name__
 
 
 def _count(source: Published, folder: Path, missing: list[Fault]) -> str:

@@ -95,6 +95,7 @@ def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
     [
         ("import no_such_module", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
+        ("class Mute(Exception):\n    def __str__(self): 1 / 0\nraise Mute", "cannot be imported: Mute"),
         ("", "cannot be imported: AttributeError"),
         ("SOURCE = {}", "is a dict, not a datasets.Source"),
         ("from datasets.tabular.diabetes import SOURCE", "calls itself 'diabetes'"),

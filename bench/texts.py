@@ -1,7 +1,9 @@
 """Texts from outside (methods, files, machines), made printable and capped before they are stored or shown."""
 
+import re
 import unicodedata
 
+LONGEST_WORD = 300  # characters
 SPELLED_OUT = ("Cc", "Cf", "Co", "Cs")  # Unicode categories: control, format, private use, lone surrogate
 
 
@@ -25,6 +27,11 @@ def capped(text: str, most: int) -> str:
     note = f" ... {len(text) - most} or more characters left out ... "
     kept = most - len(note)
     return text[: kept // 2] + note + text[len(text) - (kept - kept // 2) :]
+
+
+def with_short_words(text: str) -> str:
+    """Return a message with every word `capped`: whoever mistypes a value need not see all of it again."""
+    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: capped(word[0], LONGEST_WORD), text)
 
 
 def from_outside(text: str, most: int) -> str:

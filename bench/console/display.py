@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections import Counter
@@ -24,12 +23,11 @@ from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.entries import entries
-from bench.texts import capped, visible
+from bench.texts import visible, with_short_words
 
 if TYPE_CHECKING:
     from bench.execution.workers import Worker
 
-LONGEST_VALUE = 300  # characters of a value in an error
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
 # How commands are written where the package's own command was called; `python` is another one there.
@@ -74,8 +72,7 @@ def warn(text: str) -> None:
 
 def show_error(text: str) -> None:
     """Print why nothing was run; of a very long value, its beginning and its end."""
-    shown = re.sub(rf"\S{{{LONGEST_VALUE + 1},}}", lambda word: capped(word[0], LONGEST_VALUE), text)
-    err.print(f"[red]Error:[/] {escape(shown)}", soft_wrap=True)
+    err.print(f"[red]Error:[/] {escape(with_short_words(text))}", soft_wrap=True)
 
 
 def show_start() -> None:

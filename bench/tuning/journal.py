@@ -38,19 +38,20 @@ class Journal(BaseJournalBackend):
         for line in lines:
             try:
                 log = json.loads(line)
-            except ValueError:
-                if not n_right:
-                    raise
+                seal = log.get("user_attr", {}).get(SEAL)
+            except (ValueError, AttributeError) as problem:
+                if not sealed:
+                    raise ValueError(f"{path} is not a journal") from problem
                 break
-            if seal := log.get("user_attr", {}).get(SEAL):
+            if seal:
                 sealed = True
                 if seal != self._digest.hexdigest():
                     break
                 n_right = len(self._logs) + 1
             self._logs.append(log)
             self._digest.update(line)
-        self.whole = len(self._logs) == len(lines) and n_right == (len(lines) if sealed else 0)
-        if sealed:
+        self.whole = not sealed or n_right == len(lines)
+        if not self.whole:
             del self._logs[n_right:]
         self._n_stored = len(self._logs)
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from bench.texts import capped, visible
+from bench.texts import visible, with_short_words
 
 if TYPE_CHECKING:
     from leaderboards.data.results import Results
-
-LONGEST_VALUE = 300  # characters of a value in an error
 
 Folders = Annotated[
     list[Path],
@@ -95,6 +93,5 @@ def require_results(folder: Path) -> None:
 
 def stop(sentence: str) -> NoReturn:
     """Print a sentence on standard error, of very long values their beginning and end, and exit with code 2."""
-    shown = re.sub(rf"\S{{{LONGEST_VALUE + 1},}}", lambda word: capped(word[0], LONGEST_VALUE), sentence)
-    typer.echo(visible(shown), err=True)
+    typer.echo(visible(with_short_words(sentence)), err=True)
     raise typer.Exit(2)

@@ -2,11 +2,11 @@
 
     python -m bench.execution.child [MODULE ...]
 
-The modules are imported before the first call. Standard input brings pickled calls: (number, function, arguments, limit
-in seconds or None). Replies leave through what was standard output, pickled: (number, "progress", x) for each x that
-the function gives to its `on_progress`, and then (number, "returned", value) or (number, "raised", exception).
-Everything that is printed goes to standard error, which the parent keeps as the log. The line `BEGINS` there precedes
-the output of each call.
+The modules are imported before the first call. Standard input brings pickled calls: a number and the call itself,
+pickled too, (function, arguments, limit in seconds or None). Replies leave through what was standard output, pickled:
+(number, "progress", x) for each x that the function gives to its `on_progress`, and then (number, "returned", value) or
+(number, "raised", exception). Everything that is printed goes to standard error, which the parent keeps as the log. The
+line `BEGINS` there precedes the output of each call.
 
 What a function leaves behind must not reach the next call. Each call gets standard streams of its own; a process that a
 function has forked, and that returns from it as well, ends instead of replying; and replies of threads that go on after

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import IO, Any
 
 from bench.environment.machine import memory_kills
@@ -90,10 +90,11 @@ class Supervised:
         assert stdin is not None
         assert stdout is not None
         assert isinstance(stderr, BufferedReader)
-        self._stdin, self._stdout = stdin, stdout
+        self._stdin = stdin
         self._lines: deque[bytes] = deque(maxlen=LOG_LINES)
         self._replies: SimpleQueue[tuple[int, str, Any]] = SimpleQueue()
         self._number = 0  # of the latest call
+        self._over = Event()  # nothing of the process is waited for any more
         self._readers = [
             Thread(target=self._read_log, args=[stderr], daemon=True),
             Thread(target=self._read_replies, args=[stdout], daemon=True),
@@ -170,9 +171,9 @@ class Supervised:
         with self._ending:
             self._kill()
             self._process.wait()
+            self._over.set()
             for thread in self._readers:
                 thread.join(CLOSE_SECONDS)
-            self._stdout.close()
             with suppress(OSError):  # the rest of a call cannot be sent to a process that has ended
                 self._stdin.close()
 
@@ -201,17 +202,20 @@ class Supervised:
                 return "late", None
             if self._process.poll() is not None:
                 self._kill()
+                # What it started may have got away with the other end of the pipe.
+                deadline = min(deadline, time.monotonic() + CLOSE_SECONDS)
 
     def _read_replies(self, pipe: IO[bytes]) -> None:
-        """Read until the end of the pipe, often in the middle of a reply, or until what comes is no reply.
-
-        The pipe stays open until `end`: a process that cannot write to it would end with an exit code of its own.
-        """
-        with suppress(Exception):
-            while True:
-                number, kind, value = pickle.load(pipe)
-                self._replies.put((number, kind, value))
-        self._replies.put((0, "closed", None))
+        with pipe as stream:
+            try:
+                while True:
+                    number, kind, value = pickle.load(stream)
+                    self._replies.put((number, kind, value))
+            except EOFError:
+                self._replies.put((0, "closed", None))
+            except Exception:  # half a reply of a process that has ended, or no reply at all
+                self._replies.put((0, "closed", None))
+                self._over.wait()  # a process that cannot write to the pipe would end with an exit code of its own
 
     def _read_log(self, pipe: BufferedReader) -> None:
         partial = b""

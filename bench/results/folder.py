@@ -167,9 +167,8 @@ class Results:
             raise InvalidRequest(
                 f"the path of the results folder '{self.out}' is not UTF-8; rename it, or give a link to it"
             ) from None
-        folders = (self.out / name for name in (*FOLDERS, "superseded", "html"))
-        files = (self.out / name for name in (LOCK, HOLDER, "unavailable.json"))
-        _refuse(among(folders, files))
+        _refuse(among((self.out / name for name in (*FOLDERS, "superseded", "html")), folder=True))
+        _refuse(among((self.out / name for name in (LOCK, HOLDER, "unavailable.json")), folder=False))
 
     def require_place(self, cells: Sequence[Cell]) -> None:
         """Refuse to run cells whose files would lie behind a link, or where something else than a file is.
@@ -208,8 +207,8 @@ def _holds(path: Path, schema: pa.Schema) -> bool:
     """Return True for a file with rows of that schema. A damaged one counts as missing, and is replaced."""
     if obstacle(path, folder=False) or not path.exists():
         return False
-    reason = read_files([path], schema).refused.get(0, NEWER)
-    return reason.startswith(NEWER)
+    refused = read_files([path], schema).refused
+    return not refused or refused[0].startswith(NEWER)
 
 
 def _refuse(obstacles: Iterable[tuple[Path, str]]) -> None:

@@ -30,13 +30,10 @@ def obstacle(path: Path, *, folder: bool) -> str | None:
     return OTHER
 
 
-def among(folders: Iterable[Path], files: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield those of some places where there is something else than a folder or a file, with the reason."""
-    for path in folders:
-        if reason := obstacle(path, folder=True):
-            yield path, reason
-    for path in files:
-        if reason := obstacle(path, folder=False):
+def among(places: Iterable[Path], *, folder: bool) -> Iterator[tuple[Path, str]]:
+    """Yield those of some places where no folder, or no file, can be, with the reason."""
+    for path in places:
+        if reason := obstacle(path, folder=folder):
             yield path, reason
 
 
@@ -57,8 +54,9 @@ def below(folders: Mapping[Path, str], keys: Iterable[str]) -> Iterator[tuple[Pa
         names_of.setdefault(place, []).append(name)
     above = {str(part) for place in names_of for part in (PurePosixPath(place), *PurePosixPath(place).parents)}
     for folder, suffix in present.items():
-        yield from among((folder / place for place in sorted(above)), ())
+        yield from among((folder / place for place in sorted(above)), folder=True)
         for place, names in sorted(names_of.items()) if suffix else ():
             if (folder / place).is_dir():
                 odd = {entry.name for entry in os.scandir(folder / place) if not entry.is_file(follow_symlinks=False)}
-                yield from among((), (folder / place / f"{name}{suffix}" for name in names if f"{name}{suffix}" in odd))
+                files = [f"{name}{suffix}" for name in names]
+                yield from among((folder / place / file for file in files if file in odd), folder=False)

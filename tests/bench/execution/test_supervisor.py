@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
@@ -346,6 +347,18 @@ def test_stopped_guardian_ends_daemons(child, calls):
     child.call(calls.run_code, "os.kill(os.getppid(), signal.SIGSTOP)")
     child.end()
     assert gone(daemons[0])
+
+
+@linux
+def test_daemon_without_guardian_holds_nobody_up(child, calls, monkeypatch):
+    """It has the child's end of the pipe, and nobody is left to end it."""
+    monkeypatch.setattr(supervisor, "CLOSE_SECONDS", 0.2)
+    daemons = []
+    child.call(calls.start_a_daemon, LONG, "return", on_progress=daemons.append)
+    with pytest.raises(Died, match="SIGKILL"):
+        child.call(calls.run_code, f"os.kill(os.getppid(), signal.SIGKILL), time.sleep({LONG})")
+    assert psutil.pid_exists(daemons[0])
+    os.kill(daemons[0], signal.SIGKILL)
 
 
 @linux

@@ -1,5 +1,6 @@
 """Commands that print rankings, and how often their verdicts are false: `rank`, `simulate`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -77,13 +78,13 @@ def rank(
 
 
 def simulate(
-    methods: Annotated[int, typer.Option("--methods", min=2, max=1000, help="Methods of a leaderboard.")] = 32,
-    datasets: Annotated[int, typer.Option("--datasets", min=2, max=1000, help="Data sets.")] = 4,
-    splits: Annotated[int, typer.Option("--splits", min=2, max=1000, help="Splits of each data set.")] = 5,
+    methods: Annotated[int, typer.Option("--methods", min=2, max=1000, help="Methods of a leaderboard.")] = 18,
+    datasets: Annotated[int, typer.Option("--datasets", min=2, max=1000, help="Data sets.")] = 9,
+    splits: Annotated[int, typer.Option("--splits", min=2, max=1000, help="Splits of each data set.")] = 20,
     overlap: Annotated[
         float, typer.Option("--overlap", min=0.05, max=0.95, help="Share of the rows that a split trains on.")
     ] = 0.9,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 1000,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 400,
     gap: Annotated[
         float, typer.Option("--gap", min=0, help="How much better the best method is, in split standard deviations.")
     ] = 1.5,
@@ -91,6 +92,13 @@ def simulate(
         float, typer.Option("--effect", min=0, help="Size of set effects, in split standard deviations.")
     ] = 0.3,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draws.")] = 0,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", help="Results folder; a last row is drawn from the residuals of its rows."),
+    ] = None,
+    suite: Annotated[str, typer.Option("--suite", help="Suite of these rows.")] = "uci",
+    preset: Annotated[str, typer.Option("--preset", help="Preset of these rows, or preset@hash.")] = "tuned",
+    metric: Annotated[str, typer.Option("--metric", help="Metric whose residuals are drawn.")] = "nmll",
 ) -> None:
     """Draw leaderboards of known truth and print how often verdicts are false and intervals cover, in per cent.
 
@@ -98,8 +106,25 @@ def simulate(
     it contradicts the expected losses. docs/statistics.md explains the scenarios.
     """
     from leaderboards.simulation.drawing import Size
-    from leaderboards.simulation.promises import promises, scenarios
-    from leaderboards.simulation.report import as_markdown
+    from leaderboards.simulation.promises import promises, promises_on_residuals, scenarios
+    from leaderboards.simulation.report import heading, line
+    from leaderboards.simulation.residuals import residuals
+    from leaderboards.stats.summary import with_labelled_presets
+    from leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
+    observed = None
+    if results is not None:
+        try:
+            cells = select(with_labelled_presets(read_folders([results], suites=[suite]).cells), [suite], [preset])
+            select_metrics(cells, [metric])
+        except NoSuchResults as error:
+            stop(str(error))
+        observed = residuals(cells, suite, preset, metric)
+        if min(observed.of_datasets.shape) < 2:
+            stop(f"{results}: residuals need two methods without a failure on two data sets; choose another suite")
     size = Size(methods, datasets, splits, overlap)
-    typer.echo(as_markdown([promises(scenario, size, repeats, seed) for scenario in scenarios(gap, effect)]), nl=False)
+    typer.echo(heading())
+    for scenario in scenarios(gap, effect):
+        typer.echo(line(promises(scenario, size, repeats, seed)))
+    if observed is not None:
+        typer.echo(line(promises_on_residuals(observed, repeats, seed)))

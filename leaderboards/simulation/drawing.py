@@ -17,6 +17,7 @@ import numpy as np
 
 N_ROWS = 200
 SLOPE = 0.3
+IN_FAMILY = 0.9  # correlation of the effects of two methods of a family
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Scenario:
         failures: probability that a cell has no value.
         unequal: how much noisier some methods are: noise is added whose standard deviation, half a split sd in the
             median, is log-normal over methods with this standard deviation of the logarithm.
+        spread: how much larger the effects of some methods are than those of others.
+        wide: share of the methods whose effects are larger by `spread`; None for factors from 1 to `spread`,
+            log-uniformly over methods.
+        families: number of families whose methods have equal factors and effects of correlation 0.9; 0 for none.
+        scale: of all losses of the first data set, relative to those of the others.
     """
 
     name: str
@@ -44,6 +50,10 @@ class Scenario:
     heavy: bool = False
     failures: float = 0.0
     unequal: float = 0.0
+    spread: float = 1.0
+    wide: float | None = None
+    families: int = 0
+    scale: float = 1.0
 
 
 class Size(NamedTuple):
@@ -91,15 +101,32 @@ def draw(scenario: Scenario, size: Size, rng: np.random.Generator) -> Drawn:
         losses += spread * rng.standard_normal(losses.shape)
     truth = scenario.grades * unit * rng.standard_normal(size.methods)
     truth[: max(1, round(scenario.better * size.methods))] -= scenario.gap * unit
-    shape = (size.datasets, size.methods)
-    effects = rng.standard_t(2, shape) if scenario.heavy else rng.standard_normal(shape)
-    on_datasets = truth + scenario.effect * unit * effects
+    on_datasets = truth + scenario.effect * unit * _effects(scenario, size, rng)
     losses += on_datasets[:, None]
-    if scenario.heavy:
-        scales = np.exp(rng.standard_normal(size.datasets))
-        losses, on_datasets = losses * scales[:, None, None], on_datasets * scales[:, None]
+    scales = np.exp(rng.standard_normal(size.datasets)) if scenario.heavy else np.ones(size.datasets)
+    scales[0] *= scenario.scale
+    losses, on_datasets = losses * scales[:, None, None], on_datasets * scales[:, None]
     losses[rng.random(losses.shape) < scenario.failures] = np.nan
     return Drawn(losses, truth, on_datasets)
+
+
+def _effects(scenario: Scenario, size: Size, rng: np.random.Generator) -> np.ndarray:
+    """Return the effects (D, M) of methods on data sets, in units of `Scenario.effect`."""
+
+    def drawn(n: int) -> np.ndarray:
+        shape = (size.datasets, n)
+        return rng.standard_t(2, shape) if scenario.heavy else rng.standard_normal(shape)
+
+    n_factors = scenario.families or size.methods
+    family = np.arange(size.methods) % n_factors
+    if scenario.wide is None:
+        factors = scenario.spread ** rng.random(n_factors)
+    else:
+        factors = np.where(np.arange(n_factors) < round(scenario.wide * n_factors), scenario.spread, 1.0)
+    effects = drawn(size.methods)
+    if scenario.families:
+        effects = np.sqrt(IN_FAMILY) * drawn(n_factors)[:, family] + np.sqrt(1 - IN_FAMILY) * effects
+    return np.asarray(effects * factors[family])
 
 
 @lru_cache(maxsize=64)

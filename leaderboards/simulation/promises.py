@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from leaderboards.simulation.drawing import Drawn, Scenario, Size, draw
-from leaderboards.stats import elimination, moderated_t
+from leaderboards.simulation.residuals import Residuals, draw_on_dataset, draw_over_datasets
+from leaderboards.stats import corrected_pairs, sign_flips
 from leaderboards.stats.best_probability import best_probabilities
 from leaderboards.stats.corrected_t import corrected_mean
 from leaderboards.stats.placing import rank_sets, verdicts
@@ -22,7 +23,7 @@ class Kept(NamedTuple):
     Attributes:
         scenario: name.
         false_over_sets: leaderboards with a false verdict over data sets.
-        false_on_sets: leaderboards with a false verdict on any data set.
+        false_on_sets: share of the data sets with a false verdict.
         difference_over_sets: share of the 95 % intervals of differences over data sets that cover the true one.
         difference_on_sets: the same on one data set.
         rank_sets: leaderboards whose sets of ranks over data sets all cover.
@@ -55,6 +56,12 @@ def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
         Scenario("heavy tails", effect, heavy=True),
         Scenario("failures", effect, failures=0.02),
         Scenario("unequal noise", effect, unequal=1.0),
+        Scenario("spread 1 to 10", effect, spread=10.0),
+        Scenario("half spread 10", effect, spread=10.0, wide=0.5),
+        Scenario("a sixth spread 10", effect, spread=10.0, wide=1 / 6),
+        Scenario("families", effect, spread=10.0, families=6),
+        Scenario("one set of huge scale", effect, scale=1000.0),
+        Scenario("graded, spread 1 to 10", effect, grades=gap, spread=10.0),
     ]
 
 
@@ -74,6 +81,29 @@ def promises(scenario: Scenario, size: Size, repeats: int, seed: int = 0) -> Kep
     return Kept(scenario.name, *columns)
 
 
+def promises_on_residuals(observed: Residuals, repeats: int, seed: int = 0) -> Kept:
+    """Return how often verdicts are false on leaderboards drawn from residuals, whose methods are equally good.
+
+    Args:
+        observed: of real results.
+        repeats: number of leaderboards.
+        seed: of the draws.
+    """
+    rng = np.random.default_rng(seed)
+    n_methods = observed.of_datasets.shape[1]
+    false_over, false_on, covered = [], [], []
+    for _ in range(repeats):
+        worse = sign_flips.compare(draw_over_datasets(observed, rng)).worse
+        false_over.append(float(worse.any()))
+        low, high = rank_sets(worse)
+        covered.append(float((low == 1).all() and (high == n_methods).all()))
+        for k, ratio in enumerate(observed.ratios):
+            false_on.append(float(corrected_pairs.all_pairs(draw_on_dataset(observed, k, rng), ratio).worse.any()))
+    unknown = float("nan")
+    shares = _mean(false_over), _mean(false_on), unknown, unknown, _mean(covered)
+    return Kept("residuals of results", *shares, unknown, unknown, unknown, unknown)
+
+
 def _mean(values: Sequence[float]) -> float:
     known = [value for value in values if not np.isnan(value)]
     return float(np.mean(known)) if known else float("nan")
@@ -85,15 +115,17 @@ def _judged(drawn: Drawn, ratio: float) -> tuple[float, ...]:
     means = losses.mean(axis=1)  # NaN for a method that failed on a split
     failed = np.isnan(losses).any(axis=1)
 
-    worse = elimination.eliminate(means).worse
+    worse = sign_flips.compare(means).worse
     low, high = rank_sets(worse)
     better_methods = (truth[:, None] > truth).sum(axis=1)
     worse_methods = (truth[:, None] < truth).sum(axis=1)
     covered = (low <= 1 + better_methods) & (high >= len(truth) - worse_methods)
     over_sets = verdicts(worse, failed.any(axis=0))
 
-    worse_on, _ = moderated_t.significantly_worse([moderated_t.all_pairs(part, ratio) for part in losses])
-    on_sets = [verdicts(matrix, fails) for matrix, fails in zip(worse_on, failed, strict=True)]
+    on_sets = [
+        verdicts(corrected_pairs.all_pairs(part, ratio).worse, fails)
+        for part, fails in zip(losses, failed, strict=True)
+    ]
 
     reference = len(truth) - 1
     probability = best_probabilities(means, n_draws=1000)
@@ -101,7 +133,7 @@ def _judged(drawn: Drawn, ratio: float) -> tuple[float, ...]:
     differs = np.ptp(truth) > 0
     return (
         _any_false(over_sets, truth),
-        max(_any_false(*pair) for pair in zip(on_sets, on_datasets, strict=True)),
+        float(np.mean([_any_false(*pair) for pair in zip(on_sets, on_datasets, strict=True)])),
         _coverage(means, truth, reference, 0.0),
         float(np.nanmean([_coverage(*pair, reference, ratio) for pair in zip(losses, on_datasets, strict=True)])),
         float(covered.all()),

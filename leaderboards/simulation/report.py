@@ -7,7 +7,7 @@ from leaderboards.simulation.promises import Kept
 HEADINGS = {
     "scenario": "scenario",
     "false_over_sets": "false verdict over sets",
-    "false_on_sets": "false verdict on a set",
+    "false_on_sets": "sets with a false verdict",
     "difference_over_sets": "interval over sets covers",
     "difference_on_sets": "interval on a set covers",
     "rank_sets": "all ranks covered",
@@ -18,11 +18,18 @@ HEADINGS = {
 }
 
 
-def as_markdown(kept: list[Kept]) -> str:
-    """Return a Markdown table, a row per scenario, in per cent."""
-    lines = [list(HEADINGS.values()), ["---", *["---:"] * (len(HEADINGS) - 1)]]
-    lines += [[row.scenario, *(_percent(value) for value in row[1:])] for row in kept]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+def heading() -> str:
+    """Return the first two lines of a Markdown table with a row per scenario."""
+    return f"{_row(list(HEADINGS.values()))}\n{_row(['---', *['---:'] * (len(HEADINGS) - 1)])}"
+
+
+def line(kept: Kept) -> str:
+    """Return the row of a scenario, in per cent."""
+    return _row([kept.scenario, *(_percent(value) for value in kept[1:])])
+
+
+def _row(texts: list[str]) -> str:
+    return "| " + " | ".join(texts) + " |"
 
 
 def _percent(value: float) -> str:

@@ -3,9 +3,9 @@
 Every mark on a page and every row of `python -m leaderboards rank` comes from here. `docs/statistics.md` says what the
 verdicts mean and how often they are wrong.
 
-- Over data sets the unit is the data set: `elimination` for verdicts and sets of ranks, the paired t over data sets for
+- Over data sets the unit is the data set: `sign_flips` for verdicts and sets of ranks, the paired t over data sets for
   differences.
-- On one data set the unit is the split: `moderated_t` for verdicts and sets of ranks, the corrected resampled t for
+- On one data set the unit is the split: `corrected_pairs` for verdicts and sets of ranks, the corrected resampled t for
   differences.
 
 Where splits are along features (`schemes`), the median over splits represents a method on a data set, and the median of
@@ -13,7 +13,6 @@ its differences its difference to the reference. On such a data set by itself, t
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import nan
 from typing import NamedTuple, Unpack
 
@@ -22,7 +21,7 @@ import pandas as pd
 import scipy
 
 from leaderboards.metrics import badness, loss
-from leaderboards.stats import elimination, moderated_t
+from leaderboards.stats import corrected_pairs, sign_flips
 from leaderboards.stats.best_probability import best_probabilities
 from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, comparable_on_each, request
 from leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
@@ -56,8 +55,8 @@ class Ranked(NamedTuple):
             probability; inf if no number would.
         floor: the limit of `detectable` for ever more splits of the same data sets; 0 where they are independent.
         verdict_detectable: the smallest difference to another method that the verdict would have been based on, with
-            80 % probability: of mean ranks over data sets, of the metric on one data set (median over the others). inf
-            if none would.
+            80 % probability (median over the others); over data sets in the unit of `difference`, on one data set in
+            that of the metric. inf if none would.
         verdict_needed: data sets (on one data set: splits) that would tell the method from the leader, with 80 %
             probability, if they differ as much as they do here; the leader, from the next one. inf if no number would;
             NaN where the place is settled, and for failures.
@@ -128,7 +127,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
 def rank_on_datasets(
     cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]
 ) -> dict[str, Ranking]:
-    """Return the ranking on each data set by itself. One promise covers all: any mark is false in 5 % of leaderboards.
+    """Return the ranking on each data set by itself. On 95 % of data sets no mark is false.
 
     A method that was not run on a data set is missing from its ranking alone. Args and errors are those of `rank`.
     """
@@ -169,38 +168,34 @@ class _Places(NamedTuple):
 def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
-    compared = elimination.eliminate(losses)
-    mean_ranks = dict(zip(compared.left.tolist(), compared.ranks.mean(axis=0).tolist(), strict=True))
-
-    def needed(row: int, column: int) -> float:
-        return compared.needed(abs(mean_ranks[row] - mean_ranks[column]))
-
+    compared = sign_flips.compare(losses_over_datasets(boards))
     typical = [_typical_differences(board, boards) for board in parts]
     differences = corrected_means(np.ascontiguousarray(np.column_stack(typical)))
     unknown = np.full(len(boards.methods), nan)
-    detectable = np.full(len(boards.methods), compared.detectable()) if power else unknown
+    detectable = compared.detectable() if power else unknown
+    if compared_by_ratio(boards.metric):
+        detectable = np.expm1(detectable)
     probability = best_probabilities(losses) if power else unknown
-    return _rows(boards, parts, _Places(losses, compared.worse, probability, detectable, needed), differences, power)
+    places = _Places(losses, compared.worse, probability, detectable, compared.needed)
+    return _rows(boards, parts, places, differences, power)
 
 
 def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
     """Return the rows of each data set; every item has a single one."""
-    parts = [board for boards in all_boards for board in boards.by_dataset.values()]
-    by_split = [_losses(board.scores, boards.goal) for boards, board in zip(all_boards, parts, strict=True)]
-    all_pairs = [moderated_t.all_pairs(losses, board.ratio) for losses, board in zip(by_split, parts, strict=True)]
-    all_worse, level = moderated_t.significantly_worse(all_pairs)
     all_rows = []
-    for boards, board, losses, pairs, worse in zip(all_boards, parts, by_split, all_pairs, all_worse, strict=True):
+    for boards in all_boards:
+        (board,) = boards.by_dataset.values()
+        losses = losses_over_splits(board, boards)
+        pairs = corrected_pairs.all_pairs(losses, board.ratio)
         unknown = np.full(len(boards.methods), nan)
         places = _Places(
             _means(board, boards)[None],
-            worse,
+            pairs.worse,
             best_probabilities(losses, board.ratio) if power else unknown,
-            pd.DataFrame(pairs.detectable(level)).median(axis=1).to_numpy() if power else unknown,
-            partial(pairs.needed, level=level),
+            pairs.detectable() if power else unknown,
+            pairs.needed,
         )
-        differences = _differences(board, boards)
-        all_rows.append(_rows(boards, [board], places, differences, power))
+        all_rows.append(_rows(boards, [board], places, _differences(board, boards), power))
     return all_rows
 
 
@@ -240,6 +235,20 @@ def _rows(
             )
         )
     return rows
+
+
+def losses_over_datasets(boards: Comparable) -> np.ndarray:
+    """Return losses (D, M) whose differences mean the same on all data sets: logarithms where ratios are compared."""
+    losses = np.stack([_means(board, boards) for board in boards.by_dataset.values()])
+    if not compared_by_ratio(boards.metric):
+        return losses
+    with np.errstate(divide="ignore"):
+        return np.log(losses)
+
+
+def losses_over_splits(board: SplitScores, boards: Comparable) -> np.ndarray:
+    """Return the losses (S, M) of methods on the splits of a data set."""
+    return _losses(board.scores, boards.goal)
 
 
 def _means(board: SplitScores, boards: Comparable) -> np.ndarray:

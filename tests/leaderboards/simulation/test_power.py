@@ -1,14 +1,14 @@
 """Detectable differences and needed numbers of splits and data sets, on leaderboards of known truth."""
 
-from math import ceil, inf, sqrt
+from math import inf, sqrt
 
 import numpy as np
 import pytest
 
 from leaderboards.simulation.drawing import Scenario, Size, draw
+from leaderboards.stats.corrected_pairs import all_pairs, effective
 from leaderboards.stats.corrected_t import corrected_mean, detectable_errors, needed
-from leaderboards.stats.elimination import eliminate
-from leaderboards.stats.moderated_t import all_pairs
+from leaderboards.stats.sign_flips import compare
 
 RATIO = Size().ratio
 
@@ -48,42 +48,36 @@ def test_splits_find_nothing_below_the_floor():
 
 
 def test_verdicts_on_a_set_find_detectable_differences():
-    """At the level of the first of Holm's steps for 8 methods on 5 data sets."""
-    losses, sd = equal_methods(8, 300, 5)
-    level = 0.05 / (5 * 8 * 7)
+    """Among 8 methods and 20 splits, of pairs whose standard deviation is known."""
+    losses, sd = equal_methods(8, 200, 20)
     told = []
     for of_set in losses:
-        df = all_pairs(of_set, RATIO).df(5)
-        shifted = of_set + sd * sqrt(1 / 5 + RATIO) * detectable_errors(df, level) * np.eye(8)[0]
-        told.append(all_pairs(shifted, RATIO).p_values[0, 1] <= level)
+        pairs = all_pairs(of_set, RATIO)
+        n = effective(20, RATIO)
+        shifted = of_set + sd / sqrt(n) * detectable_errors(n - 1, pairs.level) * np.eye(8)[0]
+        told.append(all_pairs(shifted, RATIO).worse[0, 1])
     assert np.mean(told) == pytest.approx(0.8, abs=0.1)
-
-
-def rank_difference(gap: float) -> float:
-    """Expected difference of the ranks of the last of six methods, worse by a gap, and of another one."""
-    losses = np.random.default_rng(2).normal(size=(20_000, 6)) + gap * np.eye(6)[5]
-    ranks = losses.argsort(axis=1).argsort(axis=1)
-    return float((ranks[:, 5] - ranks[:, 0]).mean())
 
 
 def told_over_sets(gap: float, n_datasets: int) -> float:
     """Share of leaderboards that tell the last of six methods, worse by a gap, from another one."""
     rng = np.random.default_rng(3)
-    losses = rng.normal(size=(300, n_datasets, 6)) + gap * np.eye(6)[5]
-    return float(np.mean([eliminate(of_board).worse[5, 0] for of_board in losses]))
+    losses = rng.normal(size=(200, n_datasets, 6)) + gap * np.eye(6)[5]
+    return float(np.mean([compare(of_board).worse[5, 0] for of_board in losses]))
 
 
-def test_verdicts_over_sets_find_detectable_rank_differences():
-    """Ranks of methods that differ vary less than those of equal ones, so that the formula is cautious."""
-    detectable = eliminate(np.random.default_rng(4).normal(size=(12, 6))).detectable()
-    gaps = np.linspace(0, 3, 13)
-    gap = float(np.interp(detectable, [rank_difference(gap) for gap in gaps], gaps))
-    assert 0.75 <= told_over_sets(gap, 12) <= 0.95
-    assert told_over_sets(gap / 2, 12) < 0.5
+def test_verdicts_over_sets_find_detectable_differences():
+    """On average over leaderboards, of which each estimates it from twelve data sets."""
+    rng = np.random.default_rng(4)
+    detectable = np.mean([np.median(compare(rng.normal(size=(12, 6))).detectable()) for _ in range(20)])
+    assert 0.7 <= told_over_sets(float(detectable), 12) <= 0.95
+    assert told_over_sets(float(detectable) / 2, 12) < 0.5
 
 
-def test_needed_data_sets_find_rank_differences():
-    gap = 1.0
-    n_datasets = ceil(eliminate(np.random.default_rng(4).normal(size=(5, 6))).needed(rank_difference(gap)))
-    assert 0.75 <= told_over_sets(gap, n_datasets) <= 0.95
+def test_needed_data_sets_find_differences():
+    gap = 1.5
+    rng = np.random.default_rng(4)
+    seen = compare(rng.normal(size=(200, 6)) + gap * np.eye(6)[5])
+    n_datasets = int(seen.needed(5, 0))
+    assert 0.7 <= told_over_sets(gap, n_datasets) <= 0.95
     assert told_over_sets(gap, n_datasets // 2) < 0.7

@@ -103,12 +103,12 @@ def plain(n):
     return n - 1
 
 
-def moderated(n):
-    """With 3.7 degrees of freedom more, up to a limit that grows more slowly (`Pairs.df`)."""
-    return min(n + 2.7, max(n - 1, 4.5 * (n - 1)))
+def limited(n):
+    """Degrees of freedom that grow up to a limit, as those of splits of the same rows do (`corrected_pairs`)."""
+    return max(1 / (1 / n + 1 / 9) - 1, 1.0)
 
 
-@pytest.mark.parametrize("df", [plain, moderated])
+@pytest.mark.parametrize("df", [plain, limited])
 @pytest.mark.parametrize("alpha", [0.025, 1e-5])
 @pytest.mark.parametrize("ratio", [0.0, 1 / 9])
 @pytest.mark.parametrize("effect", [0.04, 0.6, 1.1, 3.0, 12.0])

@@ -1,4 +1,4 @@
-"""Rankings: their parts, and the kept rows against SciPy, statsmodels, baycomp and scikit-posthocs."""
+"""Rankings: their parts, and the kept rows against SciPy, statsmodels, and baycomp."""
 
 from math import inf, isnan, nan
 from pathlib import Path
@@ -7,7 +7,6 @@ import baycomp
 import numpy as np
 import pandas as pd
 import pytest
-import scikit_posthocs
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
@@ -47,8 +46,8 @@ def test_clear_winner_is_best(cells):
     ranking = rank(cells(*rows_of(board(levels, 8, 3, 0.01))), "uci", "paper", "nmll")
     assert [(row.method, row.verdict, row.rank_low, row.rank_high) for row in ranking.rows] == [
         ("swag", "best", 1, 1),
-        ("map", "worse", 2, 3),  # vifa is eliminated by swag, and not compared with map any more
-        ("vifa", "worse", 2, 3),
+        ("map", "worse", 2, 2),
+        ("vifa", "worse", 3, 3),
     ]
     assert ranking.rows[0].p_best > 0.95
 
@@ -180,16 +179,16 @@ def test_settled_places_need_nothing(cells):
         rank(cells(*rows_of(board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 8, 3, 0.01))), "uci", "paper", "nmll")
     )
     assert all(isnan(row.verdict_needed) for row in ranking.values())
-    assert ranking["map"].verdict_detectable == ranking["swag"].verdict_detectable < 2
+    assert all(0 < row.verdict_detectable < 0.1 for row in ranking.values())
 
 
 def test_open_places_say_what_would_settle_them(cells):
-    """Two data sets can tell no method from another, whatever their ranks; more of them could."""
+    """Two data sets can tell no method from another, whatever their values; six are the fewest that could."""
     values = board({"map": 2.0, "vifa": 3.0, "swag": 1.0}, 2, 3, 0.01)
     ranking = by_method(rank(cells(*rows_of(values)), "uci", "paper", "nmll"))
     assert {row.verdict for row in ranking.values()} == {"undecided"}
     assert {row.verdict_detectable for row in ranking.values()} == {inf}
-    assert 2 < ranking["vifa"].verdict_needed < ranking["map"].verdict_needed == ranking["swag"].verdict_needed < inf
+    assert {row.verdict_needed for row in ranking.values()} == {6}
 
 
 def test_floor_says_where_splits_stop_helping(cells):
@@ -241,19 +240,6 @@ def test_kept_rows_agree_with_baycomp(kept):
             stderr = np.sqrt(by_fold * (1 / 5 + n_test / n_train))
             expected = stats.t.interval(0.95, posterior.df, posterior.mean, stderr)
             assert (row.low, row.high) == pytest.approx(tuple(expected))
-
-
-@pytest.mark.parametrize(("preset", "metric"), [("tuned", "nmll"), ("tuned", "rmse"), ("paper", "nmll")])
-def test_kept_rows_agree_with_nemenyi(kept, preset, metric):
-    """Whom Nemenyi's test tells from a better method is worse; the exact range is no wider than Nemenyi's bound."""
-    ranking = rank(kept, "uci", preset, metric, families=False)
-    means = means_of_sets(kept, preset, metric).fillna(inf).rank(axis=1)
-    p_values = scikit_posthocs.posthoc_nemenyi_friedman(means)
-    verdict = {row.method: row.verdict for row in ranking.rows}
-    mean_rank = means.mean()
-    told = [m for m in means if any(p_values.loc[m, k] <= 0.05 and mean_rank[m] > mean_rank[k] for k in means)]
-    assert told
-    assert {verdict[method] for method in told} == {"worse"}
 
 
 def test_kept_boards_have_no_mark_for_a_huge_variance(kept):

@@ -1,0 +1,181 @@
+"""All pairs of methods over data sets: studentised differences, whose largest is compared by flipping signs.
+
+For each pair of methods let d_k be the difference of their losses on data set k of D, and
+
+    u = |sum_k r_k| / sqrt(D sum_k r_k^2),   r_k = sign(d_k) sqrt(min(|d_k|, 9 median|d|)).
+
+u is 0 to 1 and grows with the t statistic of the r_k. Each pair has its own scale in it, so that a method whose results
+spread widely widens no critical value but its own. The square root, and the bound of nine times the pair's median, keep
+data sets of huge differences from hiding all others.
+
+If two methods are equally good, d_k is as probable as -d_k on each data set. All d_k of a data set can then change
+their sign together without changing how probable the results are, and the 2^D leaderboards that arise so are equally
+probable (Fisher 1935). An adjusted p-value is the share of them whose largest u, over all pairs that are not
+distinguished before, is at least the one seen: the step-down maximum of Westfall and Young (1993), by Romano and Wolf
+(2005). The probability of any false claim is at most 5 %. Nothing else is assumed: spreads, tails and scales may differ
+between methods and between data sets, and methods may be correlated.
+
+A leaderboard and its mirror image have the same u. With D data sets there are 2^(D-1) different ones, and the smallest
+p-value of a pair is one over this number: with five data sets or fewer no pair can be distinguished at 5 %.
+"""
+
+from functools import lru_cache
+from itertools import product
+from math import ceil, inf, nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from leaderboards.stats.corrected_t import detectable_errors, needed
+from leaderboards.stats.significance import ALPHA
+
+FEWEST_DATASETS = ceil(1 + np.log2(1 / ALPHA))  # 6, with which 2^(D-1) is at least 1 / ALPHA
+MOST_FLIPS = 4096  # all of up to 13 data sets, and that many at random of more
+MOST_MEDIANS = 9.0  # sizes of a pair's differences, in their median, above which they count as that large
+ROUNDING = 1e-12  # of u, up to which values count as equal
+
+
+class Compared(NamedTuple):
+    """Comparisons of M methods over D data sets. There are P = M (M - 1) / 2 pairs, in the order of `triu_indices`.
+
+    Attributes:
+        worse: booleans (M, M), the row's method is significantly worse than the column's.
+        differences: finite differences of losses (D, P), the row's less the column's.
+        critical: value of u above which one more pair would have been distinguished; inf if no value would do.
+    """
+
+    worse: np.ndarray
+    differences: np.ndarray
+    critical: float
+
+    def detectable(self) -> np.ndarray:
+        """Return for each method the smallest difference to another one that has an 80 % chance to be distinguished.
+
+        It is the constant difference that would have to be added to the differences of a pair, less their mean; the
+        median over the other methods (M,). inf where no constant would do, NaN for a single method.
+        """
+        n_datasets, n_methods = len(self.differences), len(self.worse)
+        smallest = np.full((n_methods, n_methods), nan)
+        if n_datasets < 2 or n_methods < 2:
+            return smallest[:, 0]
+        shifts = np.full(self.differences.shape[1], inf)
+        if self.critical < 1:
+            t = self.critical * sqrt((n_datasets - 1) / (1 - self.critical**2))
+            level = min(float(scipy.special.stdtr(n_datasets - 1, -t)), ALPHA / 2)
+            errors = detectable_errors(n_datasets - 1, level)
+            shifts = _shifts(self.differences, errors / sqrt(n_datasets - 1 + errors**2))
+        first, second = np.triu_indices(n_methods, 1)
+        smallest[first, second] = smallest[second, first] = shifts
+        return np.nanmedian(smallest, axis=1)
+
+    def needed(self, row: int, column: int) -> float:
+        """Return about how many data sets distinguish two methods that differ as here, with a probability of 80 %.
+
+        For many data sets, the largest difference of M equally good methods has the distribution of the studentized
+        range.
+        """
+        first, second = np.triu_indices(len(self.worse), 1)
+        pair = ((first == row) & (second == column)) | ((first == column) & (second == row))
+        roots = _roots(self.differences[:, pair])[:, 0]
+        if roots.mean() == 0 or len(roots) < 2:
+            return inf
+        spread = roots.std(ddof=1)
+        if spread == 0:
+            return float(FEWEST_DATASETS)
+        level = float(scipy.special.ndtr(-_range_quantile(len(self.worse)) / sqrt(2)))
+        return max(needed(abs(roots.mean()) / spread, 0.0, level), float(FEWEST_DATASETS))
+
+
+def compare(losses: np.ndarray) -> Compared:
+    """Return the comparisons of all pairs of methods over data sets.
+
+    Args:
+        losses: one row per data set (D, M); low is good. A loss that is infinite or NaN, which is a failure, is worse
+            than a finite one by as much as the pair's largest finite difference; two of them are equal.
+    """
+    differences = _differences(losses)
+    roots = _roots(differences)
+    p_values, critical = step_down(roots)
+    first, second = np.triu_indices(losses.shape[1], 1)
+    worse = np.zeros((losses.shape[1], losses.shape[1]), bool)
+    worse[first, second] = (p_values <= ALPHA) & (roots.sum(axis=0) > 0)
+    worse[second, first] = (p_values <= ALPHA) & (roots.sum(axis=0) < 0)
+    return Compared(worse, differences, critical)
+
+
+def _differences(losses: np.ndarray) -> np.ndarray:
+    """Return finite differences (D, P) of losses (D, M), as `compare` says."""
+    first, second = np.triu_indices(losses.shape[1], 1)
+    losses = np.where(np.isnan(losses), inf, losses)
+    with np.errstate(invalid="ignore"):
+        differences = losses[:, first] - losses[:, second]
+    differences[np.isnan(differences)] = 0.0  # of two infinite losses
+    infinite = np.isinf(differences)
+    largest = np.abs(differences).max(axis=0, initial=0.0, where=~infinite)
+    largest[largest == 0] = 1.0
+    return np.where(infinite, np.sign(differences) * largest, differences)
+
+
+def _roots(differences: np.ndarray) -> np.ndarray:
+    """Return r (D, P) of differences (D, P); data sets without a difference do not count in the median."""
+    sizes = np.ma.masked_equal(np.abs(differences), 0.0)
+    bounds = MOST_MEDIANS * np.ma.median(sizes, axis=0).filled(0.0) if sizes.size else 0.0
+    roots: np.ndarray = np.sign(differences) * np.sqrt(np.minimum(np.abs(differences), bounds))
+    return roots
+
+
+def step_down(roots: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return adjusted two-sided p-values (P,) of signed roots (D, P), and `Compared.critical`."""
+    n_datasets, n_pairs = roots.shape
+    if not n_datasets or not n_pairs:
+        return np.ones(n_pairs), inf
+    scale = np.sqrt(n_datasets * np.square(roots).sum(axis=0))
+    scale[scale == 0] = inf
+    flips = _flips(n_datasets)
+    flipped = np.abs(flips @ roots) / scale  # the first row is what was seen
+    order = np.argsort(-flipped[0], kind="stable")
+    largest = np.maximum.accumulate(flipped[:, order[::-1]], axis=1)[:, ::-1]  # over each pair and those after it
+    shares = (largest >= largest[0] - ROUNDING).mean(axis=0)
+    p_values = np.empty(n_pairs)
+    p_values[order] = np.maximum.accumulate(shares)
+    n_significant = int((p_values <= ALPHA).sum())
+    n_larger = int(ALPHA * len(flips))  # which the flips' maxima may exceed or reach
+    if n_larger < 1:
+        return p_values, inf
+    return p_values, float(np.sort(largest[:, min(n_significant, n_pairs - 1)])[-n_larger])
+
+
+@lru_cache(maxsize=64)
+def _flips(n_datasets: int) -> np.ndarray:
+    """Return signs (F, D), the first row all ones: all sign patterns up to mirror images, or as many at random."""
+    if 2 ** (n_datasets - 1) <= MOST_FLIPS:
+        return np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=n_datasets - 1)])
+    flips = np.random.default_rng(0).choice([1.0, -1.0], (MOST_FLIPS, n_datasets))
+    flips[0] = 1  # so that the test is exact with random flips too (Phipson and Smyth 2010)
+    return flips
+
+
+def _shifts(differences: np.ndarray, target: float) -> np.ndarray:
+    """Return the constants (P,) that give the differences of each pair, less their mean, the value `target` of u."""
+    residuals = differences - differences.mean(axis=0)
+
+    def reached(shifts: np.ndarray) -> np.ndarray:
+        roots = _roots(residuals + shifts)
+        scale = np.sqrt(len(roots) * np.square(roots).sum(axis=0))
+        return np.asarray(roots.sum(axis=0) >= target * scale)
+
+    low, high = np.zeros(residuals.shape[1]), np.abs(residuals).max(axis=0)
+    for _ in range(60):
+        high = np.where(reached(high), high, 2 * high)
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = reached(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
+
+
+@lru_cache(maxsize=1024)
+def _range_quantile(n_methods: int) -> float:
+    """Return the 95 % quantile of the range of normal variables with known variance."""
+    return float(scipy.stats.studentized_range.ppf(1 - ALPHA, n_methods, np.inf))

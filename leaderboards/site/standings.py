@@ -86,7 +86,7 @@ def standings_of(
     variants, families = (rank(cells, suite, preset, metric, families=one_each) for one_each in (False, True))
     places: dict[str, dict[str, Ranked]] = {}
     for dataset, ranking in rankings.items():
-        for row in ranking.rows:
+        for row in ranking.all_rows:
             places.setdefault(row.method, {})[dataset] = row
     by_method = {}
     for place in variants.rows:

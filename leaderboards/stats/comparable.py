@@ -9,6 +9,7 @@ import pandas as pd
 
 from leaderboards.stats.balanced import balanced
 from leaderboards.stats.dependence import ratios
+from leaderboards.stats.extents import extents
 from leaderboards.stats.families import representatives
 from leaderboards.stats.paired import Paired, paired
 from leaderboards.stats.schemes import flagged_in_words, splits_of
@@ -111,7 +112,18 @@ class SplitScores(NamedTuple):
 
 
 class Comparable(NamedTuple):
-    """The data sets of a ranking, by name, and what all have in common."""
+    """The data sets of a ranking, by name, and what all have in common.
+
+    Attributes:
+        by_dataset: results of all methods, by data set.
+        methods: names.
+        metric: name of the metric.
+        goal: values that are good.
+        reference: method that differences refer to; "" without one.
+        notes: sentences on what was left out, and why.
+        placed: methods that get a place here. On a data set where methods were run on different splits, those with
+            exactly these; methods with more splits are rivals, whose own places are those on all their splits.
+    """
 
     by_dataset: dict[str, SplitScores]
     methods: list[str]
@@ -119,32 +131,64 @@ class Comparable(NamedTuple):
     goal: str | float
     reference: str
     notes: list[str]
+    placed: list[str]
+
+    @property
+    def tested(self) -> np.ndarray:
+        """Booleans (M, M), the pairs of methods that are tested here: those with a method that gets a place."""
+        placed = np.isin(self.methods, self.placed)
+        tested: np.ndarray = placed[:, None] | placed
+        return tested
 
 
 def comparable(requested: Request) -> Comparable:
     """Return the comparable part of what is ranked: every method was run on every split of every data set."""
-    return _comparable(requested, *_tables(requested))
+    ranked, reference, by_ratio = _tables(requested)
+    if len(ranked.datasets) == 1 and (alone := _on_each(requested, ranked, reference, by_ratio)):
+        return alone[0]
+    return _comparable(requested, ranked, reference, by_ratio)
 
 
 def comparable_on_each(requested: Request) -> list[Comparable]:
-    """Return the comparable part on each data set by itself, where there is one."""
-    ranked, reference, by_ratio = _tables(requested)
-    values, tried, of_reference = ranked.observed.to_numpy(), ranked.tried.to_numpy(), reference.to_numpy()
+    """Return the comparable parts on each data set by itself: methods are compared on all the splits that they share.
+
+    The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
+    for each set of splits follows: these methods get a place among all that were run on the same splits. Where methods
+    are named, all of them are compared on the splits that they share. All parts together are tested as one family.
+    """
+    return _on_each(requested, *_tables(requested))
+
+
+def _on_each(
+    requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]
+) -> list[Comparable]:
     names = ranked.observed.index.get_level_values("dataset")
-    methods, parts = np.array(ranked.methods), []
+    parts = []
     for dataset in ranked.datasets:
         here = np.flatnonzero(names == dataset)
-        run = tried[here].any(axis=0)
-        scores = np.asfortranarray(values[here][:, run])
-        if tried[here][:, run].all() and not np.isnan(scores).all(axis=1).any():  # all were run on all: most often
-            scores_of = {dataset: (scores, of_reference[here])}
-            parts.append(_result(requested, requested.notes, methods[run].tolist(), ranked.goal, scores_of, by_ratio))
-            continue
-        run_here = methods[run].tolist()
-        observed, was_tried = (frame.iloc[here][run_here] for frame in (ranked.observed, ranked.tried))
-        table = ranked._replace(observed=observed, tried=was_tried)
-        parts.append(_comparable(requested, table, reference, by_ratio))
+        run = ranked.tried.iloc[here].to_numpy().any(axis=0)
+        observed, tried = (frame.iloc[here, run] for frame in (ranked.observed, ranked.tried))
+        table = ranked._replace(observed=observed, tried=tried)
+        if requested.methods:
+            parts.append(_comparable(requested, table, reference, by_ratio))
+        else:
+            parts += _by_extent(requested, table, reference, by_ratio)
     return [part for part in parts if part.by_dataset]
+
+
+def _by_extent(
+    requested: Request, table: Paired, reference: pd.Series, by_ratio: dict[str, float]
+) -> list[Comparable]:
+    """Return the parts of one data set, the first of them with the methods that were run on most splits."""
+    (dataset,) = table.datasets
+    parts = []
+    for extent in extents(table):
+        observed = extent.table.observed
+        scores = {dataset: (np.asfortranarray(observed.to_numpy()), reference.loc[observed.index].to_numpy())}
+        notes = [*requested.notes, *extent.notes]
+        part = _result(requested, notes, extent.table.methods, table.goal, scores, by_ratio)
+        parts.append(part._replace(placed=extent.methods))
+    return parts
 
 
 def _tables(requested: Request) -> tuple[Paired, pd.Series, dict[str, float]]:
@@ -198,4 +242,4 @@ def _result(
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
     named = "" if all(absent.all() for absent in missing) else requested.reference
-    return Comparable(by_dataset, methods, requested.where[2], goal, named, notes)
+    return Comparable(by_dataset, methods, requested.where[2], goal, named, notes, methods)

@@ -24,7 +24,15 @@ import scipy
 from leaderboards.metrics import badness, loss
 from leaderboards.stats import elimination, moderated_t
 from leaderboards.stats.best_probability import best_probabilities
-from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, comparable_on_each, request
+from leaderboards.stats.comparable import (
+    Comparable,
+    Options,
+    Request,
+    SplitScores,
+    comparable,
+    comparable_on_each,
+    request,
+)
 from leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
 from leaderboards.stats.families import family_of
 from leaderboards.stats.placing import OPEN, rank_sets, verdicts
@@ -87,12 +95,14 @@ class Ranking(NamedTuple):
     """A ranking of methods.
 
     Attributes:
-        rows: of each method, the best mean rank first.
+        rows: of each method, the best mean rank first; on one data set, of those that were run on most of its splits.
         unit: of differences: "relative" for ratios less 1, "nats", or "" for the unit of the metric.
         reference: method that differences refer to; "" without one.
         datasets: names of the data sets used.
         notes: sentences on what was left out, and why.
         ranks: by method, its rank on each of `datasets`.
+        fewer: on one data set, rows of the methods that were run on fewer splits, the most splits first. Each has its
+            place among all methods that were run on its splits, on these splits.
     """
 
     rows: list[Ranked]
@@ -101,6 +111,12 @@ class Ranking(NamedTuple):
     datasets: list[str]
     notes: list[str]
     ranks: dict[str, tuple[float, ...]]
+    fewer: list[Ranked]
+
+    @property
+    def all_rows(self) -> list[Ranked]:
+        """`rows`, then `fewer`."""
+        return [*self.rows, *self.fewer]
 
 
 def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]) -> Ranking:
@@ -119,9 +135,11 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     requested = request(cells, suite, preset, metric, **options)
     boards = comparable(requested)
     if len(boards.by_dataset) == 1:
-        (rows,) = _on_datasets([boards], requested.power)
-    else:
-        rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
+        (dataset,) = boards.by_dataset
+        alone = requested._replace(rows=requested.rows[requested.rows["dataset"] == dataset])
+        ranking = _on_each(alone)[dataset]
+        return ranking._replace(notes=list(dict.fromkeys([*boards.notes, *ranking.notes])))
+    rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
     return _ranking(boards, rows)
 
 
@@ -130,14 +148,25 @@ def rank_on_datasets(
 ) -> dict[str, Ranking]:
     """Return the ranking on each data set by itself. One promise covers all: any mark is false in 5 % of leaderboards.
 
-    A method that was not run on a data set is missing from its ranking alone. Args and errors are those of `rank`.
+    A method that was not run on a data set is missing from its ranking alone; one that was run on fewer splits of it
+    is in `Ranking.fewer`. Args and errors are those of `rank`.
     """
-    requested = request(cells, suite, preset, metric, **options)
+    return _on_each(request(cells, suite, preset, metric, **options))
+
+
+def _on_each(requested: Request) -> dict[str, Ranking]:
     all_boards = comparable_on_each(requested)
-    return {
-        next(iter(boards.by_dataset)): _ranking(boards, rows)
-        for boards, rows in zip(all_boards, _on_datasets(all_boards, requested.power), strict=True)
-    }
+    rankings: dict[str, Ranking] = {}
+    for boards, rows in zip(all_boards, _on_datasets(all_boards, requested.power), strict=True):
+        (dataset,) = boards.by_dataset
+        placed = [row for row in rows if row.method in boards.placed]
+        if dataset not in rankings:
+            rankings[dataset] = _ranking(boards, placed)
+            continue
+        most = rankings[dataset]
+        notes = list(dict.fromkeys([*most.notes, *boards.notes]))
+        rankings[dataset] = most._replace(notes=notes, fewer=[*most.fewer, *placed])
+    return rankings
 
 
 def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
@@ -145,7 +174,7 @@ def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
     ranks = _ranks(np.stack([_means(board, boards) for board in parts])) if parts else np.empty((0, 0))
     by_method = dict(zip(boards.methods, map(tuple, ranks.T.tolist()), strict=False))
     unit = unit_of_difference(boards.metric)
-    return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method)
+    return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method, [])
 
 
 class _Places(NamedTuple):
@@ -184,10 +213,14 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
 
 
 def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
-    """Return the rows of each data set; every item has a single one."""
+    """Return the rows of each item, which has a single data set; the pairs of all items are one family of tests."""
     parts = [board for boards in all_boards for board in boards.by_dataset.values()]
     by_split = [_losses(board.scores, boards.goal) for boards, board in zip(all_boards, parts, strict=True)]
     all_pairs = [moderated_t.all_pairs(losses, board.ratio) for losses, board in zip(by_split, parts, strict=True)]
+    all_pairs = [
+        pairs._replace(t=np.where(boards.tested, pairs.t, nan))
+        for boards, pairs in zip(all_boards, all_pairs, strict=True)
+    ]
     all_worse, level = moderated_t.significantly_worse(all_pairs)
     all_rows = []
     for boards, board, losses, pairs, worse in zip(all_boards, parts, by_split, all_pairs, all_worse, strict=True):

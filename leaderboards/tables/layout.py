@@ -192,7 +192,7 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
 def _table(
     cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, ranked: dict[str, Ranking]
 ) -> Table:
-    verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.rows}
+    verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.all_rows}
     summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
     entries = {}
     for row in records(summary, Moments):

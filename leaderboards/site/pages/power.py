@@ -77,7 +77,7 @@ def section(site: Site, suite: str, preset: str) -> Section:
     ranking, unit = standings.variants, standings.unit
     noun = "data set" if len(ranking.datasets) > 1 else "split"
     answers = {
-        dataset: {row.method: for_difference(row, unit) for row in of_set.rows}
+        dataset: {row.method: for_difference(row, unit) for row in of_set.all_rows}
         for dataset, of_set in standings.on_datasets.items()
     }
     tested = [dataset for dataset, of_set in answers.items() if any(not isnan(one.amount) for one in of_set.values())]

@@ -123,6 +123,7 @@ class Comparable(NamedTuple):
         notes: sentences on what was left out, and why.
         placed: methods that get a place here. On a data set where methods were run on different splits, those with
             exactly these; methods with more splits are rivals, whose own places are those on all their splits.
+        fewer: whether others were run on more splits of the data set.
     """
 
     by_dataset: dict[str, SplitScores]
@@ -132,6 +133,7 @@ class Comparable(NamedTuple):
     reference: str
     notes: list[str]
     placed: list[str]
+    fewer: bool = False
 
     @property
     def tested(self) -> np.ndarray:
@@ -154,7 +156,8 @@ def comparable_on_each(requested: Request) -> list[Comparable]:
 
     The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
     for each set of splits follows: these methods get a place among all that were run on the same splits. Where methods
-    are named, all of them are compared on the splits that they share. All parts together are tested as one family.
+    are named, all of them are compared on the splits that they share. The first parts of all data sets are one family
+    of tests, the others (`Comparable.fewer`) another: these tests cost the methods with most splits no power.
     """
     return _on_each(requested, *_tables(requested))
 
@@ -187,7 +190,7 @@ def _by_extent(
         scores = {dataset: (np.asfortranarray(observed.to_numpy()), reference.loc[observed.index].to_numpy())}
         notes = [*requested.notes, *extent.notes]
         part = _result(requested, notes, extent.table.methods, table.goal, scores, by_ratio)
-        parts.append(part._replace(placed=extent.methods))
+        parts.append(part._replace(placed=extent.methods, fewer=bool(parts)))
     return parts
 
 

@@ -148,24 +148,25 @@ def rank_on_datasets(
 ) -> dict[str, Ranking]:
     """Return the ranking on each data set by itself. One promise covers all: any mark is false in 5 % of leaderboards.
 
-    A method that was not run on a data set is missing from its ranking alone; one that was run on fewer splits of it
-    is in `Ranking.fewer`. Args and errors are those of `rank`.
+    A method that was not run on a data set is missing from its ranking alone. One that was run on fewer splits of it is
+    in `Ranking.fewer`; a second promise, of as much, covers those of all data sets. Args and errors are those of `rank`.
     """
     return _on_each(request(cells, suite, preset, metric, **options))
 
 
 def _on_each(requested: Request) -> dict[str, Ranking]:
     all_boards = comparable_on_each(requested)
-    rankings: dict[str, Ranking] = {}
-    for boards, rows in zip(all_boards, _on_datasets(all_boards, requested.power), strict=True):
+    most, fewer = ([boards for boards in all_boards if boards.fewer == fewer] for fewer in (False, True))
+    rankings = {
+        next(iter(boards.by_dataset)): _ranking(boards, rows)
+        for boards, rows in zip(most, _on_datasets(most, requested.power), strict=True)
+    }
+    for boards, rows in zip(fewer, _on_datasets(fewer, requested.power), strict=True):
         (dataset,) = boards.by_dataset
+        ranking = rankings[dataset]
+        notes = list(dict.fromkeys([*ranking.notes, *boards.notes]))
         placed = [row for row in rows if row.method in boards.placed]
-        if dataset not in rankings:
-            rankings[dataset] = _ranking(boards, placed)
-            continue
-        most = rankings[dataset]
-        notes = list(dict.fromkeys([*most.notes, *boards.notes]))
-        rankings[dataset] = most._replace(notes=notes, fewer=[*most.fewer, *placed])
+        rankings[dataset] = ranking._replace(notes=notes, fewer=[*ranking.fewer, *placed])
     return rankings
 
 

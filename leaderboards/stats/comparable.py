@@ -7,13 +7,13 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 import pandas as pd
 
-from leaderboards.stats.balanced import balanced
+from leaderboards.stats.balanced import MOST_LISTED, balanced
 from leaderboards.stats.dependence import ratios
 from leaderboards.stats.extents import extents
 from leaderboards.stats.families import representatives
-from leaderboards.stats.paired import Paired, paired
+from leaderboards.stats.paired import Paired, failures_in_words, paired
 from leaderboards.stats.schemes import flagged_in_words, splits_of
-from leaderboards.wording.formats import counted, visible
+from leaderboards.wording.formats import counted, listed, visible
 from methods import UNRANKED
 
 REFERENCE = "map"
@@ -162,15 +162,13 @@ def comparable_on_each(requested: Request) -> list[Comparable]:
     return _on_each(requested, *_tables(requested))
 
 
-def _on_each(
-    requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]
-) -> list[Comparable]:
+def _on_each(requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> list[Comparable]:
     names = ranked.observed.index.get_level_values("dataset")
-    parts = []
+    methods, parts = np.array(ranked.methods), []
     for dataset in ranked.datasets:
         here = np.flatnonzero(names == dataset)
-        run = ranked.tried.iloc[here].to_numpy().any(axis=0)
-        observed, tried = (frame.iloc[here, run] for frame in (ranked.observed, ranked.tried))
+        run = methods[ranked.tried.iloc[here].to_numpy().any(axis=0)].tolist()
+        observed, tried = (frame.iloc[here][run] for frame in (ranked.observed, ranked.tried))
         table = ranked._replace(observed=observed, tried=tried)
         if requested.methods:
             parts.append(_comparable(requested, table, reference, by_ratio))
@@ -179,12 +177,10 @@ def _on_each(
     return [part for part in parts if part.by_dataset]
 
 
-def _by_extent(
-    requested: Request, table: Paired, reference: pd.Series, by_ratio: dict[str, float]
-) -> list[Comparable]:
+def _by_extent(requested: Request, table: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> list[Comparable]:
     """Return the parts of one data set, the first of them with the methods that were run on most splits."""
     (dataset,) = table.datasets
-    parts = []
+    parts: list[Comparable] = []
     for extent in extents(table):
         observed = extent.table.observed
         scores = {dataset: (np.asfortranarray(observed.to_numpy()), reference.loc[observed.index].to_numpy())}
@@ -212,8 +208,20 @@ def _comparable(requested: Request, ranked: Paired, reference: pd.Series, by_rat
         str(dataset): (values.to_numpy(float), of_reference.loc[values.index].to_numpy(float))
         for dataset, values in observed.groupby(level="dataset")
     }
-    notes = [*requested.notes, *part.left_out]
+    notes = [*requested.notes, *part.left_out, *_failures(part.table)]
     return _result(requested, notes, part.table.methods, part.table.goal, scores, by_ratio)
+
+
+def _failures(table: Paired) -> list[str]:
+    """Return a sentence on the methods that failed on a split of several data sets; [] for none."""
+    failed = {method: failures for method in table.methods if (failures := table.failures(method))}
+    if not failed or len(table.datasets) == 1:
+        return []
+    reasons = [f"{visible(method)} ({failures_in_words(where, len(table.tried))})" for method, where in failed.items()]
+    return [
+        f"Failed, and no value is imputed: {listed(reasons, MOST_LISTED)}. A method has the last rank where it failed "
+        "and cannot be called best; its difference is over the data sets on which it did not fail."
+    ]
 
 
 def _result(
@@ -239,8 +247,10 @@ def _result(
     }
     missing = [np.isnan(board.reference) for board in by_dataset.values()]
     notes = list(notes)
-    if any(absent.any() for absent in missing):
-        notes.append(f"No differences: {visible(requested.reference)} has no value on some split.")
+    without = [visible(name) for name, absent in zip(by_dataset, missing, strict=True) if absent.any()]
+    if without:
+        where = f" on {listed(without, MOST_LISTED)}" if len(without) < len(by_dataset) else ""
+        notes.append(f"No differences{where}: {visible(requested.reference)} has no value on some split.")
     unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")

@@ -14,7 +14,7 @@ its differences its difference to the reference. On such a data set by itself, t
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -49,8 +49,8 @@ class Ranked(NamedTuple):
             features; failures share the last ranks.
         rank_low: the best rank that the results leave open, at 95 % for all methods together.
         rank_high: the worst such rank.
-        difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`. NaN for the
-            reference, and where one of the two has no value on a split.
+        difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`; over those
+            on which neither failed on a split. NaN for the reference, and where there is no such data set.
         low: lower end of the 95 % interval of `difference`, for this method alone.
         high: upper end.
         p_best: probability that it is the best (`best_probability`).
@@ -58,6 +58,7 @@ class Ranked(NamedTuple):
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
         n_failed: on how many of them it has no value.
+        n_compared: number of data sets (on one data set: splits) behind `difference`; 0 without one.
         detectable: the smallest difference to the reference that the interval would have excluded 0 for, with 80 %
             probability.
         needed: data sets (on one data set: splits) that would detect a difference as large as the one seen with 80 %
@@ -84,6 +85,7 @@ class Ranked(NamedTuple):
     n_datasets: int
     n_splits: int
     n_failed: int
+    n_compared: int
     detectable: float
     needed: float
     floor: float
@@ -149,7 +151,7 @@ def rank_on_datasets(
     """Return the ranking on each data set by itself. One promise covers all: any mark is false in 5 % of leaderboards.
 
     A method that was not run on a data set is missing from its ranking alone. One that was run on fewer splits of it is
-    in `Ranking.fewer`; a second promise, of as much, covers those of all data sets. Args and errors are those of `rank`.
+    in `Ranking.fewer`; a second promise of as much covers those of all data sets. Args and errors are those of `rank`.
     """
     return _on_each(request(cells, suite, preset, metric, **options))
 
@@ -205,8 +207,8 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
     def needed(row: int, column: int) -> float:
         return compared.needed(abs(mean_ranks[row] - mean_ranks[column]))
 
-    typical = [_typical_differences(board, boards) for board in parts]
-    differences = corrected_means(np.ascontiguousarray(np.column_stack(typical)))
+    typical = np.column_stack([_typical_differences(board, boards) for board in parts])
+    differences = [corrected_mean(of_method[~np.isnan(of_method)]) for of_method in typical]
     unknown = np.full(len(boards.methods), nan)
     detectable = np.full(len(boards.methods), compared.detectable()) if power else unknown
     probability = best_probabilities(losses) if power else unknown
@@ -266,6 +268,7 @@ def _rows(
                 len(parts),
                 n_splits,
                 int(failures[m]),
+                0 if isnan(differences[m].mean) else differences[m].n,
                 _size(differences[m].detectable(), boards),
                 differences[m].needed() if power else nan,
                 _size(differences[m].floor(), boards),

@@ -11,7 +11,7 @@ from leaderboards.data import published as papers
 from leaderboards.data.frames import records
 from leaderboards.data.published import Published, apart
 from leaderboards.data.times import about_times
-from leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, INTERVALS, NULLS, Metric, lead, metric
+from leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, INTERVALS, NULLS, PARTS, Metric, lead, metric
 from leaderboards.stats.ranking import Ranked, Ranking
 from leaderboards.stats.remarks import legend
 from leaderboards.stats.summary import Moments
@@ -100,7 +100,7 @@ class Board(NamedTuple):
         headline: metrics of the main table, by name.
         others: all other metrics, by name.
         by_median: whether values are medians over splits, because these are along features.
-        rows: ordered by the values of `lead`, those of methods with fewer splits last; published rows below their method.
+        rows: ordered by the values of `lead`, those of `fewer` last; published rows below their method.
         fewer: methods that were run on fewer splits than others. They have a table of their own: neither numbers nor
             marks of different splits are comparable.
         sentence: notes on tests, published numbers and times.
@@ -235,8 +235,12 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
 
 
 def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
-    """Return the cells by metric, with the ends of `INTERVALS` and the expectations of `NULLS` in the tooltips."""
+    """Return the cells by metric, with ends of `INTERVALS`, expectations of `NULLS` and `PARTS` in the tooltips."""
     with_ends = {}
+    for name, parts in PARTS.items():
+        values = [f"{metric(part).title} {cells[part].value}" for part in parts if part in cells and cells[part].value]
+        if name in cells and cells[name].value:
+            with_ends[name] = cells[name]._replace(hint=f"{cells[name].hint}; {', '.join(values)}")
     for name, ends in INTERVALS.items():
         low, high = (cells.get(end, Cell()).value for end in ends)
         if name in cells and low and high:

@@ -168,7 +168,10 @@ class Table(NamedTuple):
             sentences.append("Failed splits have no result and are not included in the means")
         sentences += legend(entry.said for entry in self.entries.values())
         if self.mean_ranks:
-            sentences.append(f"Mean rank: among the ranked methods of this table, over the {self.n_ranked} data sets that all of them were run on")
+            sentences.append(
+                f"Mean rank: among the ranked methods of this table, over the {self.n_ranked} data sets that all of "
+                "them were run on"
+            )
         return ". ".join(sentences) + "."
 
 

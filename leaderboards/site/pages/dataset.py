@@ -14,7 +14,7 @@ from leaderboards.data.frames import records
 from leaderboards.figures.dots import DotRow, dot_plot
 from leaderboards.figures.illustrations import illustrations
 from leaderboards.figures.plots import Plot
-from leaderboards.metrics import metric
+from leaderboards.metrics import PARTS, metric
 from leaderboards.site import places
 from leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from leaderboards.site.content import Key, Site
@@ -98,6 +98,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
     suite, dataset, preset = key
     cells, rows = site.cells_of[key], site.rows_on_board(key)
     order, names = [row.method for row in made.rows if not row.published], list(made.headline)
+    detailed = [part for name in names for part in PARTS.get(name, (name,))]
     flagged = splits_of(dataset).flagged
     original, worst = site.original(suite, preset), worst_splits(site, key, names)
     plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
@@ -110,7 +111,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
-        [_details(site, key, rows[method], names, flagged, original, worst.get(method, {})) for method in order],
+        [_details(site, key, rows[method], detailed, flagged, original, worst.get(method, {})) for method in order],
     )
 
 
@@ -211,8 +212,10 @@ def _dots(summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, 
     for method in dict.fromkeys(row.method for row in made.rows):
         if method in values or method in reported:
             mean, stderr = means.get(method, (np.nan, np.nan))
-            splits = f", {counted(n_splits[method], 'split')}" if method in made.fewer else ""
-            rows.append(DotRow(visible(method) + splits, values.get(method, []), mean, stderr, reported.get(method, [])))
+            label = visible(method)
+            if method in made.fewer:
+                label += f", {counted(n_splits[method], 'split')}"
+            rows.append(DotRow(label, values.get(method, []), mean, stderr, reported.get(method, [])))
     spoken = [
         f"{visible(row.method)} {cell.value}" + ("" if made.by_median else f" ± {cell.stderr or 'unknown'}")
         for row in made.rows

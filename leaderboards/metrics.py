@@ -91,6 +91,7 @@ TITLES = {
     "sd_ratio": "Spread ratio",
     "sd_ratio_between": "Spread ratio, in the gap",
     "sd_ratio_far": "Spread ratio, far away",
+    "total_seconds": "Tuning + fit, s",
     "tune_seconds": "Tuning, s",
     "fit_seconds": "Final fit, s",
     "predict_seconds_per_1000": "Predict 1000, s",
@@ -118,13 +119,20 @@ GOALS = (
     (r"ece_squared_debiased", 0.0),  # below 0 by noise alone
 )
 
-MEASURED = tuple(schema.METRICS) + tuple(schema.COSTS)  # in the order of pages and exports
+# Computed from other columns when results are read (`data.times`).
+COMPUTED = {
+    "total_seconds": "wall-clock seconds of hyper-parameter search and final fit; the fit alone is a small part, and "
+    "members of an ensemble share a processor's lanes in it"
+}
+PARTS = {"total_seconds": ("tune_seconds", "fit_seconds")}  # that details show in its place
+
+MEASURED = (*schema.METRICS, *COMPUTED, *schema.COSTS)  # in the order of pages and exports
 
 # The main table of a data set has those of these metrics that apply to it.
 HEADLINE = (
     *("rel_mean", "rel_cov", "w2_scaled", "total_variation", "agreement", "sd_ratio_between", "sd_ratio_far"),
     *("nmll", "rmse", "accuracy", "ece", "ood_auroc", "near_ood_auroc", "far_ood_auroc"),
-    *("tune_seconds", "fit_seconds"),
+    "total_seconds",
 )
 
 # The same where values are medians over splits along features, which are ranked by CRPS too: its tail is not as heavy.
@@ -142,7 +150,7 @@ NULLS = {"ece": ("ece_null", "ece_null_95")}
 @cache
 def metric(name: str) -> Metric:
     """Return the metric of a column."""
-    meaning = (schema.METRICS | schema.COSTS).get(name, "")
+    meaning = (schema.METRICS | COMPUTED | schema.COSTS).get(name, "")
     if coverage := re.fullmatch(r"coverage_(\d+)", name):
         return Metric(f"Coverage {coverage[1]} %", int(coverage[1]) / 100, meaning)
     if interval := re.fullmatch(r"interval_score_(\d+)", name):

@@ -14,17 +14,20 @@ def latest_timings(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return `cells` without the times that other work on the device may have lengthened.
+    """Return `cells` without the times that other work on the device may have lengthened, and with `total_seconds`.
 
     A method's times on a data set are those of its cell that was repeated alone, if `timings` (columns of
     `bench.schema.TIMINGS`) has one; the row of that cell holds them. Otherwise they are those of its rows that are
     `exclusive`. All other times become null, also those of older schemas, which do not record `exclusive`.
+
+    The total is that of tuning, where anything was tuned, and of the final fit.
     """
     times, cell = list(TIMES), [*PROTOCOL, "split", "seed"]
     repeated = pd.MultiIndex.from_frame(cells[PROTOCOL]).isin(pd.MultiIndex.from_frame(timings[PROTOCOL]))
     uncontended = np.where(cells[["exclusive"]].eq(True), cells[times], np.nan)
     values = np.where(repeated[:, None], cells[cell].merge(timings, "left", cell)[times], uncontended)
-    return cells.assign(**pd.DataFrame(values, cells.index, times))
+    known = cells.assign(**pd.DataFrame(values, cells.index, times))
+    return known.assign(total_seconds=known["tune_seconds"].fillna(0.0) + known["fit_seconds"])
 
 
 def about_times(summary: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ from leaderboards.data.longer import LongerTraining, longer_trainings
 from leaderboards.data.published import read_published
 from leaderboards.data.replicated import set_apart
 from leaderboards.data.results import Results
-from leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, metric
+from leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
 from leaderboards.replications.comparison import Replication, replications
 from leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from leaderboards.site.standings import Standings, standings_of
@@ -136,7 +136,8 @@ class Site:
     @cached_property
     def _detailed(self) -> pd.DataFrame:
         """Cells with the columns of `Row`, in the order of their splits and seeds."""
-        columns = list(dict.fromkeys((*COLUMNS, *HEADLINE_OF_MEDIANS, *(mean for mean, _ in NULLS.values()))))
+        shown = (part for name in HEADLINE_OF_MEDIANS for part in PARTS.get(name, (name,)))
+        columns = list(dict.fromkeys((*COLUMNS, *shown, *(mean for mean, _ in NULLS.values()))))
         return self.cells[columns].sort_values(["split", "seed"], kind="stable")
 
     @cached_property

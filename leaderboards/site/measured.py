@@ -11,7 +11,7 @@ from leaderboards.stats.placing import AHEAD
 from leaderboards.wording.formats import counted, difference_in_words, listed, number, visible
 
 MOST_NAMED = 6  # data sets in a sentence
-RUNTIME = "fit_seconds"
+RUNTIME = "total_seconds"
 NOMINAL = 0.9  # coverage of the intervals that a sentence is about
 TOLERANCE = 0.03  # of coverage, beyond which it counts as a weakness
 
@@ -49,20 +49,25 @@ def measured(
 
 def _rank(sentences: Measured, method: str, standings: Standings, title: str) -> None:
     standing = standings.by_method[method]
-    n_methods = len(standings.by_method)
-    if n_methods == 1:
+    if len(standings.by_method) == 1:
         return
-    place = standing.place
-    ranked = counted(place.n_datasets, "data set")
-    sentence = f"Mean rank by {title}: {place.mean_rank:.1f} of {n_methods} methods over {ranked}; "
-    sentence += f"ranks {place.rank_low} to {place.rank_high} are left open."
-    middle = (n_methods + 1) / 2
-    if place.rank_high < middle:
-        sentences.strengths.append(sentence)
-    elif place.rank_low > middle:
-        sentences.weaknesses.append(sentence)
-    else:
-        sentences.others.append(sentence)
+    if place := standing.place:
+        n_methods = len(standings.families.rows)
+        of = f"{n_methods} methods, one of each family, over {counted(place.n_datasets, 'data set')}"
+        sentence = f"Mean rank by {title}: {place.mean_rank:.1f} of {of}; "
+        sentence += f"ranks {place.rank_low} to {place.rank_high} are left open."
+        middle = (n_methods + 1) / 2
+        if place.rank_high < middle:
+            sentences.strengths.append(sentence)
+        elif place.rank_low > middle:
+            sentences.weaknesses.append(sentence)
+        else:
+            sentences.others.append(sentence)
+    elif standing.representative:
+        sentences.others.append(
+            f"Rankings over data sets have one method of each family, {visible(standing.representative)} in this one's "
+            "place: the variant with the best validation score."
+        )
     if standings.tested:
         places = standings.places.get(method, {})
         best = sorted(dataset for dataset, row in places.items() if row.verdict in AHEAD)
@@ -124,13 +129,13 @@ def _failures(sentences: Measured, statuses: list[str]) -> None:
 
 def _runtime(sentences: Measured, method: str, standings: Standings | None) -> None:
     standing = standings.by_method.get(method) if standings else None
-    if standings is None or standing is None or not isfinite(standing.place.difference):
+    if standings is None or standing is None or not isfinite(standing.change.difference):
         return
-    times, low, high = (1 + x for x in (standing.place.difference, standing.place.low, standing.place.high))
+    times, low, high = (1 + x for x in (standing.change.difference, standing.change.low, standing.change.high))
     span = f" ({number(low, 2)} to {number(high, 2)})" if isfinite(low) else ""
     sentences.others.append(
-        f"The final fit takes {number(times, 2)} times as long as {standings.reference}'s{span}, geometric "
-        f"mean over {counted(standing.place.n_datasets, 'data set')}."
+        f"Tuning and the final fit take {number(times, 2)} times as long as {standings.reference}'s{span}, geometric "
+        f"mean over {counted(standing.change.n_compared, 'data set')}."
     )
 
 

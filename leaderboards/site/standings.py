@@ -14,13 +14,18 @@ class Standing(NamedTuple):
     """One method's row in a table of standings.
 
     Attributes:
-        place: its row of the ranking over data sets, among all variants.
+        place: its row of the ranking over data sets, among one method of each family; None for a variant that another
+            one represents. Every page has a method's mean rank and verdict from here.
+        change: the row with its difference to the reference, on the same splits of the same data sets.
+        representative: the method that represents its family.
         n_best: number of data sets where it is or could be the best (`placing.verdicts`).
         n_datasets: number of data sets on which it was compared with others.
         wins: mean win rate against the other methods.
     """
 
-    place: Ranked
+    place: Ranked | None
+    change: Ranked
+    representative: str
     n_best: int
     n_datasets: int
     wins: float
@@ -30,8 +35,8 @@ class Standings(NamedTuple):
     """Standings of all methods by one metric.
 
     Attributes:
-        by_method: standing of each method that is ranked, the best mean rank first.
-        variants: ranking over data sets of all methods.
+        by_method: standing of each method that was run wherever the families are compared: one of each family, the best
+            mean rank first, then the variants that these represent.
         families: ranking over data sets of one method of each family.
         on_datasets: rankings of all methods, by data set.
         places: each method's rows of these, by method and data set.
@@ -41,7 +46,6 @@ class Standings(NamedTuple):
     """
 
     by_method: dict[str, Standing]
-    variants: Ranking
     families: Ranking
     on_datasets: Mapping[str, Ranking]
     places: Mapping[str, Mapping[str, Ranked]]
@@ -52,17 +56,22 @@ class Standings(NamedTuple):
     @property
     def reference(self) -> str:
         """Name of the method that differences refer to; "" without one, or without another method."""
-        return self.variants.reference if len(self.by_method) > 1 else ""
+        return self.families.reference if len(self.by_method) > 1 else ""
 
     @property
     def unit(self) -> str:
         """Unit of differences (`Ranking.unit`)."""
-        return self.variants.unit
+        return self.families.unit
 
     @property
     def better(self) -> str:
         """Which differences to the reference are better, in words."""
         return "above 0 is better" if self.table.goal == "high" else "below 0 is better"
+
+    @property
+    def changes(self) -> dict[str, Ranked]:
+        """Rows with the difference to the reference, by method."""
+        return {method: standing.change for method, standing in self.by_method.items()}
 
     def top(self, n: int) -> list[Ranked]:
         """Return the first n methods of different families."""
@@ -83,15 +92,33 @@ def standings_of(
     """
     table = paired(cells[~cells["method"].isin(UNRANKED)], suite, preset, metric)
     wins = win_rates(table)
-    variants, families = (rank(cells, suite, preset, metric, families=one_each) for one_each in (False, True))
+    families = rank(cells, suite, preset, metric)
+    represented = {row.family: row.method for row in families.rows}
+    variants = _variants(cells, table, families)
     places: dict[str, dict[str, Ranked]] = {}
     for dataset, ranking in rankings.items():
-        for row in ranking.rows:
+        for row in ranking.all_rows:
             places.setdefault(row.method, {})[dataset] = row
     by_method = {}
-    for place in variants.rows:
-        here = places.get(place.method, {}).values()
-        n_best = sum(row.verdict in AHEAD for row in here)
-        by_method[place.method] = Standing(place, n_best, len(here), float(wins.overall[place.method]))
+    for row in [*families.rows, *variants]:
+        place = row if represented.get(row.family) == row.method else None
+        here = places.get(row.method, {}).values()
+        n_best = sum(at.verdict in AHEAD for at in here)
+        overall = float(wins.overall[row.method])
+        by_method[row.method] = Standing(place, row, represented.get(row.family, ""), n_best, len(here), overall)
     tested = any(row.verdict == "worse" for here in places.values() for row in here.values())
-    return Standings(by_method, variants, families, rankings, places, table, tested, wins)
+    return Standings(by_method, families, rankings, places, table, tested, wins)
+
+
+def _variants(cells: pd.DataFrame, table: Paired, families: Ranking) -> list[Ranked]:
+    """Return rows of the other methods that were run on all splits on which one method of each family is compared."""
+    names = [row.method for row in families.rows]
+    tried = table.tried[table.tried.index.isin(families.datasets, level="dataset")]
+    shared = tried[tried[names].all(axis=1)]
+    others = [str(method) for method in shared if method not in names and shared[method].all()] if names else []
+    if not others:
+        return []
+    everyone = rank(
+        cells, table.suite, table.preset, table.metric, methods=[*names, *others], datasets=families.datasets
+    )
+    return [row for row in everyone.rows if row.method in others]

@@ -7,12 +7,13 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 import pandas as pd
 
-from leaderboards.stats.balanced import balanced
-from leaderboards.stats.dependence import ratios
+from leaderboards.stats.balanced import MOST_LISTED, balanced
+from leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective, ratios
+from leaderboards.stats.extents import extents
 from leaderboards.stats.families import representatives
-from leaderboards.stats.paired import Paired, paired
+from leaderboards.stats.paired import Paired, failures_in_words, paired
 from leaderboards.stats.schemes import flagged_in_words, splits_of
-from leaderboards.wording.formats import counted, visible
+from leaderboards.wording.formats import counted, listed, visible
 from methods import UNRANKED
 
 REFERENCE = "map"
@@ -111,7 +112,19 @@ class SplitScores(NamedTuple):
 
 
 class Comparable(NamedTuple):
-    """The data sets of a ranking, by name, and what all have in common."""
+    """The data sets of a ranking, by name, and what all have in common.
+
+    Attributes:
+        by_dataset: results of all methods, by data set.
+        methods: names.
+        metric: name of the metric.
+        goal: values that are good.
+        reference: method that differences refer to; "" without one.
+        notes: sentences on what was left out, and why.
+        placed: methods that get a place here. On a data set where methods were run on different splits, those with
+            exactly these; methods with more splits are rivals, whose own places are those on all their splits.
+        fewer: whether others were run on more splits of the data set.
+    """
 
     by_dataset: dict[str, SplitScores]
     methods: list[str]
@@ -119,32 +132,62 @@ class Comparable(NamedTuple):
     goal: str | float
     reference: str
     notes: list[str]
+    placed: list[str]
+    fewer: bool = False
+
+    @property
+    def tested(self) -> np.ndarray:
+        """Booleans (M, M), the pairs of methods that are tested here: those with a method that gets a place."""
+        placed = np.isin(self.methods, self.placed)
+        tested: np.ndarray = placed[:, None] | placed
+        return tested
 
 
 def comparable(requested: Request) -> Comparable:
     """Return the comparable part of what is ranked: every method was run on every split of every data set."""
-    return _comparable(requested, *_tables(requested))
+    ranked, reference, by_ratio = _tables(requested)
+    if len(ranked.datasets) == 1 and (alone := _on_each(requested, ranked, reference, by_ratio)):
+        return alone[0]
+    return _comparable(requested, ranked, reference, by_ratio)
 
 
 def comparable_on_each(requested: Request) -> list[Comparable]:
-    """Return the comparable part on each data set by itself, where there is one."""
-    ranked, reference, by_ratio = _tables(requested)
-    values, tried, of_reference = ranked.observed.to_numpy(), ranked.tried.to_numpy(), reference.to_numpy()
+    """Return the comparable parts on each data set by itself: methods are compared on all the splits that they share.
+
+    The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
+    for each set of splits follows: these methods get a place among all that were run on the same splits. Where methods
+    are named, all of them are compared on the splits that they share. The first parts of all data sets are one family
+    of tests, the others (`Comparable.fewer`) another: these tests cost the methods with most splits no power.
+    """
+    return _on_each(requested, *_tables(requested))
+
+
+def _on_each(requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> list[Comparable]:
     names = ranked.observed.index.get_level_values("dataset")
     methods, parts = np.array(ranked.methods), []
     for dataset in ranked.datasets:
         here = np.flatnonzero(names == dataset)
-        run = tried[here].any(axis=0)
-        scores = np.asfortranarray(values[here][:, run])
-        if tried[here][:, run].all() and not np.isnan(scores).all(axis=1).any():  # all were run on all: most often
-            scores_of = {dataset: (scores, of_reference[here])}
-            parts.append(_result(requested, requested.notes, methods[run].tolist(), ranked.goal, scores_of, by_ratio))
-            continue
-        run_here = methods[run].tolist()
-        observed, was_tried = (frame.iloc[here][run_here] for frame in (ranked.observed, ranked.tried))
-        table = ranked._replace(observed=observed, tried=was_tried)
-        parts.append(_comparable(requested, table, reference, by_ratio))
+        run = methods[ranked.tried.iloc[here].to_numpy().any(axis=0)].tolist()
+        observed, tried = (frame.iloc[here][run] for frame in (ranked.observed, ranked.tried))
+        table = ranked._replace(observed=observed, tried=tried)
+        if requested.methods:
+            parts.append(_comparable(requested, table, reference, by_ratio))
+        else:
+            parts += _by_extent(requested, table, reference, by_ratio)
     return [part for part in parts if part.by_dataset]
+
+
+def _by_extent(requested: Request, table: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> list[Comparable]:
+    """Return the parts of one data set, the first of them with the methods that were run on most splits."""
+    (dataset,) = table.datasets
+    parts: list[Comparable] = []
+    for extent in extents(table):
+        observed = extent.table.observed
+        scores = {dataset: (np.asfortranarray(observed.to_numpy()), reference.loc[observed.index].to_numpy())}
+        notes = [*requested.notes, *extent.notes]
+        part = _result(requested, notes, extent.table.methods, table.goal, scores, by_ratio)
+        parts.append(part._replace(placed=extent.methods, fewer=bool(parts)))
+    return parts
 
 
 def _tables(requested: Request) -> tuple[Paired, pd.Series, dict[str, float]]:
@@ -165,8 +208,20 @@ def _comparable(requested: Request, ranked: Paired, reference: pd.Series, by_rat
         str(dataset): (values.to_numpy(float), of_reference.loc[values.index].to_numpy(float))
         for dataset, values in observed.groupby(level="dataset")
     }
-    notes = [*requested.notes, *part.left_out]
+    notes = [*requested.notes, *part.left_out, *_failures(part.table)]
     return _result(requested, notes, part.table.methods, part.table.goal, scores, by_ratio)
+
+
+def _failures(table: Paired) -> list[str]:
+    """Return a sentence on the methods that failed on a split of several data sets; [] for none."""
+    failed = {method: failures for method in table.methods if (failures := table.failures(method))}
+    if not failed or len(table.datasets) == 1:
+        return []
+    reasons = [f"{visible(method)} ({failures_in_words(where, len(table.tried))})" for method, where in failed.items()]
+    return [
+        f"Failed, and no value is imputed: {listed(reasons, MOST_LISTED)}. A method has the last rank where it failed "
+        "and cannot be called best; its difference is over the data sets on which it did not fail."
+    ]
 
 
 def _result(
@@ -192,10 +247,22 @@ def _result(
     }
     missing = [np.isnan(board.reference) for board in by_dataset.values()]
     notes = list(notes)
-    if any(absent.any() for absent in missing):
-        notes.append(f"No differences: {visible(requested.reference)} has no value on some split.")
+    without = [visible(name) for name, absent in zip(by_dataset, missing, strict=True) if absent.any()]
+    if without:
+        where = f" on {listed(without, MOST_LISTED)}" if len(without) < len(by_dataset) else ""
+        notes.append(f"No differences{where}: {visible(requested.reference)} has no value on some split.")
     unknown = [visible(name) for name, board in by_dataset.items() if np.isnan(board.ratio) and len(board.scores) > 1]
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
+    shared = [visible(name) for name, board in by_dataset.items() if _too_much_shared(board)]
+    if shared:
+        notes.append(
+            f"Not tested by splits, which share too many rows to be worth two experiments: {', '.join(shared)}."
+        )
     named = "" if all(absent.all() for absent in missing) else requested.reference
-    return Comparable(by_dataset, methods, requested.where[2], goal, named, notes)
+    return Comparable(by_dataset, methods, requested.where[2], goal, named, notes, methods)
+
+
+def _too_much_shared(board: SplitScores) -> bool:
+    """Return whether more splits than one are worth too few experiments to be tested."""
+    return len(board.scores) > 1 and effective(len(board.scores), board.ratio) < FEWEST_EXPERIMENTS

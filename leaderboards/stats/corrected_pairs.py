@@ -20,9 +20,8 @@ import numpy as np
 import scipy
 
 from leaderboards.stats.corrected_t import FEWEST_SPLITS, ROUNDING, detectable_errors, needed
+from leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective
 from leaderboards.stats.significance import holm_rejections
-
-FEWEST_EXPERIMENTS = 2.0  # independent ones, without which there is no degree of freedom
 
 
 class Pairs(NamedTuple):
@@ -70,12 +69,7 @@ class Pairs(NamedTuple):
         return max(enough, float(fewest))
 
 
-def effective(n_splits: int, ratio: float) -> float:
-    """Return how many independent experiments splits of the same rows are worth; NaN if the ratio is."""
-    return 1 / (1 / n_splits + ratio) if n_splits else 0.0
-
-
-def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
+def all_pairs(losses: np.ndarray, ratio: float, asked: np.ndarray | None = None) -> Pairs:
     """Return the comparisons of all pairs of methods on one data set.
 
     A difference that is the same on all splits has no standard error. It is certain from `FEWEST_SPLITS` splits on, and
@@ -84,6 +78,7 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
     Args:
         losses: (S, M); a method with a NaN or an infinity is not tested.
         ratio: of the split scheme (`dependence`); nothing is tested where it is NaN.
+        asked: booleans (M, M), the pairs to test; None for all.
     """
     n_splits, n_methods = losses.shape
     n = effective(n_splits, ratio)
@@ -105,6 +100,8 @@ def all_pairs(losses: np.ndarray, ratio: float) -> Pairs:
             if n_splits < FEWEST_SPLITS:
                 ratios[np.isinf(ratios)] = nan
             t[rows, columns], t[columns, rows] = ratios, -ratios
+    if asked is not None:
+        t[~asked] = nan
     p_values = scipy.special.stdtr(n - 1, -t) if n >= FEWEST_EXPERIMENTS else t
     significant, level = holm_rejections(p_values.ravel())
     return Pairs(significant.reshape(t.shape), level, differences, spread, n_splits, ratio)

@@ -21,6 +21,8 @@ import pandas as pd
 
 from leaderboards.stats.schemes import splits_of
 
+FEWEST_EXPERIMENTS = 2.0  # independent ones, with fewer of which t has no degree of freedom
+
 
 def ratios(cells: pd.DataFrame) -> dict[str, float]:
     """Return the ratio of each data set's split scheme (`schemes`); NaN where it or a size is unknown.
@@ -36,3 +38,8 @@ def ratios(cells: pd.DataFrame) -> dict[str, float]:
         of_scheme = {"resampled": of_sizes, "drawn": 0.0}
         by_dataset[str(dataset)] = of_sizes if splits.along_features else of_scheme.get(splits.scheme, nan)
     return by_dataset
+
+
+def effective(n_splits: int, ratio: float) -> float:
+    """Return how many independent experiments splits are worth, 1 / (1 / S + r); NaN if the ratio is."""
+    return 1 / (1 / n_splits + ratio) if n_splits else 0.0

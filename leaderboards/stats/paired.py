@@ -1,6 +1,6 @@
 """The rows of one suite, preset and metric as a table of splits x methods, from which paired statistics start."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +9,11 @@ import pandas as pd
 from bench.schema import SINCE
 from leaderboards.metrics import metric as metric_named
 from leaderboards.stats.schemes import without_flagged
+from leaderboards.wording.formats import counted, listed, visible
+from leaderboards.wording.ran import ranges
 
 KEYS = ["dataset", "split", "method"]
+MOST_NAMED = 6  # data sets in a sentence
 
 
 class Paired(NamedTuple):
@@ -46,6 +49,26 @@ class Paired(NamedTuple):
     def datasets(self) -> list[str]:
         """Names in alphabetical order."""
         return list(dict.fromkeys(self.observed.index.get_level_values("dataset")))
+
+    def failures(self, method: str) -> dict[str, list[int]]:
+        """Return the splits that a method was run on and has no value for, by data set; most have none."""
+        failed = self.tried[method] & self.observed[method].isna()
+        where: dict[str, list[int]] = {}
+        for dataset, split in failed.index[failed]:
+            where.setdefault(str(dataset), []).append(int(split))
+        return where
+
+
+def failures_in_words(failures: Mapping[str, list[int]], n_splits: int) -> str:
+    """Return which splits failed, as in "3 of 205 splits: protein 3, yacht 0 and 4".
+
+    Args:
+        failures: splits by data set (`Paired.failures`).
+        n_splits: number of splits, on all data sets together.
+    """
+    parts = [f"{visible(dataset)} {ranges(splits, then=' and ')}" for dataset, splits in failures.items()]
+    n_failed = sum(map(len, failures.values()))
+    return f"{n_failed} of {counted(n_splits, 'split')}: {listed(parts, MOST_NAMED)}"
 
 
 def mean_of_known(values: np.ndarray, axis: int = 0) -> np.ndarray:

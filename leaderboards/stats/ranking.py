@@ -13,7 +13,7 @@ its differences its difference to the reference. On such a data set by itself, t
 """
 
 from collections.abc import Callable, Sequence
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -23,7 +23,15 @@ import scipy
 from leaderboards.metrics import badness, loss
 from leaderboards.stats import corrected_pairs, sign_flips
 from leaderboards.stats.best_probability import best_probabilities
-from leaderboards.stats.comparable import Comparable, Options, SplitScores, comparable, comparable_on_each, request
+from leaderboards.stats.comparable import (
+    Comparable,
+    Options,
+    Request,
+    SplitScores,
+    comparable,
+    comparable_on_each,
+    request,
+)
 from leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
 from leaderboards.stats.families import family_of
 from leaderboards.stats.placing import OPEN, rank_sets, verdicts
@@ -40,8 +48,8 @@ class Ranked(NamedTuple):
             features; failures share the last ranks.
         rank_low: the best rank that the results leave open, at 95 % for all methods together.
         rank_high: the worst such rank.
-        difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`. NaN for the
-            reference, and where one of the two has no value on a split.
+        difference: mean over data sets of its metric less the reference's, in the unit of `Ranking.unit`; over those
+            on which neither failed on a split. NaN for the reference, and where there is no such data set.
         low: lower end of the 95 % interval of `difference`, for this method alone.
         high: upper end.
         p_best: probability that it is the best (`best_probability`).
@@ -49,6 +57,7 @@ class Ranked(NamedTuple):
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
         n_failed: on how many of them it has no value.
+        n_compared: number of data sets (on one data set: splits) behind `difference`; 0 without one.
         detectable: the smallest difference to the reference that the interval would have excluded 0 for, with 80 %
             probability.
         needed: data sets (on one data set: splits) that would detect a difference as large as the one seen with 80 %
@@ -75,6 +84,7 @@ class Ranked(NamedTuple):
     n_datasets: int
     n_splits: int
     n_failed: int
+    n_compared: int
     detectable: float
     needed: float
     floor: float
@@ -86,12 +96,14 @@ class Ranking(NamedTuple):
     """A ranking of methods.
 
     Attributes:
-        rows: of each method, the best mean rank first.
+        rows: of each method, the best mean rank first; on one data set, of those that were run on most of its splits.
         unit: of differences: "relative" for ratios less 1, "nats", or "" for the unit of the metric.
         reference: method that differences refer to; "" without one.
         datasets: names of the data sets used.
         notes: sentences on what was left out, and why.
         ranks: by method, its rank on each of `datasets`.
+        fewer: on one data set, rows of the methods that were run on fewer splits, the most splits first. Each has its
+            place among all methods that were run on its splits, on these splits.
     """
 
     rows: list[Ranked]
@@ -100,6 +112,12 @@ class Ranking(NamedTuple):
     datasets: list[str]
     notes: list[str]
     ranks: dict[str, tuple[float, ...]]
+    fewer: list[Ranked]
+
+    @property
+    def all_rows(self) -> list[Ranked]:
+        """`rows`, then `fewer`."""
+        return [*self.rows, *self.fewer]
 
 
 def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]) -> Ranking:
@@ -118,9 +136,16 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     requested = request(cells, suite, preset, metric, **options)
     boards = comparable(requested)
     if len(boards.by_dataset) == 1:
-        (rows,) = _on_datasets([boards], requested.power)
-    else:
-        rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
+        (dataset,) = boards.by_dataset
+        alone = requested._replace(rows=requested.rows[requested.rows["dataset"] == dataset])
+        ranking = _on_each(alone)[dataset]
+        return ranking._replace(notes=list(dict.fromkeys([*boards.notes, *ranking.notes])))
+    rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
+    if len(rows) > 1 and len(boards.by_dataset) < sign_flips.FEWEST_DATASETS:
+        boards.notes.append(
+            f"No verdicts over {len(boards.by_dataset)} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, one of "
+            "two equally good methods is ahead on all of them in more than 5 % of leaderboards."
+        )
     return _ranking(boards, rows)
 
 
@@ -129,14 +154,26 @@ def rank_on_datasets(
 ) -> dict[str, Ranking]:
     """Return the ranking on each data set by itself. On 95 % of data sets no mark is false.
 
-    A method that was not run on a data set is missing from its ranking alone. Args and errors are those of `rank`.
+    A method that was not run on a data set is missing from its ranking alone. One that was run on fewer splits of it is
+    in `Ranking.fewer`; the promise is made again for its comparisons. Args and errors are those of `rank`.
     """
-    requested = request(cells, suite, preset, metric, **options)
+    return _on_each(request(cells, suite, preset, metric, **options))
+
+
+def _on_each(requested: Request) -> dict[str, Ranking]:
     all_boards = comparable_on_each(requested)
-    return {
+    most, fewer = ([boards for boards in all_boards if boards.fewer == fewer] for fewer in (False, True))
+    rankings = {
         next(iter(boards.by_dataset)): _ranking(boards, rows)
-        for boards, rows in zip(all_boards, _on_datasets(all_boards, requested.power), strict=True)
+        for boards, rows in zip(most, _on_datasets(most, requested.power), strict=True)
     }
+    for boards, rows in zip(fewer, _on_datasets(fewer, requested.power), strict=True):
+        (dataset,) = boards.by_dataset
+        ranking = rankings[dataset]
+        notes = list(dict.fromkeys([*ranking.notes, *boards.notes]))
+        placed = [row for row in rows if row.method in boards.placed]
+        rankings[dataset] = ranking._replace(notes=notes, fewer=[*ranking.fewer, *placed])
+    return rankings
 
 
 def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
@@ -144,7 +181,7 @@ def _ranking(boards: Comparable, rows: list[Ranked]) -> Ranking:
     ranks = _ranks(np.stack([_means(board, boards) for board in parts])) if parts else np.empty((0, 0))
     by_method = dict(zip(boards.methods, map(tuple, ranks.T.tolist()), strict=False))
     unit = unit_of_difference(boards.metric)
-    return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method)
+    return Ranking(rows, unit, boards.reference, list(boards.by_dataset), boards.notes, by_method, [])
 
 
 class _Places(NamedTuple):
@@ -169,8 +206,8 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
     parts = list(boards.by_dataset.values())
     losses = np.stack([_means(board, boards) for board in parts])
     compared = sign_flips.compare(losses_over_datasets(boards))
-    typical = [_typical_differences(board, boards) for board in parts]
-    differences = corrected_means(np.ascontiguousarray(np.column_stack(typical)))
+    typical = np.column_stack([_typical_differences(board, boards) for board in parts])
+    differences = [corrected_mean(of_method[~np.isnan(of_method)]) for of_method in typical]
     unknown = np.full(len(boards.methods), nan)
     detectable = compared.detectable() if power else unknown
     if compared_by_ratio(boards.metric):
@@ -181,12 +218,12 @@ def _over_datasets(boards: Comparable, power: bool) -> list[Ranked]:
 
 
 def _on_datasets(all_boards: Sequence[Comparable], power: bool) -> list[list[Ranked]]:
-    """Return the rows of each data set; every item has a single one."""
+    """Return the rows of each item, which has a single data set."""
     all_rows = []
     for boards in all_boards:
         (board,) = boards.by_dataset.values()
         losses = losses_over_splits(board, boards)
-        pairs = corrected_pairs.all_pairs(losses, board.ratio)
+        pairs = corrected_pairs.all_pairs(losses, board.ratio, boards.tested)
         unknown = np.full(len(boards.methods), nan)
         places = _Places(
             _means(board, boards)[None],
@@ -227,6 +264,7 @@ def _rows(
                 len(parts),
                 n_splits,
                 int(failures[m]),
+                0 if isnan(differences[m].mean) else differences[m].n,
                 _size(differences[m].detectable(), boards),
                 differences[m].needed() if power else nan,
                 _size(differences[m].floor(), boards),

@@ -63,7 +63,7 @@ def per_split(cells: pd.DataFrame) -> pd.DataFrame:
     Flagged splits have no row. Runs of one split with several seeds share their test points, so they count as one
     observation.
     """
-    names = sorted(name for name in MEASURED if cells[name].notna().any())
+    names = sorted(name for name in MEASURED if name in cells and cells[name].notna().any())
     finished = without_flagged(cells.loc[cells["status"] == "ok", [*GROUP, "split", *names]])
     means = finished.groupby([*GROUP, "split"])[names].mean()
     values = means.to_numpy(float)

@@ -11,7 +11,7 @@ from leaderboards.data import published as papers
 from leaderboards.data.frames import records
 from leaderboards.data.published import Published, apart
 from leaderboards.data.times import about_times
-from leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, INTERVALS, NULLS, Metric, lead, metric
+from leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, INTERVALS, NULLS, PARTS, Metric, lead, metric
 from leaderboards.stats.ranking import Ranked, Ranking
 from leaderboards.stats.remarks import legend
 from leaderboards.stats.summary import Moments
@@ -100,7 +100,9 @@ class Board(NamedTuple):
         headline: metrics of the main table, by name.
         others: all other metrics, by name.
         by_median: whether values are medians over splits, because these are along features.
-        rows: ordered by the values of `lead`; published rows below their method.
+        rows: ordered by the values of `lead`, those of `fewer` last; published rows below their method.
+        fewer: methods that were run on fewer splits than others. They have a table of their own: neither numbers nor
+            marks of different splits are comparable.
         sentence: notes on tests, published numbers and times.
         unmatched: published numbers of the data set that no column holds.
     """
@@ -113,6 +115,7 @@ class Board(NamedTuple):
     others: dict[str, Metric]
     by_median: bool
     rows: list[Row]
+    fewer: set[str]
     sentence: str
     unmatched: list[Unmatched]
 
@@ -126,9 +129,15 @@ class Board(NamedTuple):
         """The largest number of splits that a method was run on."""
         return max(row.n + row.n_failed for row in self.rows)
 
-    def rows_about(self, columns: dict[str, Metric]) -> list[Row]:
-        """Return all measured rows, and the published rows that have one of the metrics `columns`."""
-        return [row for row in self.rows if not row.published or columns.keys() & row.cells.keys()]
+    def rows_about(self, columns: dict[str, Metric], fewer: bool = False) -> list[Row]:
+        """Return the measured rows of a table, and its published rows that have one of the metrics `columns`.
+
+        Args:
+            columns: metrics, by name.
+            fewer: True for the table of the methods `fewer`, False for that of all others.
+        """
+        rows = [row for row in self.rows if (row.method in self.fewer) == fewer]
+        return [row for row in rows if not row.published or columns.keys() & row.cells.keys()]
 
 
 class Sources:
@@ -162,8 +171,9 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
     reported = _reported(published, names, means, sources, by_median)
     leading = lead(names)
     score = {method: means[method, leading].typical if (method, leading) in means else nan for method in measured}
+    fewer = _fewer(measured, rankings.get(leading))
     rows = []
-    for method in sorted(measured, key=lambda m: (isnan(score[m]), score[m], m)):
+    for method in sorted(measured, key=lambda m: (m in fewer, isnan(score[m]), score[m], m)):
         rows += [measured[method], *(row for row in reported if row.method == method)]
     rows += [row for row in reported if not row.measured_too]
     ordered = HEADLINE_OF_MEDIANS if by_median else HEADLINE
@@ -182,6 +192,7 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
         },
         by_median,
         rows,
+        fewer,
         " ".join(
             filter(
                 None,
@@ -200,8 +211,17 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
     )
 
 
+def _fewer(measured: dict[str, Row], ranking: Ranking | None) -> set[str]:
+    """Return the methods that were run on fewer splits than those with places in the ranking."""
+    if ranking is None or not ranking.fewer:
+        return set()
+    n_splits, ranked = ranking.rows[0].n_splits, {row.method for row in ranking.all_rows}
+    unranked = {name for name, row in measured.items() if name not in ranked and row.n + row.n_failed < n_splits}
+    return unranked | {row.method for row in ranking.fewer}
+
+
 def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking]) -> list[Row]:
-    places = {(row.method, name): row for name, ranking in rankings.items() for row in ranking.rows}
+    places = {(row.method, name): row for name, ranking in rankings.items() for row in ranking.all_rows}
     of_method: dict[str, dict[str, Moments]] = {}
     for (method, name), values in means.items():
         of_method.setdefault(method, {})[name] = values
@@ -215,8 +235,12 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
 
 
 def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
-    """Return the cells by metric, with the ends of `INTERVALS` and the expectations of `NULLS` in the tooltips."""
+    """Return the cells by metric, with ends of `INTERVALS`, expectations of `NULLS` and `PARTS` in the tooltips."""
     with_ends = {}
+    for name, parts in PARTS.items():
+        values = [f"{metric(part).title} {cells[part].value}" for part in parts if part in cells and cells[part].value]
+        if name in cells and cells[name].value:
+            with_ends[name] = cells[name]._replace(hint=f"{cells[name].hint}; {', '.join(values)}")
     for name, ends in INTERVALS.items():
         low, high = (cells.get(end, Cell()).value for end in ends)
         if name in cells and low and high:
@@ -362,7 +386,10 @@ def _tests_in_words(ranking: Ranking | None) -> str:
     if ranking is None or len(ranking.rows) < 2:
         return ""
     n_splits = ranking.rows[0].n_splits
-    tests = f"All pairs of methods are compared by corrected t tests over {counted(n_splits, 'split')}."
+    tests = (
+        f"All pairs of {counted(len(ranking.rows), 'method')} are compared by corrected t tests over "
+        f"{counted(n_splits, 'split')}."
+    )
     if n_splits < FEWEST_SPLITS:
         tests = "Too few splits to test differences: no method is marked."
     elif isnan(ranking.rows[0].p_best):  # unknown dependence of the splits, which the notes state

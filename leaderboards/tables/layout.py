@@ -77,6 +77,7 @@ class Table(NamedTuple):
         code: revisions, in words.
         by_median: whether numbers are medians over splits, because these are along features.
         n_rivals: largest number of methods that were compared on a data set; 0 for a metric without a direction.
+        fewer: whether some methods are compared on fewer splits of a data set than others (`Ranking.fewer`).
     """
 
     suite: str
@@ -93,6 +94,7 @@ class Table(NamedTuple):
     code: str
     by_median: bool
     n_rivals: int
+    fewer: bool
 
     @property
     def has_fewer(self) -> bool:
@@ -158,13 +160,18 @@ class Table(NamedTuple):
                 f"{best}: every other method is significantly worse; {could_be}: worse than none, and better than at "
                 "least one (corrected resampled t tests of all pairs, 5 % level for all data sets together)"
             )
+        if self.fewer:
+            sentences.append("Methods with fewer splits are compared on these, with all that were run on them")
         if self.n_splits > 1 and not self.by_median:
             sentences.append("Standard errors allow for the rows that splits share (Nadeau and Bengio 2003)")
         if self.has_failures:
             sentences.append("Failed splits have no result and are not included in the means")
         sentences += legend(entry.said for entry in self.entries.values())
         if self.mean_ranks:
-            sentences.append(f"Mean rank: over the {self.n_ranked} data sets that every ranked method was run on")
+            sentences.append(
+                f"Mean rank: among the ranked methods of this table, over the {self.n_ranked} data sets that all of "
+                "them were run on"
+            )
         return ". ".join(sentences) + "."
 
 
@@ -192,7 +199,7 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
 def _table(
     cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, ranked: dict[str, Ranking]
 ) -> Table:
-    verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.rows}
+    verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.all_rows}
     summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
     entries = {}
     for row in records(summary, Moments):
@@ -223,6 +230,7 @@ def _table(
         ", ".join(sorted(set(cells["code_revision"].str[:10]))),
         bool(summary["by_median"].any()),
         max((len(ranking.rows) for ranking in ranked.values()), default=0),
+        any(ranking.fewer for ranking in ranked.values()),
     )
 
 

@@ -28,6 +28,11 @@ def floor(row: Ranked, unit: str) -> str:
     return "" if isnan(row.floor) else difference_in_words(row.floor, unit, _reach(row)).removeprefix("+")
 
 
+def size(difference: float, unit: str) -> str:
+    """Return the size of a difference, with three significant digits; "" if unknown."""
+    return "" if isnan(difference) else difference_in_words(difference, unit, difference).removeprefix("+")
+
+
 def rounded(size: float) -> str:
     """Return a number with three significant digits; "" if unknown."""
     return "" if isnan(size) else number(size, decimals_for(size))

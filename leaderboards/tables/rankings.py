@@ -34,7 +34,7 @@ def frame(rankings: Rankings, said: Remarks, power: bool = False) -> pd.DataFram
         power: whether to add the columns `POWER`.
     """
     names = [*COLUMNS, *(POWER if power else ())]
-    tables = [pd.DataFrame(ranking.rows, columns=list(Ranked._fields))[names] for ranking in rankings.values()]
+    tables = [pd.DataFrame(ranking.all_rows, columns=list(Ranked._fields))[names] for ranking in rankings.values()]
     for dataset, table in zip(rankings, tables, strict=True):
         table["remark"] = [said.get((dataset, method), "") for method in table["method"]]
         if dataset:
@@ -57,20 +57,26 @@ def as_json(rankings: Rankings, said: Remarks, power: bool = False) -> str:
 
 
 def as_text(rankings: Rankings, said: Remarks, power: bool = False) -> str:
-    """Return a table for people."""
+    """Return tables for people: of each ranking, and of the methods that were run on fewer splits."""
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False, markup=False, emoji=False)
-    for dataset, ranking in rankings.items():
+    tables = [
+        (dataset, ranking, rows, title)
+        for dataset, ranking in rankings.items()
+        for rows, title in ((ranking.rows, dataset), (ranking.fewer, f"{dataset}, fewer splits".removeprefix(", ")))
+        if rows
+    ]
+    for dataset, ranking, rows, title in tables:
         difference = f"against {visible(ranking.reference)}" if ranking.reference else "difference"
-        table = Table(box=box.SIMPLE_HEAD, title=visible(dataset) or None, title_justify="left")
+        table = Table(box=box.SIMPLE_HEAD, title=visible(title) or None, title_justify="left")
         table.add_column("method", no_wrap=True)
         for heading in ("mean rank", "ranks left open", difference, "95 %", "80 % power for", "P(best)"):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         for heading in ("data sets", "splits", "failed", *(POWER_HEADINGS if power else ())):
             table.add_column(heading, justify="right", no_wrap=True)
-        if remarked := any(said.get((dataset, row.method)) for row in ranking.rows):
+        if remarked := any(said.get((dataset, row.method)) for row in rows):
             table.add_column("remark", no_wrap=True)
-        for row in ranking.rows:
+        for row in rows:
             remark = [said.get((dataset, row.method), "")] if remarked else []
             cells = _cells(row, ranking.unit)[: len(table.columns) - remarked]
             table.add_row(*cells, *remark)
@@ -95,6 +101,6 @@ def _cells(row: Ranked, unit: str) -> list[str]:
         str(row.n_failed),
         places.needed(row.needed),
         places.floor(row, unit),
-        places.rounded(row.verdict_detectable),
+        places.rounded(row.verdict_detectable) if row.n_datasets == 1 else places.size(row.verdict_detectable, unit),
         places.needed(row.verdict_needed),
     ]

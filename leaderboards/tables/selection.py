@@ -54,7 +54,7 @@ def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
     Raises:
         NoSuchResults: No row has a value of one of the metrics.
     """
-    available = [name for name in MEASURED if cells[name].notna().any()]
+    available = [name for name in MEASURED if name in cells and cells[name].notna().any()]
     for name in names:
         older = f"; rows have it from schema version {SINCE[name]} on" if name in SINCE else ""
         require("metric", [name], available, f"has no results here{older}")

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from leaderboards.data.fingerprints import BOARD
 from leaderboards.data.frames import records
 from leaderboards.figures.dots import DotRow, dot_plot
 from leaderboards.figures.illustrations import illustrations
 from leaderboards.figures.plots import Plot
-from leaderboards.metrics import metric
+from leaderboards.metrics import PARTS, metric
 from leaderboards.site import places
 from leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from leaderboards.site.content import Key, Site
@@ -22,7 +23,7 @@ from leaderboards.site.pages.suite import families_of
 from leaderboards.stats.schemes import splits_of
 from leaderboards.stats.summary import Moments
 from leaderboards.tables.boards import Board
-from leaderboards.wording.formats import visible
+from leaderboards.wording.formats import counted, visible
 from leaderboards.wording.mixtures import mixtures
 from leaderboards.wording.older import older_rows
 
@@ -97,6 +98,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
     suite, dataset, preset = key
     cells, rows = site.cells_of[key], site.rows_on_board(key)
     order, names = [row.method for row in made.rows if not row.published], list(made.headline)
+    detailed = [part for name in names for part in PARTS.get(name, (name,))]
     flagged = splits_of(dataset).flagged
     original, worst = site.original(suite, preset), worst_splits(site, key, names)
     plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
@@ -109,7 +111,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
         plots,
         [*filter(None, [older_rows(cells)]), *missing_figures],
         mixtures_of(site, key),
-        [_details(site, key, rows[method], names, flagged, original, worst.get(method, {})) for method in order],
+        [_details(site, key, rows[method], detailed, flagged, original, worst.get(method, {})) for method in order],
     )
 
 
@@ -128,8 +130,11 @@ def with_parts(dataset: str, sections: Sequence[Section], rendered: Rendered) ->
         usual = board.n_splits if board.long else -1
         if board.others:
             label, name = f"Other metrics on {dataset}", f"{made.suite}/{dataset}/{made.preset}/others"
-            table = rendered("table", *key, board, board.others, label, name, home=page)
-            parts.append(Part(*key, OTHERS, table))
+            tables = [rendered("table", *key, board, board.others, label, name, home=page)]
+            if board.fewer:
+                further = f"{label}, fewer splits", f"{name}/fewer"
+                tables.append(rendered("table", *key, board, board.others, *further, home=page, fewer=True))
+            parts.append(Part(*key, OTHERS, Markup("\n").join(tables)))
         parts += [Part(*key, cell.method, rendered("details", *key, cell, usual)) for cell in made.cells]
     by_section = {
         key: list(some) for key, some in groupby(placed(page, parts, rest), lambda part: (part.suite, part.preset))
@@ -202,11 +207,15 @@ def _dots(summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, 
     reported: dict[str, list[tuple[float, float]]] = {}
     for method, value, stderr in published[["method", "value", "stderr"]].itertuples(index=False, name=None):
         reported.setdefault(method, []).append((value, stderr))
+    n_splits = {row.method: row.n for row in made.rows if not row.published}
     rows = []
     for method in dict.fromkeys(row.method for row in made.rows):
         if method in values or method in reported:
             mean, stderr = means.get(method, (np.nan, np.nan))
-            rows.append(DotRow(visible(method), values.get(method, []), mean, stderr, reported.get(method, [])))
+            label = visible(method)
+            if method in made.fewer:
+                label += f", {counted(n_splits[method], 'split')}"
+            rows.append(DotRow(label, values.get(method, []), mean, stderr, reported.get(method, [])))
     spoken = [
         f"{visible(row.method)} {cell.value}" + ("" if made.by_median else f" ± {cell.stderr or 'unknown'}")
         for row in made.rows

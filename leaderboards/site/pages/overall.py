@@ -7,11 +7,12 @@ from leaderboards.figures.plots import Plot
 from leaderboards.metrics import metric
 from leaderboards.site.content import Site
 from leaderboards.site.standings import Standings
+from leaderboards.stats import Ranked
 from leaderboards.wording.formats import counted, visible
 
 FEWEST_METHODS = 2  # for a figure that compares methods
 MOST_RIVALS = 60  # methods whose pairs a table can hold
-RUNTIME = "fit_seconds"
+RUNTIME = "total_seconds"
 COVERAGE = {level: f"coverage_{level}" for level in charts.LEVELS}
 
 
@@ -81,13 +82,13 @@ def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: st
         return f"No figure of {title} against runtime: the reference method MAP was not run."
     if RUNTIME not in site.cells or not site.cells.loc[site.cells["suite"] == suite, RUNTIME].notna().any():
         return "No figure of quality against runtime: no cell has an uncontended timing."
-    cost = site.standings(suite, preset, RUNTIME).variants
+    cost = site.standings(suite, preset, RUNTIME)
     if cost.reference != reference:
         return "No figure of quality against runtime: the reference method MAP has no runtime."
     points = pd.DataFrame(
         {
-            "cost": {row.method: 1 + row.difference for row in cost.rows},
-            "quality": {row.method: row.difference for row in standings.variants.rows},
+            "cost": {method: 1 + row.difference for method, row in _everywhere(cost).items()},
+            "quality": {method: row.difference for method, row in _everywhere(standings).items()},
         }
     )
     low_is_good = standings.table.goal != "high"
@@ -99,16 +100,22 @@ def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: st
     front = charts.pareto_front(points, low_is_good)
     unit = {"relative": ", relative", "": ""}.get(standings.unit, f", {standings.unit}")
     labels = (
-        f"time of the final fit, relative to {reference}",
+        f"time of tuning and final fit, relative to {reference}",
         f"difference in {title} to {reference}{unit} ({standings.better})",
     )
     return Plot(
         charts.pareto(points, labels, low_is_good, key),
         f"{title} against runtime. No other method is both faster and better than: "
         + ", ".join(f"{visible(name)} ({points['cost'][name]:.3g} times the time)" for name in front),
-        f"Quality against runtime, both relative to {reference} and averaged over data sets. The line is the "
-        "Pareto front: no other method is both faster and better. Methods far off the scale are left out.",
+        f"Quality against the time of tuning and final fit, both relative to {reference} and averaged over data sets. "
+        "The line is the Pareto front: no other method is both faster and better. Methods far off "
+        "the scale are left out.",
     )
+
+
+def _everywhere(standings: Standings) -> dict[str, Ranked]:
+    """Return the differences to the reference of the methods that have one on all data sets."""
+    return {method: row for method, row in standings.changes.items() if row.n_compared == row.n_datasets}
 
 
 def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Plot | str:

@@ -62,7 +62,7 @@ def overview(site: Site) -> Overview | None:
             splits = [ranking.rows[0].n_splits for ranking in rankings]
             enough = len(standings.by_method) >= FEWEST_METHODS and len(splits) >= FEWEST_DATASETS
             if enough and min(splits) >= FEWEST_SPLITS:
-                n_values = sum(row.n_splits - row.n_failed for ranking in rankings for row in ranking.rows)
+                n_values = sum(row.n_splits - row.n_failed for ranking in rankings for row in ranking.all_rows)
                 candidates.append(_Candidate(n_values, suite, preset, lead, standings))
     candidates = [entry for entry in candidates if not is_quick(entry.preset)] or candidates
     most = max((entry.n_values for entry in candidates), default=0)

@@ -1,12 +1,13 @@
 """The page on power: which comparisons are open, and how many splits or data sets would settle them."""
 
 from math import inf, isnan, nan
+from statistics import median
 from typing import Any, NamedTuple
 
 from leaderboards.metrics import metric
 from leaderboards.site.content import Site
 from leaderboards.site.pages.suite import boards_of, leading
-from leaderboards.site.standings import Standings
+from leaderboards.site.standings import Standing, Standings
 from leaderboards.stats import Ranked
 from leaderboards.stats.placing import OPEN
 from leaderboards.tables import places as printed
@@ -34,7 +35,7 @@ class Answer(NamedTuple):
 class Line(NamedTuple):
     """Row of a method: its place and its difference to the reference over data sets, and its difference on each."""
 
-    place: Ranked
+    change: Ranked
     for_place: Answer
     for_difference: Answer
     on_datasets: list[Answer]
@@ -50,7 +51,7 @@ class Section(NamedTuple):
         standings: by the metric.
         datasets: names of the columns.
         sentences: how much is open, and what would settle it.
-        lines: one per method, the best mean rank first.
+        lines: one per method, in the order of the standings.
     """
 
     suite: str
@@ -74,28 +75,31 @@ def section(site: Site, suite: str, preset: str) -> Section:
     """Return the section of one suite and preset."""
     name = leading(boards_of(site, suite, preset))
     standings = site.standings(suite, preset, name)
-    ranking, unit = standings.variants, standings.unit
+    ranking, unit = standings.families, standings.unit
     noun = "data set" if len(ranking.datasets) > 1 else "split"
     answers = {
-        dataset: {row.method: for_difference(row, unit) for row in of_set.rows}
+        dataset: {row.method: for_difference(row, unit) for row in of_set.all_rows}
         for dataset, of_set in standings.on_datasets.items()
     }
     tested = [dataset for dataset, of_set in answers.items() if any(not isnan(one.amount) for one in of_set.values())]
     not_run = Answer(UNTESTED, "not run", nan)
     lines = [
         Line(
-            row,
-            for_place(row),
-            for_difference(row, unit, noun),
-            [answers[dataset].get(row.method, not_run) for dataset in tested],
+            standing.change,
+            for_place(standing),
+            for_difference(standing.change, unit, noun),
+            [answers[dataset].get(method, not_run) for dataset in tested],
         )
-        for row in ranking.rows
+        for method, standing in standings.by_method.items()
     ]
     return Section(suite, preset, metric(name).title, standings, tested, sentences(standings, lines), lines)
 
 
-def for_place(row: Ranked) -> Answer:
+def for_place(standing: Standing) -> Answer:
     """Return what would tell a method from the leader, and the leader from the next one."""
+    row = standing.place
+    if row is None:
+        return Answer(UNTESTED, f"variant of {standing.representative}", nan)
     if row.verdict == "failed":
         return Answer(UNTESTED, row.verdict, nan)
     if row.verdict not in OPEN:
@@ -118,24 +122,23 @@ def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
 
 def sentences(standings: Standings, lines: list[Line]) -> list[str]:
     """Return how much is open, and how many splits or data sets would settle it, in words."""
-    ranking, reference = standings.variants, visible(standings.reference)
-    n_datasets, first = len(ranking.datasets), ranking.rows[0] if ranking.rows else None
+    ranking, reference = standings.families, visible(standings.reference)
+    n_datasets = len(ranking.datasets)
     said = []
-    if n_datasets > 1 and first:
-        size = first.verdict_detectable
+    if n_datasets > 1 and ranking.rows:
+        size = median(row.verdict_detectable for row in ranking.rows)
         power = (
-            "Open ones are distinguished with 80 % power if their expected mean ranks differ by "
-            f"{printed.rounded(size)}."
+            f"The median pair is distinguished with 80 % power if it differs by {printed.size(size, ranking.unit)}."
             if size < inf
-            else "Not even the best of the open ones on all data sets is distinguished from the worst on all."
+            else "No difference is distinguished, however large."
         )
-        of_places = _counts([line.for_place for line in lines], "data set")
-        said.append(f"Places over {n_datasets} data sets: {of_places} {power}")
+        of_places = _counts([line.for_place for line in lines[: len(ranking.rows)]], "data set")
+        said.append(f"Places of one method of each family over {n_datasets} data sets: {of_places} {power}")
     if reference and n_datasets > 1:
-        others = [line.for_difference for line in lines if line.place.method != standings.reference]
+        others = [line.for_difference for line in lines if line.change.method != standings.reference]
         said.append(f"Differences to {reference} over {n_datasets} data sets: {_counts(others, 'data set')}")
     if reference:
-        others = [one for line in lines if line.place.method != standings.reference for one in line.on_datasets]
+        others = [one for line in lines if line.change.method != standings.reference for one in line.on_datasets]
         said.append(f"Differences to {reference} on single data sets: {_counts(others, 'split')}")
     return said
 

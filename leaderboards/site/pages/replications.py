@@ -109,7 +109,7 @@ class Tally(NamedTuple):
         n_numbers: number of published numbers with a verdict.
         n_agree: number of these that agree, each by itself.
         n_claims: number of claims that were judged.
-        n_hold: number of these that hold on every data set.
+        claims: how many of these have each verdict, as in "56 hold, 38 hold in part".
     """
 
     n_papers: int
@@ -121,7 +121,7 @@ class Tally(NamedTuple):
     n_numbers: int
     n_agree: int
     n_claims: int
-    n_hold: int
+    claims: str
 
 
 def context(site: Site) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def tally(made: list[Replication]) -> Tally:
         sum(len(one.judged) for one in made),
         sum(one.n_agree for one in made),
         len(claims),
-        sum(claim.verdict == HOLDS for claim in claims),
+        ", ".join(tally_of(claims).values()),
     )
 
 

@@ -40,6 +40,11 @@ class Grid(NamedTuple):
     plots: list[Plot]
     missing_figures: list[str]
 
+    @property
+    def fewer(self) -> bool:
+        """True if some method was run on fewer splits of a data set than others."""
+        return any(ranking.fewer for ranking in self.standings.on_datasets.values())
+
 
 class Section(NamedTuple):
     """One preset.

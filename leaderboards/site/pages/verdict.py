@@ -14,6 +14,7 @@ from leaderboards.site.content import Site
 from leaderboards.site.pages.verdict_columns import Column, columns
 from leaderboards.site.standings import Standings
 from leaderboards.stats import Ranked
+from leaderboards.stats.paired import failures_in_words
 from leaderboards.stats.placing import AHEAD, VERDICTS
 from leaderboards.tables import places
 from leaderboards.wording.formats import counted, listed, visible
@@ -26,11 +27,13 @@ class Line(NamedTuple):
 
     Attributes:
         place: its row of the ranking.
+        failed: which splits failed, as in "1 of 205 splits failed: protein 3"; "" for none.
         bar: SVG of the difference to the reference and its interval.
         numbers: one text per column; "" where there is no number.
     """
 
     place: Ranked
+    failed: str
     bar: Markup
     numbers: list[str]
 
@@ -74,6 +77,7 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
         [
             Line(
                 row,
+                _failed(row, standings),
                 forest.alone(estimate(row, standings.reference), axis, row.verdict in AHEAD),
                 [column.texts.get(row.method, "") for column in beside],
             )
@@ -88,6 +92,13 @@ def _shown(rows: Sequence[Ranked], reference: str) -> list[Ranked]:
     first = list(rows[:MOST_ROWS])
     later = [row for row in rows[MOST_ROWS:] if row.method == reference]
     return [*first[: MOST_ROWS - len(later)], *later]
+
+
+def _failed(row: Ranked, standings: Standings) -> str:
+    """Return which splits failed of the data sets that the ranking is over; "" for none."""
+    failures = standings.table.failures(row.method)
+    here = {dataset: splits for dataset, splits in failures.items() if dataset in standings.families.datasets}
+    return f"failed on {failures_in_words(here, row.n_splits)}" if row.n_failed else ""
 
 
 def estimate(row: Ranked, reference: str) -> Estimate:

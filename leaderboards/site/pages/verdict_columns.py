@@ -10,13 +10,14 @@ from leaderboards.metrics import metric
 from leaderboards.site.content import Site
 from leaderboards.site.measured import NOMINAL
 from leaderboards.site.standings import Standings
+from leaderboards.stats import Ranked
 from leaderboards.stats.schemes import splits_of, without_flagged
 from leaderboards.tables import places
 from leaderboards.wording.commands import changes
 from leaderboards.wording.formats import counted, decimals_for, difference_in_words, number, visible
 
 ACCURACY = ("rmse", "accuracy")  # shown beside the leading metric, the first that was measured
-SECONDS = "fit_seconds"
+SECONDS = "total_seconds"
 BLOCKS = {"fold_kind": "block"}  # what protocols differ in, one of which validates in gaps too
 
 
@@ -75,11 +76,23 @@ def _accuracy(site: Site, suite: str, preset: str) -> Column | None:
     found = site.standings(suite, preset, name)
     if not found.reference:
         return None
-    title, over = metric(name).title, counted(len(found.variants.datasets), "data set")
+    title, over = metric(name).title, counted(len(found.families.datasets), "data set")
     how = "geometric mean of the ratios" if found.unit == "relative" else "mean difference"
-    meaning = f"{title} against {visible(found.reference)}, {how} over {over}."
-    texts = {row.method: places.difference(row, found.unit) for row in found.variants.rows}
+    texts = {method: _difference(row, found.unit) for method, row in found.changes.items()}
+    meaning = f"{title} against {visible(found.reference)}, {how} over {over}{_where_failed(found)}."
     return Column(title, meaning, texts | {found.reference: "0"})
+
+
+def _where_failed(standings: Standings) -> str:
+    """Return what numbers in brackets mean, if some difference has one; "" otherwise."""
+    failed = any(0 < row.n_compared < row.n_datasets for row in standings.changes.values())
+    return " (in brackets: of a method that failed on some)" if failed else ""
+
+
+def _difference(row: Ranked, unit: str) -> str:
+    """Return the difference to the reference, with the number of its data sets where the method failed on some."""
+    fewer = f" (over {row.n_compared})" if 0 < row.n_compared < row.n_datasets else ""
+    return places.difference(row, unit) + fewer
 
 
 def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Column | None:
@@ -139,9 +152,9 @@ def _gap(site: Site, suite: str, preset: str) -> Column | None:
     meaning = (
         f"NMLL less that of {visible(found.reference)} where test points lie in a gap of the training data (suite "
         f"{elsewhere}, preset {label}), in nats: median over splits, mean over "
-        f"{counted(len(found.variants.datasets), 'data set')}."
+        f"{counted(len(found.families.datasets), 'data set')}{_where_failed(found)}."
     )
-    texts = {row.method: places.difference(row, found.unit) for row in found.variants.rows}
+    texts = {method: _difference(row, found.unit) for method, row in found.changes.items()}
     return Column("In gaps", meaning, texts | {found.reference: "0"})
 
 
@@ -163,11 +176,11 @@ def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Colum
     cells = _of(site.cells, suite, preset)
     n_hosts = cells.loc[cells[SECONDS].notna(), "host"].nunique()
     meaning = (
-        "Seconds of a final fit, without tuning, with nothing else on the device; geometric mean over "
+        "Seconds of tuning and final fit of a split, with nothing else on the device; mean over "
         f"{counted(times.shape[1], 'data set')}{f', on {n_hosts} machines' if n_hosts > 1 else ''}."
     )
-    seconds = {str(name): float(s) for name, s in np.exp(np.log(times).mean(axis=1)).items()}
-    return Column("Fit, s", meaning, {name: number(s, decimals_for(s)) for name, s in seconds.items()})
+    seconds = {str(name): float(s) for name, s in times.mean(axis=1).items()}
+    return Column(metric(SECONDS).title, meaning, {name: number(s, decimals_for(s)) for name, s in seconds.items()})
 
 
 def _failures(site: Site, suite: str, preset: str) -> Column:

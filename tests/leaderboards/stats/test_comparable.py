@@ -21,10 +21,27 @@ def rows_of(values: dict[str, dict[str, list]]) -> list[dict]:
 def test_data_sets_are_compared_as_if_alone(cells, last):
     values = {"a": {"map": [1.0, 2.0], "swag": [2.0, 3.0]}, "b": {"map": [5.0, 6.0], "swag": last}}
     together = comparable_on_each(request(cells(*rows_of(values)), *WHERE))
-    for found, (dataset, methods) in zip(together, values.items(), strict=True):
-        alone = comparable(request(cells(*rows_of({dataset: methods})), *WHERE))
+    first = {dataset: part for part in reversed(together) for dataset in part.by_dataset}
+    for dataset, methods in values.items():
+        found, alone = first[dataset], comparable(request(cells(*rows_of({dataset: methods})), *WHERE))
         assert found._replace(by_dataset={}) == alone._replace(by_dataset={})
         (board,), (expected,) = found.by_dataset.values(), alone.by_dataset.values()
         np.testing.assert_array_equal(board.scores, expected.scores)
         np.testing.assert_array_equal(board.reference, expected.reference)
         assert board[2:] == expected[2:]
+
+
+def test_fewer_splits_cost_others_none(cells):
+    values = {"a": {"map": [1.0] * 6, "swag": [2.0] * 6, "vifa": [3.0] * 2}}
+    most, fewer = comparable_on_each(request(cells(*rows_of(values)), *WHERE))
+    assert (most.methods, most.placed, most.by_dataset["a"].scores.shape) == (["map", "swag"], ["map", "swag"], (6, 2))
+    assert (fewer.methods, fewer.placed) == (["map", "swag", "vifa"], ["vifa"])
+    assert fewer.by_dataset["a"].scores.shape == (2, 3)
+    assert fewer.tested.tolist() == [[False, False, True], [False, False, True], [True, True, True]]
+    assert most.tested.all()
+
+
+def test_named_methods_share_their_splits(cells):
+    values = {"a": {"map": [1.0] * 6, "swag": [2.0] * 6, "vifa": [3.0] * 2}}
+    (only,) = comparable_on_each(request(cells(*rows_of(values)), *WHERE, methods=["map", "vifa"]))
+    assert (only.placed, only.by_dataset["a"].scores.shape) == (["map", "vifa"], (2, 2))

@@ -13,6 +13,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 import leaderboards
 from leaderboards.data.results import read_results
 from leaderboards.stats import paired
+from leaderboards.stats.comparable import comparable_on_each, request
 from leaderboards.stats.ranking import rank, rank_on_datasets
 from leaderboards.stats.summary import with_labelled_presets
 from methods import UNRANKED
@@ -124,6 +125,49 @@ def test_absence_counts_on_its_data_set_alone(cells):
         "d2": ["map", "swag", "vifa"],
     }
     assert by_method(rankings["d0"])["vifa"].verdict == "worse"
+
+
+@pytest.fixture
+def with_fewer() -> dict:
+    """Four methods on 20 splits of a data set, one of which leads, and two variants on the first five."""
+    levels = {"map": 1.0, "swag": 0.9, "mfvi": 1.02, "slang": 1.03, "swag-diag": 0.9, "mfvi-mean": 5.0}
+    values = board(levels, 2, 20, 0.02)
+    for variant in ("swag-diag", "mfvi-mean"):
+        values["d0"][variant] = values["d0"][variant][:5]
+        del values["d1"][variant]
+    return values
+
+
+def test_fewer_splits_cost_others_neither_splits_nor_places(cells, with_fewer):
+    full = {dataset: {m: v for m, v in methods.items() if len(v) == 20} for dataset, methods in with_fewer.items()}
+    found, alone = (
+        rank_on_datasets(cells(*rows_of(values)), "uci", "paper", "nmll", families=False)["d0"]
+        for values in (with_fewer, full)
+    )
+    places = [found.rows, alone.rows]
+    assert str(places[0]) == str(places[1])  # as text, in which NaN is equal to NaN
+    assert {row.verdict for row in found.rows} == {"best", "worse"}
+    assert [(row.method, row.verdict, row.n_splits) for row in found.fewer] == [
+        ("swag-diag", "could be best", 5),
+        ("mfvi-mean", "worse", 5),
+    ]
+    assert (found.fewer[1].rank_low, found.fewer[1].rank_high, found.fewer[1].mean_rank) == (6, 6, 6)
+
+
+def test_every_pair_is_tested_once(cells, with_fewer):
+    """Six pairs of the methods with all splits on each set, and in a family of their own nine with a variant."""
+    boards = comparable_on_each(request(cells(*rows_of(with_fewer)), "uci", "paper", "nmll", families=False))
+    n_pairs = [(int(np.triu(part.tested, 1).sum()), part.fewer) for part in boards]
+    assert n_pairs == [(6, False), (9, True), (6, False)]
+
+
+def test_ranking_of_one_set_has_those_with_fewer_splits_too(cells, with_fewer):
+    ranking = rank(cells(*rows_of({"d0": with_fewer["d0"]})), "uci", "paper", "nmll", families=False)
+    assert [row.method for row in ranking.fewer] == ["swag-diag", "mfvi-mean"]
+    assert ranking.notes == [
+        "2 methods were run on 5 of 20 splits, and are compared on these with all methods that were run on them, 6 in "
+        "number."
+    ]
 
 
 def test_failed_reference_gives_no_differences(cells):

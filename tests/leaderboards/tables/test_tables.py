@@ -109,7 +109,9 @@ def test_mean_ranks_are_over_common_data_sets(cells):
         for s in range(2)
     ]
     text = markdown(tables(cells(*rows, {"dataset": "z", "method": "a", "nmll": 0.0})))
-    assert "Mean rank: over the 2 data sets that every ranked method was run on." in text
+    assert (
+        "Mean rank: among the ranked methods of this table, over the 2 data sets that all of them were run on." in text
+    )
     assert body(text)["Mean rank"] == ["1.0", "2.0"]  # three data sets go downwards; b is first
     assert body(text)["Data set"] == ["b", "a"]
 

@@ -1,0 +1,34 @@
+"""Methods of a data set by their splits."""
+
+import pytest
+
+from leaderboards.stats.extents import extents
+
+
+def in_words(table) -> list[tuple[str, str, int]]:
+    return [("".join(e.methods), "".join(e.table.methods), len(e.table.observed)) for e in extents(table)]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"a": [1, 2], "b": [2, 3]}, [("ab", "ab", 2)]),
+        ({"a": [1] * 20, "b": [2] * 5, "c": [3] * 20}, [("ac", "ac", 20), ("b", "abc", 5)]),
+        ({"a": [1] * 3, "b": [2] * 2, "c": [3]}, [("a", "a", 3), ("b", "ab", 2), ("c", "abc", 1)]),
+        ({"a": [1, 2, ..., ...], "b": [..., ..., 2, 3], "c": [..., ..., 3, 4]}, [("bc", "bc", 2), ("a", "a", 2)]),
+        ({"a": [1, None], "b": [2, 2]}, [("ab", "ab", 2)]),  # a failure was run
+        ({"a": [1, None], "b": [2, None], "c": [..., None]}, [("ab", "ab", 1)]),
+        ({"a": [None], "b": [None]}, []),
+    ],
+)
+def test_methods_are_compared_on_all_splits_they_share(table, values, expected):
+    assert in_words(table({"x": values})) == expected
+
+
+def test_fewer_splits_and_splits_without_a_value_are_said(table):
+    most, fewer = extents(table({"x": {"a": [1, 2, 3, None], "b": [2, 3, 4, None], "c": [3]}}))
+    assert most.notes == ["1 split left out, on which no method has a value."]
+    assert fewer.notes == [
+        "1 method was run on 1 of 3 splits, and is compared on these with all methods that were run on them, 3 in "
+        "number."
+    ]

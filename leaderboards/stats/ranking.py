@@ -143,8 +143,8 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
     if len(rows) > 1 and len(boards.by_dataset) < sign_flips.FEWEST_DATASETS:
         boards.notes.append(
-            f"No verdicts over {len(boards.by_dataset)} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, one of "
-            "two equally good methods is ahead on all of them in more than 5 % of leaderboards."
+            f"No verdicts over {len(boards.by_dataset)} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, chance "
+            "puts one of two equally good methods ahead on all of them in more than 5 % of leaderboards."
         )
     return _ranking(boards, rows)
 

@@ -42,11 +42,8 @@ def test_working_compiler_is_no_obstacle(compiler_with, empty_cache):
 TRAPS = {
     "at load": "static struct Trap { Trap() { __builtin_trap(); } } at_load;",
     "words": "#define fill_normal __builtin_trap(), fill_normal",
-    "rows": "#define take_rows __builtin_trap(), take_rows",
     "matrices": "#define cholesky __builtin_trap(), cholesky",
     "functions": "#define tanh_(x) (__builtin_trap(), tanh_(x))",
-    "select": "#define min_(x, y) (__builtin_trap(), min_(x, y))",
-    "eigenpairs": "#define last_eigenpairs __builtin_trap(), last_eigenpairs",
 }
 
 

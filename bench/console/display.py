@@ -255,6 +255,7 @@ def show_not_native(reason: str, cell: Cell | None = None) -> None:
         reason: why loops were not compiled.
         cell: the first that was trained otherwise, if the reason came up there.
     """
+    reason = visible(reason)  # as rows have it
     if reason in _SHOWN:
         return
     _SHOWN.add(reason)

@@ -4,11 +4,13 @@ import errno
 import os
 import platform
 import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -26,6 +28,8 @@ ANOTHER = "name another compiler in the variable CXX"
 
 # Limits in seconds: on an idle core, a compiler describes itself in 0.02, and compiles a loop in 0.3 to 3.
 DESCRIBE_SECONDS, COMPILE_SECONDS = 60, 300
+POLL_SECONDS = 0.05
+MOST_MESSAGES = 1 << 18  # bytes, at the beginning and at the end
 LONGEST_REASON = 300  # characters
 
 
@@ -103,7 +107,7 @@ def run(command: Sequence[str], seconds: float, name: str) -> tuple[int, str]:
     try:
         with subprocess.Popen(command, stdin=null, stdout=null, stderr=subprocess.PIPE, env=environment) as process:
             try:
-                messages = process.communicate(timeout=seconds)[1]
+                messages = _messages(process, seconds)
             except BaseException:
                 _kill(process)
                 raise
@@ -133,6 +137,30 @@ def _words(given: str) -> list[str]:
         return shlex.split(given)
     except ValueError as error:
         raise NoCompiler(f"the variable CXX cannot be split into words: {error}: {given}") from error
+
+
+def _messages(process: subprocess.Popen[bytes], seconds: float) -> bytes:
+    """Return the beginning and the end of what a process writes to standard error, once it has ended.
+
+    Raises:
+        TimeoutExpired: if it has not ended within so many seconds.
+    """
+    assert process.stderr
+    pipe, deadline, first, last = process.stderr.fileno(), time.monotonic() + seconds, b"", b""
+    while True:
+        ended = process.poll() is not None
+        readable = select.select([pipe], [], [], 0 if ended else POLL_SECONDS)[0]
+        chunk = os.read(pipe, MOST_MESSAGES) if readable else b""
+        if readable and not chunk:
+            process.wait(max(0, deadline - time.monotonic()))
+        if ended and not chunk:  # what it leaves running, as a cache's server, may keep the pipe
+            return first + last
+        if len(first) < MOST_MESSAGES:
+            first += chunk
+        else:
+            last = (last + chunk)[-MOST_MESSAGES:]
+        if time.monotonic() > deadline:
+            raise subprocess.TimeoutExpired(process.args, seconds)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -166,3 +166,39 @@ def test_interrupt_kills_the_compiler(use_compiler, tmp_path):
         time.sleep(0.01)
     process.send_signal(2)
     assert process.communicate(timeout=30)[0] == "interrupted\n"
+
+
+def test_endless_messages_are_not_kept(use_compiler, tmp_path, monkeypatch):
+    monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.5)
+    path = use_compiler("yes >&2")
+    assert reason_of(compile_library, SOURCE, tmp_path).startswith(f"{path} was killed after 0.5 seconds")
+    code, messages = compiler.run(["sh", "-c", "yes error | head -c 3000000 >&2; echo last >&2; exit 3"], 60, "sh")
+    assert code == 3
+    assert len(messages) < 3 * compiler.MOST_MESSAGES
+    assert messages.endswith("\nlast\n")
+
+
+def test_server_that_a_compiler_leaves_is_not_waited_for(tmp_path):
+    begun = time.monotonic()
+    code, messages = compiler.run(["sh", "-c", f"sleep 30 & echo $! > {tmp_path}/pid; echo done >&2"], 60, "sh")
+    assert (code, messages) == (0, "done\n")
+    assert time.monotonic() - begun < 20
+    os.kill(int((tmp_path / "pid").read_text()), 9)
+
+
+def test_compiler_that_closes_its_messages_is_waited_for():
+    assert compiler.run(["sh", "-c", "echo some >&2; exec 2>&-; sleep 0.3; exit 5"], 60, "sh") == (5, "some\n")
+    with pytest.raises(NoCompiler, match=r"killed after 0\.2 seconds"):
+        compiler.run(["sh", "-c", "exec 2>&-; sleep 30"], 0.2, "sh")
+
+
+def test_compiler_that_removes_its_folder_is_named(use_compiler, tmp_path):
+    (tmp_path / "scratch").mkdir()
+    use_compiler(f"rm -r {tmp_path}/scratch")
+    assert reason_of(compile_library, SOURCE, tmp_path / "scratch").endswith("it wrote no library")
+
+
+@pytest.mark.parametrize("write", ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s nowhere"])
+def test_what_is_no_file_is_no_library(use_compiler, tmp_path, write):
+    use_compiler(f"{write} {tmp_path}/loop.so")
+    assert reason_of(compile_library, SOURCE, tmp_path).endswith("it wrote no library")

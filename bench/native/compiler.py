@@ -154,7 +154,7 @@ def _messages(process: subprocess.Popen[bytes], seconds: float) -> bytes:
         if readable and not chunk:
             process.wait(max(0, deadline - time.monotonic()))
         if ended and not chunk:  # what it leaves running, as a cache's server, may keep the pipe
-            return first + last
+            return first + (b"\n" + last if last else b"")
         if len(first) < MOST_MESSAGES:
             first += chunk
         else:

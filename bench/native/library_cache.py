@@ -43,8 +43,8 @@ def require_folder() -> Path:
     if folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH) and os.name == "posix":
         if os.environ.get(CACHE_VARIABLE):
             raise NoCompiler(
-                f"others may write to the cache of compiled loops, {folder}, and could put code there; make it yours "
-                f"alone (`chmod 700`), or {ELSEWHERE}"
+                f"others may write to the cache of compiled loops, {folder}, and could put code there; {ELSEWHERE}, or "
+                "close this one to others (`chmod 700`)"
             )
         folder.chmod(0o700)  # an earlier version has made it as the umask said
     return folder

@@ -92,10 +92,13 @@ def test_slow_training_is_told_once_for_each_reason(progress, board, monkeypatch
 def test_reason_of_the_start_is_not_told_again(board, monkeypatch, capsys):
     monkeypatch.setattr(display, "_SHOWN", set())
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
-    display.show_not_native("no C++ compiler was found")
+    reason = "no C++ compiler was found; looked for g++\udcff"  # rows spell out what cannot be encoded
+    display.show_not_native(reason)
     done = result(CELLS[0], status="ok", metrics={"nmll": 1.5})
-    board.finished(dataclasses.replace(done, log="not trained natively: no C++ compiler was found"))
-    assert capsys.readouterr().err.count("No C++ compiler was found. Without compiled loops, cells take five") == 1
+    board.finished(dataclasses.replace(done, log=f"not trained natively: {reason}"))
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("No C++ compiler was found; looked for g++\\udcff. Without compiled loops, cells take five") == 1
+    assert told.count("Note:") == 1
 
 
 def test_slow_training_of_a_failed_cell_is_told(board, monkeypatch, capsys):

@@ -290,7 +290,7 @@ def main(
     from bench.costs.workload import surroundings, workload, workload_elsewhere
     from bench.experiment.flagged import notes_on_flagged
     from bench.experiment.noise_ranges import notes_on_noise_ranges
-    from bench.native import compiler
+    from bench.native.libraries import obstacle
     from bench.results.earlier import notes_on_earlier_rows
     from bench.results.folder import Results
     from bench.results.lock import locked
@@ -338,8 +338,8 @@ def main(
             if own:
                 results.note_table(own[0])
 
-            if todo and places == ["cpu"] and not backend and (obstacle := compiler.obstacle()):
-                display.show_no_compiler(obstacle)
+            if todo and places == ["cpu"] and not backend and (reason := obstacle()):
+                display.show_not_native(reason)
             where = backend or load.workers
             jobs = load.jobs(results.journal, data_dir)
             interrupted = False

@@ -233,7 +233,8 @@ CELLS = pa.schema(
         pa.field("status", pa.string(), nullable=False),
         pa.field("error", pa.string()),
         pa.field("error_class", pa.string()),  # name of the exception, "module.Class" unless it is built in
-        pa.field("log", pa.string()),  # the last lines that the cell's process wrote, if it is not "ok"
+        # The last lines that the cell's process wrote; if it is "ok", why its fits were not trained natively, or null.
+        pa.field("log", pa.string()),
         pa.field("elapsed_seconds", pa.float64()),  # wall-clock, of the job that the cell was part of
         # Whether the cell had the device to itself: no other job there or on its cores, no other cell in its job.
         pa.field("exclusive", pa.bool_()),  # null if unknown

@@ -403,3 +403,21 @@ def test_a_missing_compiler_is_said_once_and_loses_nothing(run_all, tmp_path):
     assert done.returncode == 0
     assert done.stderr.count("No C++ compiler was found; looked for no-such-compiler") == 1
     assert rows(tmp_path / "r")["execution"].tolist() == ["captured"]
+
+
+def test_loops_that_cannot_be_compiled_are_told_once_and_in_rows(run_all, tmp_path):
+    """The compiler passes its trial, and fails for each loop in words of another encoding."""
+    (tmp_path / "c++").write_text(
+        "#!/bin/sh\nfor word; do case $word in *loop.cpp) if grep -q n_updates $word; then\n"
+        "printf 'loop.cpp:1: internal compiler error: \\344\\n' >&2; exit 1; fi; esac; done\nexec c++ \"$@\"\n"
+    )
+    (tmp_path / "c++").chmod(0o755)
+    arguments = ("--methods", "map,mfvi", "--splits", "0", "--out", "r", *TINY, "--epochs", "6")
+    done = run_all(*arguments, env=run_all.environment | {"CXX": str(tmp_path / "c++")})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("could not compile a training loop: loop.cpp: internal compiler error") == 1
+    found = rows(tmp_path / "r")
+    assert found["execution"].tolist() == ["captured", "captured"]
+    for log in found["log"]:
+        assert log.startswith("not trained natively: ")
+        assert log.endswith("loop.cpp: internal compiler error: \N{REPLACEMENT CHARACTER}")

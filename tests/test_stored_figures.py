@@ -36,7 +36,7 @@ CLOSE = 1e-4  # relative, with other arithmetic
 
 def arithmetic() -> dict[str, str]:
     """Return what rounding depends on."""
-    compiler = subprocess.run([native_compiler(), "--version"], capture_output=True, text=True, check=True)
+    compiler = subprocess.run([*native_compiler(), "--version"], capture_output=True, text=True, check=True)
     return {
         "torch": version("torch"),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),

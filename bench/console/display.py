@@ -248,12 +248,25 @@ def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
         err.print(f"[red]Not trained for longer:[/] {escape(cell.key)} {status}", soft_wrap=True)
 
 
-def show_no_compiler(obstacle: str) -> None:
-    """Print why fits will be slow, and what to do."""
+def show_not_native(reason: str, cell: Cell | None = None) -> None:
+    """Print why fits are slow, and what to do; each reason once.
+
+    Args:
+        reason: why loops were not compiled.
+        cell: the first that was trained otherwise, if the reason came up there.
+    """
+    reason = visible(reason)  # as rows have it
+    if reason in _SHOWN:
+        return
+    _SHOWN.add(reason)
+    first = f" (first: {cell.key})" if cell else ""
     warn(
-        f"{obstacle[:1].upper()}{obstacle[1:]}. Without compiled loops, cells take five to nine times as long; "
+        f"{reason[:1].upper()}{reason[1:]}. Without compiled loops, cells{first} take five to nine times as long; "
         "numbers differ by rounding alone."
     )
+
+
+_SHOWN: set[str] = set()  # reasons, of this run
 
 
 def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:

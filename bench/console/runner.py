@@ -12,7 +12,8 @@ from typing import Protocol
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bench.console.display import err
+from bench.console.display import err, show_not_native
+from bench.execution.run import NOT_NATIVE
 from bench.execution.scheduler import Backend, run_jobs
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
@@ -168,6 +169,9 @@ class Board:
             self._work_finished += self._work[result.cell]
             self._move(_name(result.cell))
         console = self._progress.console
+        for line in (result.log or "").splitlines():
+            if line.startswith(NOT_NATIVE):
+                show_not_native(line.removeprefix(NOT_NATIVE), result.cell)
         if result.status != "ok":
             console.print(_complaint(result))
         elif not console.is_terminal:

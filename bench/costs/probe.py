@@ -30,7 +30,7 @@ from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.progress import OnProgress, ProgressReporter
 from bench.experiment.suites import SUITES
-from bench.native.compiler import lanes
+from bench.native.libraries import lanes
 from bench.tuning.tuner import Centred
 from datasets.synthetic.streams import StreamSource
 from methods.base import FullBatchMethod

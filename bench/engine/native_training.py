@@ -48,11 +48,13 @@ def native_training(
     )
     if not fits or schedule.plan.n_updates < MIN_UPDATES:
         return None
-    try:
-        loops = {phase: _loop(stack, schedule, state, noise.length, phase) for phase in phases}
-    except (Unsupported, NoCompiler) as reason:
-        UNAVAILABLE.setdefault(model.method.name, str(reason))
-        return None
+    loops: dict[Hashable, Loop] = {}
+    for phase in phases:
+        loop = _loop(stack, schedule, state, noise.length, phase)
+        if isinstance(loop, str):
+            UNAVAILABLE.setdefault(model.method.name, loop)
+            return None
+        loops[phase] = loop
     return NativeTraining(stack, state, noise, loops)
 
 
@@ -61,10 +63,11 @@ def forget_loops() -> None:
     _LOOPS.clear()
 
 
-# Why methods were not trained natively in this process: name -> reason.
+# Why methods were not trained natively: name -> reason. Whoever wants to know of some trainings clears it before them.
 UNAVAILABLE: dict[str, str] = {}
 
-_LOOPS: OrderedDict[Hashable, Loop] = OrderedDict()
+# By what they depend on; where a loop cannot be made, the reason, as to try again may take minutes.
+_LOOPS: OrderedDict[Hashable, Loop | str] = OrderedDict()
 
 
 class NativeTraining:
@@ -108,8 +111,8 @@ class NativeTraining:
         self._replicas.advance(self._loops[phase], rows, first_update)
 
 
-def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> Loop:
-    """Return the loop of a phase, from this process's memory if it has made it before."""
+def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> Loop | str:
+    """Return the loop of a phase, or why there is none; from this process's memory if it has tried before."""
     model, data = stack.model, stack.data
     replica, before = tree_map(replica_of, (stack.replicas, state))
     fixed, replica_structure = tree_flatten(replica)
@@ -137,8 +140,12 @@ def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase
         )
         return tree_flatten(result[0])[0]
 
-    graph = trace(update, examples)
-    loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves)
+    loop: Loop | str
+    try:
+        graph = trace(update, examples)
+        loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves)
+    except (Unsupported, NoCompiler) as reason:
+        loop = str(reason)
     if key is not None:
         _LOOPS[key] = loop
         if len(_LOOPS) > MAX_LOOPS:

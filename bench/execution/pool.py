@@ -110,7 +110,9 @@ def run_on_worker(
         process.end()
         log = process.log()
     exclusive = worker.exclusive and len(job.cells) == 1
-    return [replace(result, exclusive=exclusive, log=None if result.status == "ok" else log) for result in results]
+    return [
+        replace(result, exclusive=exclusive, log=result.log if result.status == "ok" else log) for result in results
+    ]
 
 
 def _checked(results: Any, job: Job) -> list[CellResult]:

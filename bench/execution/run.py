@@ -24,7 +24,7 @@ from bench.results.record import CellResult, Outcome, Provenance, class_name
 from bench.results.storage import cannot_store
 from bench.tuning.storing import StudyNotStored
 
-_SAID: set[str] = set()  # methods of which the log of this process says that they are not trained natively
+NOT_NATIVE = "not trained natively: "  # begins lines of logs; the reason follows
 
 
 def ready(device: str, threads: int, *, on_progress: OnProgress) -> str:
@@ -55,6 +55,7 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
     started = time.perf_counter()
     place = torch.device(device)
     memory.reset_peak(place)
+    UNAVAILABLE.clear()
     outcomes: Sequence[Outcome] = [Outcome() for _ in job.cells]
     try:
         evaluation = SUITES[job.cells[0].suite].kind.evaluation(job, place, on_progress)
@@ -66,7 +67,9 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
             raise
         _explain(problem, job.cells[0].method)
         outcomes = [outcome if outcome.status else _failed(outcome, problem) for outcome in outcomes]
-    _say_what_is_not_native()
+    log = "\n".join(f"{NOT_NATIVE}{reason}" for reason in dict.fromkeys(UNAVAILABLE.values())) or None
+    if log:
+        print(log, file=sys.stderr)
     peak_mib, seconds = memory.peak_mib(place), time.perf_counter() - started
     return [
         CellResult(
@@ -75,6 +78,7 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
             provenance=_provenance(cell, _name_of(place)),
             elapsed_seconds=seconds,
             peak_memory_mib=peak_mib,
+            log=log,
         )
         for cell, outcome in zip(job.cells, outcomes, strict=True)
     ]
@@ -90,14 +94,6 @@ def result_of_lost_process(cell: Cell, device: str, outcome: Outcome, elapsed_se
         elapsed_seconds: Duration of the job.
     """
     return CellResult(cell=cell, outcome=outcome, provenance=_provenance(cell, device), elapsed_seconds=elapsed_seconds)
-
-
-def _say_what_is_not_native() -> None:
-    """Write to the log which methods could not be trained natively, each once."""
-    for method, reason in UNAVAILABLE.items():
-        if method not in _SAID:
-            _SAID.add(method)
-            print(f"{method} is not trained natively: {reason}", file=sys.stderr)
 
 
 def _provenance(cell: Cell, device: str) -> Provenance:

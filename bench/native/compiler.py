@@ -1,137 +1,189 @@
-"""Compiles C++ to shared libraries, which stay in the user's cache folder from run to run."""
+"""Finds the system's C++ compiler, and runs it."""
 
-import ctypes
-import hashlib
+import errno
 import os
 import platform
+import re
+import select
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from bench.texts import capped
 
 INCLUDE = Path(__file__).parent / "include"
 FLAGS = (
     *("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-Wno-psabi"),
     *("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-strict-aliasing"),
 )
-CACHE_VARIABLE = "BENCH_NATIVE_CACHE"
 COMPILERS = ("c++", "g++", "clang++")
+ANOTHER = "name another compiler in the variable CXX"
 
-
-# Needs the headers and, to be loaded, the instructions that the flags allow.
-TRIAL = '#include "lanes.hpp"\nextern "C" int width() { return W; }\n'
+# Limits in seconds: on an idle core, a compiler describes itself in 0.02, and compiles a loop in 0.3 to 3.
+DESCRIBE_SECONDS, COMPILE_SECONDS = 60, 300
+POLL_SECONDS = 0.05
+MOST_MESSAGES = 1 << 18  # bytes, at the beginning and at the end
+LONGEST_REASON = 300  # characters
 
 
 class NoCompiler(RuntimeError):
     """There is no C++ compiler, or it cannot compile a training loop."""
 
 
-def cache_folder() -> Path:
-    """Return the folder of compiled loops: BENCH_NATIVE_CACHE, by default one in the user's cache folder."""
-    given = os.environ.get(CACHE_VARIABLE)
-    return Path(given) if given else user_cache_path("lockstep-bench") / "native"
-
-
 @cache
-def compiler() -> str:
-    """Return the path of the C++ compiler: that of the variable CXX, or the first that is installed.
+def compiler() -> tuple[str, ...]:
+    """Return the path of the C++ compiler, and its first arguments: of the variable CXX, or the first installed one.
+
+    As for make, CXX may hold several words (`ccache g++`).
 
     Raises:
         NoCompiler: if there is none.
     """
-    names = (os.environ["CXX"],) if os.environ.get("CXX") else COMPILERS
-    for name in names:
-        path = shutil.which(name)
-        if path:
-            return path
+    given = os.environ.get("CXX", "").strip()
+    for words in [_words(given)] if given else [[name] for name in COMPILERS]:
+        if path := shutil.which(words[0]):
+            return path, *words[1:]
     raise NoCompiler(
-        f"no C++ compiler was found; looked for {', '.join(names)}. "
+        f"no C++ compiler was found; looked for {given or ', '.join(COMPILERS)}. "
         "Install one, for example by `apt install g++`, or name one in the variable CXX"
     )
 
 
+def compiler_name() -> str:
+    """Return the compiler as a person would call it."""
+    return shlex.join(compiler())
+
+
 @cache
 def target() -> str:
-    """Return a text that differs between compilers, versions, processors and headers."""
-    command = [compiler(), "-march=native", "-E", "-v", "-x", "c++", os.devnull]
-    described = subprocess.run(command, capture_output=True, text=True, check=False)
+    """Return a text that differs between compilers, versions, processors and headers.
+
+    Raises:
+        NoCompiler: if the compiler is missing or cannot be run.
+    """
+    command = [*compiler(), "-march=native", "-E", "-v", "-x", "c++", os.devnull]
+    described = run(command, DESCRIBE_SECONDS, compiler_name())[1]
     headers = [path.read_text() for path in sorted(INCLUDE.glob("*.hpp"))]
     # The processor's instruction set is among the arguments that the driver passes on.
-    lines = [line for line in described.stderr.splitlines() if "cc1plus" in line or "version" in line or "-cc1" in line]
+    lines = [line for line in described.splitlines() if "cc1plus" in line or "version" in line or "-cc1" in line]
     return "\n".join([platform.machine(), *FLAGS, *lines, *headers])
 
 
-def compiled(source: str) -> ctypes.CDLL:
-    """Return the library of a source, from the cache if it was compiled before.
-
-    Several processes may compile the same source at once; each library appears complete or not at all. One that a power
-    failure or another program has damaged is compiled anew: to load it could kill the process.
+def compile_library(source: str, folder: Path) -> Path:
+    """Return the library of a source, compiled in a folder.
 
     Raises:
         NoCompiler: if the compiler is missing or rejects the source. The message holds its first error.
+        OSError: if the folder cannot be written.
     """
-    key = hashlib.sha256(f"{target()}\n{source}".encode()).hexdigest()[:32]
-    try:
-        library = _stored(key) or _store(source, key)
-    except OSError as error:
-        raise NoCompiler(f"the cache of compiled loops cannot be written: {error}; set {CACHE_VARIABLE}") from error
-    try:
-        return ctypes.CDLL(str(library))
-    except OSError as error:
-        raise NoCompiler(
-            f"a compiled loop cannot be loaded: {error}; set {CACHE_VARIABLE} to another folder"
-        ) from error
-
-
-def lanes() -> int:
-    """Return how many replicas a loop trains at once on this machine.
-
-    Raises:
-        NoCompiler: if loops cannot be compiled.
-    """
-    return int(compiled(TRIAL).width())
-
-
-def obstacle() -> str | None:
-    """Return why no loop can be compiled on this machine; None if loops can be."""
-    try:
-        lanes()
-    except (NoCompiler, OSError) as reason:
-        return str(reason)
-    return None
-
-
-def _stored(key: str) -> Path | None:
-    """Return the library that was stored under a key; None if there is none that is still as it was written."""
-    for path in cache_folder().glob(f"{key}-*.so"):
-        if path.is_file() and path.name == _name(key, path.read_bytes()):
-            return path
-    return None
-
-
-def _store(source: str, key: str) -> Path:
-    """Compile a source and return the library, whose name holds a digest of its content."""
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
-        library = _compile(source, Path(folder))
-        with library.open("rb") as file:
-            os.fsync(file.fileno())
-        return library.replace(cache_folder() / _name(key, library.read_bytes()))
-
-
-def _name(key: str, content: bytes) -> str:
-    return f"{key}-{hashlib.sha256(content).hexdigest()[:32]}.so"
-
-
-def _compile(source: str, folder: Path) -> Path:
     written, library = folder / "loop.cpp", folder / "loop.so"
     written.write_text(source)
-    command = [compiler(), *FLAGS, f"-I{INCLUDE}", str(written), "-o", str(library)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        errors = [line for line in result.stderr.splitlines() if "error" in line] or [result.stderr]
-        raise NoCompiler(f"{compiler()} could not compile a training loop: {errors[0]}")
+    command = [*compiler(), *FLAGS, f"-I{INCLUDE}", str(written), "-o", str(library)]
+    code, messages = run(command, COMPILE_SECONDS, compiler_name())
+    if code or not library.is_file():
+        raise NoCompiler(f"{compiler_name()} could not compile a training loop: {_reason(code, messages, folder)}")
     return library
+
+
+def run(command: Sequence[str], seconds: float, name: str) -> tuple[int, str]:
+    """Return the exit code of a command, and what it wrote to standard error, in English.
+
+    Args:
+        command: the command.
+        seconds: limit, after which it is killed with all that it has started.
+        name: of what runs, for messages.
+
+    Raises:
+        NoCompiler: if it cannot be started, or takes longer than the limit.
+    """
+    null, environment = subprocess.DEVNULL, os.environ | {"LC_ALL": "C"}
+    try:
+        with subprocess.Popen(command, stdin=null, stdout=null, stderr=subprocess.PIPE, env=environment) as process:
+            try:
+                messages = _messages(process, seconds)
+            except BaseException:
+                _kill(process)
+                raise
+    except subprocess.TimeoutExpired:
+        raise NoCompiler(f"{name} was killed after {seconds:g} seconds, the limit; {ANOTHER}") from None
+    except OSError as error:
+        raise NoCompiler(f"{name} cannot be run: {error.strerror}; {ANOTHER}") from error
+    return process.returncode, messages.decode(errors="replace")
+
+
+def killer(code: int) -> str:
+    """Return which signal ended a process, in words; "" if none did.
+
+    Args:
+        code: its exit code. A shell adds 128 to the number of the signal.
+    """
+    number = -code if code < 0 else code - 128
+    if number not in set(signal.valid_signals()):
+        return ""
+    return f"killed by signal {number} ({'out of memory?' if number == 9 else signal.strsignal(number)})"
+
+
+def _words(given: str) -> list[str]:
+    if shutil.which(given):  # a path with spaces
+        return [given]
+    try:
+        return shlex.split(given)
+    except ValueError as error:
+        raise NoCompiler(f"the variable CXX cannot be split into words: {error}: {given}") from error
+
+
+def _messages(process: subprocess.Popen[bytes], seconds: float) -> bytes:
+    """Return the beginning and the end of what a process writes to standard error, once it has ended.
+
+    Raises:
+        TimeoutExpired: if it has not ended within so many seconds.
+    """
+    assert process.stderr
+    pipe, deadline, first, last = process.stderr.fileno(), time.monotonic() + seconds, b"", b""
+    while True:
+        ended = process.poll() is not None
+        readable = select.select([pipe], [], [], 0 if ended else POLL_SECONDS)[0]
+        chunk = os.read(pipe, MOST_MESSAGES) if readable else b""
+        if readable and not chunk:
+            process.wait(max(0, deadline - time.monotonic()))
+        if ended and not chunk:  # what it leaves running, as a cache's server, may keep the pipe
+            return first + (b"\n" + last if last else b"")
+        if len(first) < MOST_MESSAGES:
+            first += chunk
+        else:
+            last = (last + chunk)[-MOST_MESSAGES:]
+        if time.monotonic() > deadline:
+            raise subprocess.TimeoutExpired(process.args, seconds)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and those that it has started, such as the compiler proper of a driver or a script."""
+    import psutil
+
+    with suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+    process.kill()
+
+
+def _reason(code: int, messages: str, folder: Path) -> str:
+    """Return why a compiler failed, in a line that is equal for all loops that fail for this reason."""
+    if signal_in_words := killer(code):
+        return signal_in_words
+    if any(os.strerror(number) in messages for number in (errno.ENOSPC, errno.EDQUOT)):
+        return f"no space is left in {folder.parent}, or in {tempfile.gettempdir()}; make room there"
+    if not code:
+        return "it wrote no library"
+    lines = [line for line in messages.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    reason = [*errors, *lines[-1:], f"exit code {code}, without a message"][0].replace(f"{folder}{os.sep}", "")
+    killed = " (out of memory?)" if "Killed" in reason else ""  # the compiler proper, of which the driver tells
+    return capped(re.sub(r"(?<=loop\.cpp)(:\d+)+", "", reason), LONGEST_REASON) + killed

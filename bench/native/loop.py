@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from bench.native.compiler import compiled
 from bench.native.delays import delay
 from bench.native.lanes import Lanes, address, addresses, aligned
+from bench.native.libraries import compiled
 from bench.native.lowering import lower
 from bench.native.nests import bind
 from bench.native.source import chains, source_of

@@ -233,7 +233,7 @@ class CellResult(Record):
         elapsed_seconds: Duration of the job that the cell was part of.
         peak_memory_mib: Peak memory of that job; None if its process died.
         exclusive: True if times are uncontended: no other job ran on the device, no other cell in the job.
-        log: Last lines that the process wrote; None if the status is "ok".
+        log: Last lines that the process wrote; if the status is "ok", why fits were not trained natively, or None.
 
     Raises:
         ValueError: The outcome has no status yet.

@@ -1,6 +1,8 @@
 """What a person sees while cells run."""
 
+import dataclasses
 import io
+import sys
 import traceback
 from collections.abc import Iterator
 
@@ -8,7 +10,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from bench.console import runner
+from bench.console import display, runner
 from bench.console.runner import Board
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
@@ -72,6 +74,39 @@ def test_activity_other_than_training_is_shown(terminal):
         assert completed(progress) == pytest.approx(0.5)
     assert "sampling the reference: 50%" in shown.file.getvalue()
     assert terminal or shown.file.getvalue().count("sampling the reference\n") == 1
+
+
+def test_slow_training_is_told_once_for_each_reason(progress, board, monkeypatch, capsys):
+    monkeypatch.setattr(display, "_SHOWN", set())
+    monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
+    slow = {"status": "ok", "metrics": {"nmll": 1.5}}
+    for cell, reason in zip(CELLS, ["the disk is full", "the disk is full", "other", None], strict=True):
+        log = reason and f"not trained natively: {reason}"
+        board.finished(dataclasses.replace(result(cell, **slow), log=log))
+    told = capsys.readouterr().err
+    assert told.count("Note: ") == 2
+    assert f"The disk is full. Without compiled loops, cells (first: {CELLS[0].key}) take five to nine times" in told
+    assert f"Other. Without compiled loops, cells (first: {CELLS[2].key})" in told
+
+
+def test_reason_of_the_start_is_not_told_again(board, monkeypatch, capsys):
+    monkeypatch.setattr(display, "_SHOWN", set())
+    monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
+    reason = "no C++ compiler was found; looked for g++\udcff"  # rows spell out what cannot be encoded
+    display.show_not_native(reason)
+    done = result(CELLS[0], status="ok", metrics={"nmll": 1.5})
+    board.finished(dataclasses.replace(done, log=f"not trained natively: {reason}"))
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("No C++ compiler was found; looked for g++\\udcff. Without compiled loops, cells take five") == 1
+    assert told.count("Note:") == 1
+
+
+def test_slow_training_of_a_failed_cell_is_told(board, monkeypatch, capsys):
+    monkeypatch.setattr(display, "_SHOWN", set())
+    monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
+    log = "my words\nnot trained natively: no C++ compiler was found\nsaid: not trained natively: so"
+    board.finished(dataclasses.replace(result(CELLS[0], **FAILED), log=log))
+    assert capsys.readouterr().err.count("Without compiled loops") == 1
 
 
 def test_failed_cell_prints_one_line_with_reason(progress, board):

@@ -18,6 +18,7 @@ from bench.engine.replica import Fit
 from bench.engine.stacked_fits import StackedFits
 from bench.engine.stacked_training import segments, train_stacked
 from bench.native import compiler
+from bench.native.library_cache import CACHE_VARIABLE
 from methods.base import Method
 from methods.map import MAP
 from methods.problem import Task
@@ -163,7 +164,7 @@ def test_bits_do_not_depend_on_cuts(whole, method, monkeypatch):
 
 
 def test_bits_do_not_depend_on_where_loops_come_from(whole, method, monkeypatch, tmp_path):
-    monkeypatch.setenv(compiler.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     for n_libraries in (1, 1):  # compiled, then loaded
         monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
         alone(whole, method, [1, 2])

@@ -47,14 +47,19 @@ def test_long_stacks_are_trained_natively():
 
 
 def test_stacks_without_compiler_are_captured(monkeypatch):
+    tried = []
+
     def refuse(*arguments):
+        tried.append(arguments)
         raise NoCompiler("no C++ compiler was found")
 
     monkeypatch.setattr(native_training, "compile_loop", refuse)
     monkeypatch.setattr(native_training, "_LOOPS", type(native_training._LOOPS)())
-    monkeypatch.setattr(native_training, "UNAVAILABLE", {})
-    assert execution() == "captured"
-    assert native_training.UNAVAILABLE == {"map": "no C++ compiler was found"}
+    for _ in range(2):
+        monkeypatch.setattr(native_training, "UNAVAILABLE", {})
+        assert execution() == "captured"
+        assert native_training.UNAVAILABLE == {"map": "no C++ compiler was found"}
+    assert len(tried) == 1  # to try again may take minutes
 
 
 @pytest.mark.parametrize("updates", [MIN_UPDATES - 1, MIN_UPDATES])

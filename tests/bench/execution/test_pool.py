@@ -1,5 +1,6 @@
 """Jobs on real processes: whatever happens to one, each of its cells has a row that says so."""
 
+import dataclasses
 import pickle
 from functools import partial
 
@@ -8,11 +9,13 @@ import pytest
 
 from bench.execution import spare
 from bench.execution.pool import NoProcess, Pool, run_on_worker
+from bench.execution.run import result_of_lost_process
 from bench.execution.supervisor import Died, Stopped
 from bench.execution.workers import Worker
 from bench.experiment.cells import Cell
 from bench.experiment.jobs import Job
 from bench.experiment.protocol import Protocol
+from bench.results.record import Outcome
 from bench.schema import CELLS
 
 TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
@@ -111,6 +114,17 @@ class Foreign(Unlucky):
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
+
+
+def test_log_of_a_good_cell_is_what_its_job_says(monkeypatch, job, pool):
+    """That of another is all that its process wrote."""
+    ended = {0: "ok", 1: "failed"}
+    results = [
+        dataclasses.replace(result_of_lost_process(cell, "cpu", Outcome(status=ended[cell.split]), 1.0), log="slow")
+        for cell in job("map", 0, 1).cells
+    ]
+    monkeypatch.setattr(pool, "process_of", lambda worker: (Foreign(results), "cpu"))
+    assert [result.log for result in run_on_worker(job("map", 0, 1), ALONE, pool=pool)] == ["slow", "last words"]
 
 
 @pytest.mark.parametrize("outcome", [None, [], [None, None], "ok"])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections import OrderedDict
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from cell_runs import TINY, elsewhere, numbers, outcome_of, side_by_side
 import datasets
 import methods
 from bench import metrics
+from bench.engine import native_training
 from bench.engine.convergence import gain_of
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
@@ -19,9 +21,9 @@ from bench.engine.seeds import seed_of
 from bench.engine.stacked_training import train_stacked
 from bench.engine.training_record import Trace, TrainingRecord
 from bench.evaluation.tuned import RECORDED_UPDATES
-from bench.execution import run as run_module
 from bench.execution.run import run
 from bench.experiment.tasks import task_of
+from bench.native.compiler import NoCompiler
 from bench.schema import CELLS, COSTS, METRICS, TRAINING
 from methods.map import MAP
 from methods.maths.predictive import Normals
@@ -193,9 +195,19 @@ def test_a_classification_cell_with_ood_rows_is_complete(job):
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
 
-def test_log_says_once_what_is_not_native(monkeypatch, capsys):
-    monkeypatch.setattr(run_module, "UNAVAILABLE", {"mine": "operator aten.sort has no native form"})
-    monkeypatch.setattr(run_module, "_SAID", set())
-    run_module._say_what_is_not_native()
-    run_module._say_what_is_not_native()
-    assert capsys.readouterr().err == "mine is not trained natively: operator aten.sort has no native form\n"
+def test_log_says_why_fits_are_not_native(job, monkeypatch, capsys):
+    """Of each job anew: reasons of earlier ones do not count."""
+
+    def refuse(*arguments):
+        raise NoCompiler("the cache of compiled loops is full")
+
+    monkeypatch.setattr(native_training, "MIN_UPDATES", 1)
+    monkeypatch.setattr(native_training, "compile_loop", refuse)
+    monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
+    for split in (0, 1):
+        result = outcome_of(job("map", split))
+        assert (result.status, result.row["execution"]) == ("ok", "captured")
+        assert result.row["log"] == "not trained natively: the cache of compiled loops is full"
+        assert capsys.readouterr().err == result.row["log"] + "\n"
+    monkeypatch.setattr(native_training, "MIN_UPDATES", 10_000)
+    assert outcome_of(job("map", 2)).row["log"] is None

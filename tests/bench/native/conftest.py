@@ -1,4 +1,4 @@
-"""Compiles the probes of the C++ headers, once per session."""
+"""Compiles the probes of the C++ headers, once per session, and makes compilers that misbehave."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from bench.engine.graph_capture import trace, values_of
-from bench.native import compiler
+from bench.native import compiler, libraries
+from bench.native.library_cache import CACHE_VARIABLE
 from bench.native.loop import Replicas, Streams, compile_loop
 
 PROBES = """
@@ -94,16 +95,43 @@ void double_normals(uint64_t *states, double *out, int count, int calls) { norma
 """
 
 
+@pytest.fixture
+def empty_cache(monkeypatch, tmp_path):
+    """The cache is a folder that is not there, and nothing is known of the compiler."""
+    known = compiler.compiler, compiler.target, libraries.obstacle
+    for function in known:
+        function.cache_clear()
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    yield tmp_path / "cache"
+    for function in known:
+        function.cache_clear()
+
+
+@pytest.fixture
+def use_compiler(empty_cache, monkeypatch, tmp_path):
+    """Returns a function that makes a shell script the compiler, and returns its path."""
+
+    def use(script: str, name: str = "fake-c++") -> str:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setenv("CXX", str(path))
+        return str(path)
+
+    return use
+
+
 @pytest.fixture(scope="session")
 def library_of(tmp_path_factory):
     """Return a function that compiles a program with the headers, as loops are compiled."""
-    if reason := compiler.obstacle():
+    if reason := libraries.obstacle():
         pytest.skip(reason)
 
     def compiled(source: str) -> ctypes.CDLL:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(compiler.CACHE_VARIABLE, str(tmp_path_factory.mktemp("libraries")))
-            return compiler.compiled(source)
+            patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("libraries")))
+            return libraries.compiled(source)
 
     return compiled
 

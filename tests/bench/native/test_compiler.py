@@ -1,182 +1,204 @@
-"""The cache of compiled loops, and what happens where nothing can be compiled, said in words."""
+"""Compilers that are found, that fail, that die and that never end, each said in words."""
 
 import os
-import stat
 import subprocess
 import sys
-from pathlib import Path
+import time
 
+import psutil
 import pytest
 
 from bench.native import compiler
-from bench.native.compiler import NoCompiler, cache_folder, compiled
+from bench.native.compiler import NoCompiler, compile_library, killer, target
 
-SOURCE = 'extern "C" int answer() {{ return {}; }}'
+pytestmark = pytest.mark.usefixtures("empty_cache")
 
-
-@pytest.fixture(autouse=True)
-def empty_cache(monkeypatch, tmp_path):
-    """The cache is an empty folder, and nothing is known of the compiler."""
-    for known in (compiler.compiler, compiler.target):
-        known.cache_clear()
-    monkeypatch.setenv(compiler.CACHE_VARIABLE, str(tmp_path / "cache"))
-    yield
-    for known in (compiler.compiler, compiler.target):
-        known.cache_clear()
+SOURCE = 'extern "C" int answer() { return 42; }'
 
 
-def libraries() -> list[Path]:
-    return sorted(cache_folder().glob("*"))
+def reason_of(call, *arguments) -> str:
+    with pytest.raises(NoCompiler) as reason:
+        call(*arguments)
+    return str(reason.value)
 
 
-def fake_compiler(folder: Path, script: str) -> str:
-    path = folder / "fake-c++"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(path.stat().st_mode | stat.S_IEXEC)
-    return str(path)
+def test_several_words_are_split(use_compiler, tmp_path, monkeypatch):
+    path = use_compiler('exec "$@"', "ccache")
+    monkeypatch.setenv("CXX", f"  {path}  c++ -DANSWER='a b' ")
+    assert compiler.compiler() == (path, "c++", "-DANSWER=a b")
+    assert compile_library(SOURCE, tmp_path).is_file()
+    assert "version" in target()
 
 
-def test_folder_is_that_of_the_variable(tmp_path):
-    assert cache_folder() == tmp_path / "cache"
+@pytest.mark.parametrize("quoted", ["{}", "'{}'", '"{}"', "'{}' -O1"])
+def test_paths_may_have_spaces(use_compiler, monkeypatch, quoted):
+    path = use_compiler("exit 1", "my tools/g++ 14")
+    monkeypatch.setenv("CXX", quoted.format(path))
+    assert compiler.compiler()[0] == path
 
 
-def test_folder_is_the_users_by_default(monkeypatch):
-    monkeypatch.delenv(compiler.CACHE_VARIABLE)
-    assert cache_folder().parts[-2:] == ("lockstep-bench", "native")
+@pytest.mark.parametrize("cxx", ["", "  "])
+def test_empty_variable_is_none(monkeypatch, cxx):
+    monkeypatch.setenv("CXX", cxx)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "looked for c++, g++, clang++. Install one" in reason_of(compiler.compiler)
 
 
-def test_compiled_libraries_are_kept(monkeypatch):
-    assert compiled(SOURCE.format(42)).answer() == 42
-    (library,) = libraries()
-    monkeypatch.setattr(compiler, "_compile", None)  # cannot be called
-    assert compiled(SOURCE.format(42)).answer() == 42
-    assert libraries() == [library]
+@pytest.mark.parametrize("cxx", ["no-such-compiler", "no-such-cache g++", "g++++", "''"])
+def test_missing_compiler_is_named(monkeypatch, cxx):
+    monkeypatch.setenv("CXX", cxx)
+    assert f"no C++ compiler was found; looked for {cxx}. Install one" in reason_of(compiler.compiler)
 
 
-def truncate(library: Path) -> None:
-    os.truncate(library, 9000)  # loading it would end the process with SIGBUS
+@pytest.mark.parametrize("cxx", ["'g++", 'g++ "', "g++ \\"])
+def test_open_quotation_is_named(monkeypatch, cxx):
+    monkeypatch.setenv("CXX", cxx)
+    assert reason_of(compiler.compiler).startswith("the variable CXX cannot be split into words: No ")
 
 
-def replace_by_pipe(library: Path) -> None:
-    library.unlink()
-    os.mkfifo(library)
+def test_file_that_is_no_program_is_named(use_compiler, tmp_path):
+    path = use_compiler("")
+    with open(path, "wb") as file:
+        file.write(b"\0\1 no program")
+    assert reason_of(target).startswith(f"{path} cannot be run: ")
+    assert reason_of(compile_library, SOURCE, tmp_path).endswith("name another compiler in the variable CXX")
 
 
-@pytest.mark.parametrize("damage", [truncate, replace_by_pipe])
-def test_damaged_library_is_compiled_anew(damage):
-    program = f"from bench.native.compiler import compiled; print(compiled({SOURCE.format(5)!r}).answer())"
-    command = [sys.executable, "-c", program]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.check_output(command, env=environment, timeout=60) == b"5\n"
-    (library,) = libraries()
-    whole = library.read_bytes()
-    damage(library)
-    assert subprocess.check_output(command, env=environment, timeout=60) == b"5\n"
-    assert [path.read_bytes() for path in libraries()] == [whole]
+FAILURES = {  # what a compiler does: the reason that is given
+    "echo 'loop.cpp:1: error: out of order' >&2; exit 1": "loop.cpp: error: out of order",
+    r"printf 'Fehler: \344\366\374 \377\n' >&2; exit 1": "Fehler: ��� �",
+    r"printf '\377\376 error \200' >&2; exit 1": "�� error �",
+    "exit 3": "exit code 3, without a message",
+    "echo >&2; exit 3": "exit code 3, without a message",
+    "echo first >&2; echo last >&2; exit 1": "last",
+    "exit 0": "it wrote no library",
+    "kill -9 $$": "killed by signal 9 (out of memory?)",
+    "kill -15 $$": "killed by signal 15 (Terminated)",
+    "sh -c 'kill -9 $$'; exit $?": "killed by signal 9 (out of memory?)",
+    "echo 'g++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1": (
+        "g++: fatal error: Killed signal terminated program cc1plus (out of memory?)"
+    ),
+    "echo 'ld: final link failed: No space left on device\ncollect2: error: ld' >&2; exit 1": "no space is left in ",
+    "echo \"g++: error: unknown value 'native' for '-march'\" >&2; exit 1": "unknown value 'native' for '-march'",
+    "echo '-march=native: unrecognized option' >&2; exit 1": "-march=native: unrecognized option",
+}
 
 
-def test_folder_in_the_place_of_a_library_is_reported():
-    compiled(SOURCE.format(6))
-    (library,) = libraries()
-    library.unlink()
-    library.mkdir()
-    with pytest.raises(NoCompiler, match=rf"directory.*set {compiler.CACHE_VARIABLE}"):
-        compiled(SOURCE.format(6))
+@pytest.mark.parametrize("script", FAILURES)
+def test_failure_is_said_in_words(use_compiler, tmp_path, script):
+    path = use_compiler(script)
+    reason = reason_of(compile_library, SOURCE, tmp_path)
+    assert reason.startswith(f"{path} could not compile a training loop: ")
+    assert FAILURES[script] in reason
 
 
-def test_keys_change_with_source_flags_and_headers(monkeypatch, tmp_path):
-    compiled(SOURCE.format(1))
-    compiled(SOURCE.format(2))
-    assert len(libraries()) == 2
-    monkeypatch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O1"))
-    compiler.target.cache_clear()
-    compiled(SOURCE.format(1))
-    assert len(libraries()) == 3
-    (tmp_path / "header.hpp").write_text("// other")
-    monkeypatch.setattr(compiler, "INCLUDE", tmp_path)
-    compiler.target.cache_clear()
-    compiled(SOURCE.format(1))
-    assert len(libraries()) == 4
+def test_many_messages_are_cut(use_compiler, tmp_path):
+    use_compiler("head -c 5000000 /dev/zero | tr '\\0' 'x' >&2; echo ' error' >&2; exit 1")
+    assert len(reason_of(compile_library, SOURCE, tmp_path)) < 1000
 
 
-def test_missing_compiler_is_named(monkeypatch):
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(NoCompiler, match=r"no C\+\+ compiler was found; looked for no-such-compiler"):
-        compiled(SOURCE.format(1))
+def test_reason_does_not_name_lines_or_folders(tmp_path):
+    """So that all loops that fail for a reason are of one reason."""
+    sources = {"first": "int f() { return unknown; }", "second": "\n\n\n  int f() { return unknown; }"}
+    reasons = set()
+    for name, source in sources.items():
+        (tmp_path / name).mkdir()
+        reasons.add(reason_of(compile_library, source, tmp_path / name))
+    assert len(reasons) == 1
+    assert "unknown" in reasons.pop()
 
 
-def test_failing_compiler_leaves_no_library(monkeypatch, tmp_path):
-    monkeypatch.setenv("CXX", fake_compiler(tmp_path, "echo 'loop.cpp:1: error: out of order' >&2; exit 1"))
-    with pytest.raises(NoCompiler, match=r"could not compile a training loop: .*out of order"):
-        compiled(SOURCE.format(1))
-    assert libraries() == []
+def test_messages_are_asked_for_in_english(use_compiler, tmp_path, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.ISO-8859-1")
+    use_compiler('echo "error: $LC_ALL" >&2; exit 1')
+    assert reason_of(compile_library, SOURCE, tmp_path).endswith("error: C")
 
 
-def test_rejected_source_is_reported():
-    with pytest.raises(NoCompiler, match="error"):
-        compiled("no C++")
-    assert libraries() == []
+@pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & wait", "trap '' TERM INT; sleep 60; sleep 60"])
+def test_compiler_that_never_ends_is_killed(use_compiler, tmp_path, monkeypatch, script):
+    monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.3)
+    path = use_compiler(script)
+    begun = time.monotonic()
+    reason = reason_of(compile_library, SOURCE, tmp_path)
+    assert time.monotonic() - begun < 30
+    assert reason == f"{path} was killed after 0.3 seconds, the limit; name another compiler in the variable CXX"
+    assert [one for one in psutil.Process().children(recursive=True) if "sleep" in one.name()] == []
 
 
-def test_folder_that_cannot_be_written_is_reported(monkeypatch, tmp_path):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv(compiler.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
-    with pytest.raises(NoCompiler, match=rf"cannot be written.*set {compiler.CACHE_VARIABLE}"):
-        compiled(SOURCE.format(1))
+def test_compiler_that_does_not_describe_itself_is_killed(use_compiler, monkeypatch):
+    monkeypatch.setattr(compiler, "DESCRIBE_SECONDS", 0.3)
+    path = use_compiler("sleep 60")
+    assert reason_of(target).startswith(f"{path} was killed after 0.3 seconds")
 
 
-def test_broken_library_is_reported(monkeypatch, tmp_path):
-    broken = tmp_path / "broken.so"
-    broken.write_bytes(b"not a library")
-    monkeypatch.setattr(compiler, "_compile", lambda source, folder: broken)
-    with pytest.raises(NoCompiler, match="cannot be loaded"):
-        compiled(SOURCE.format(7))
+def test_limits_leave_room_for_a_busy_machine():
+    assert compiler.COMPILE_SECONDS >= 100 * 3
+    assert compiler.DESCRIBE_SECONDS >= 60
 
 
-def test_processes_may_compile_the_same_source():
-    program = f"from bench.native.compiler import compiled; print(compiled({SOURCE.format(3)!r}).answer())"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    processes = [
-        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
-        for _ in range(2)
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(0, ""), (1, ""), (128, ""), (255, ""), (-4, "killed by signal 4 (Illegal instruction)"), (139, "signal 11")],
+)
+def test_signals_are_named(code, words):
+    assert words in killer(code)
+    assert bool(killer(code)) == bool(words)
+
+
+def test_command_is_that_of_kept_rows(use_compiler, tmp_path):
+    """Other flags would change the bits of every fit."""
+    use_compiler(f'echo "$@" > {tmp_path}/arguments; exec c++ "$@"')
+    library = compile_library(SOURCE, tmp_path)
+    assert (tmp_path / "arguments").read_text().split() == [
+        *("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-Wno-psabi"),
+        *("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fno-strict-aliasing"),
+        *(f"-I{compiler.INCLUDE}", str(tmp_path / "loop.cpp"), "-o", str(library)),
     ]
-    assert [process.communicate()[0].strip() for process in processes] == ["3", "3"]
-    assert len(libraries()) == 1
 
 
-@pytest.fixture
-def machine(monkeypatch, tmp_path):
-    """Returns a function that sets the search path and the variable CXX of a machine without compiled loops."""
-    monkeypatch.setenv(compiler.CACHE_VARIABLE, str(tmp_path))
-
-    def install(path: str = os.environ["PATH"], cxx: str = "") -> None:
-        monkeypatch.setenv("PATH", path)
-        monkeypatch.setenv("CXX", cxx)
-        compiler.compiler.cache_clear()
-        compiler.target.cache_clear()
-
-    yield install
-    compiler.compiler.cache_clear()
-    compiler.target.cache_clear()
+def test_interrupt_kills_the_compiler(use_compiler, tmp_path):
+    use_compiler(f"echo > {tmp_path}/begun; sleep 60")
+    program = "from bench.native.compiler import target\ntry: target()\nexcept KeyboardInterrupt: print('interrupted')"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(2)
+    assert process.communicate(timeout=30)[0] == "interrupted\n"
 
 
-def test_missing_compilers_are_named(machine, tmp_path):
-    machine(path=str(tmp_path))
-    assert compiler.obstacle().startswith("no C++ compiler was found; looked for c++, g++, clang++. Install one")
-    machine(cxx="g+++")
-    assert compiler.obstacle().startswith("no C++ compiler was found; looked for g+++. ")
+def test_endless_messages_are_not_kept(use_compiler, tmp_path, monkeypatch):
+    monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.5)
+    path = use_compiler("yes >&2")
+    assert reason_of(compile_library, SOURCE, tmp_path).startswith(f"{path} was killed after 0.5 seconds")
+    code, messages = compiler.run(["sh", "-c", "yes error | head -c 3000000 >&2; echo last >&2; exit 3"], 60, "sh")
+    assert code == 3
+    assert len(messages) < 3 * compiler.MOST_MESSAGES
+    assert messages.endswith("\nlast\n")
 
 
-def test_broken_compilers_are_named(machine):
-    machine(cxx=sys.executable)  # takes no flags of a compiler
-    assert compiler.obstacle().startswith(f"{sys.executable} could not compile a training loop")
+def test_server_that_a_compiler_leaves_is_not_waited_for(tmp_path):
+    begun = time.monotonic()
+    code, messages = compiler.run(["sh", "-c", f"sleep 30 & echo $! > {tmp_path}/pid; echo done >&2"], 60, "sh")
+    assert (code, messages) == (0, "done\n")
+    assert time.monotonic() - begun < 20
+    os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
-def test_working_compilers_are_no_obstacle(machine):
-    machine()
-    try:
-        compiler.compiler()
-    except compiler.NoCompiler as reason:
-        pytest.skip(str(reason))
-    assert compiler.obstacle() is None
-    assert compiler.lanes() in (4, 8, 16)
+def test_compiler_that_closes_its_messages_is_waited_for():
+    assert compiler.run(["sh", "-c", "echo some >&2; exec 2>&-; sleep 0.3; exit 5"], 60, "sh") == (5, "some\n")
+    with pytest.raises(NoCompiler, match=r"killed after 0\.2 seconds"):
+        compiler.run(["sh", "-c", "exec 2>&-; sleep 30"], 0.2, "sh")
+
+
+def test_compiler_that_removes_its_folder_is_named(use_compiler, tmp_path):
+    (tmp_path / "scratch").mkdir()
+    use_compiler(f"rm -r {tmp_path}/scratch")
+    assert reason_of(compile_library, SOURCE, tmp_path / "scratch").endswith("it wrote no library")
+
+
+@pytest.mark.parametrize("write", ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s nowhere"])
+def test_what_is_no_file_is_no_library(use_compiler, tmp_path, write):
+    use_compiler(f"{write} {tmp_path}/loop.so")
+    assert reason_of(compile_library, SOURCE, tmp_path).endswith("it wrote no library")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bench.engine.random_streams import RandomStream
-from bench.native.compiler import lanes, obstacle
+from bench.native.libraries import lanes, obstacle
 
 LANES = 16 if obstacle() else lanes()  # 16, 8 or 4, by the processor
 

@@ -1,0 +1,67 @@
+"""Shared libraries of C++ sources: from the cache, or compiled."""
+
+import ctypes
+import hashlib
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from bench.native import trial
+from bench.native.compiler import NoCompiler, compile_library, target
+from bench.native.library_cache import ELSEWHERE, cache_folder, require_folder, store, stored
+
+
+@cache
+def obstacle() -> str | None:
+    """Return why no loop can be compiled on this machine; None if loops can be. A process finds it out once."""
+    try:
+        _library(trial.SOURCE)
+    except NoCompiler as reason:
+        return str(reason)
+    return None
+
+
+def compiled(source: str) -> ctypes.CDLL:
+    """Return the library of a source, from the cache if it was compiled before.
+
+    Several processes may compile the same source at once; each library appears complete or not at all. One that a power
+    failure or another program has damaged is compiled anew: to load it could kill the process.
+
+    Raises:
+        NoCompiler: if the source cannot be compiled, or the library cannot be kept or loaded.
+    """
+    if reason := obstacle():
+        raise NoCompiler(reason)
+    library = _library(source)
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise NoCompiler(f"a compiled loop cannot be loaded: {error}; {ELSEWHERE}") from error
+
+
+def lanes() -> int:
+    """Return how many replicas a loop trains at once on this machine.
+
+    Raises:
+        NoCompiler: if loops cannot be compiled.
+    """
+    return int(compiled(trial.SOURCE).width())
+
+
+def _library(source: str) -> Path:
+    key = hashlib.sha256(f"{target()}\n{source}".encode()).hexdigest()[:32]
+    try:
+        return stored(key) or _compiled(source, key)
+    except OSError as error:
+        raise NoCompiler(
+            f"the cache of compiled loops, {cache_folder()}, cannot be written: {error.strerror or error}; mend that, "
+            f"or {ELSEWHERE}"
+        ) from error
+
+
+def _compiled(source: str, key: str) -> Path:
+    with tempfile.TemporaryDirectory(dir=require_folder(), ignore_cleanup_errors=True) as scratch:
+        library = compile_library(source, Path(scratch))
+        if source == trial.SOURCE:  # is kept only if it has run, so the cache remembers that it has
+            trial.run_apart(library)
+        return store(library, key)

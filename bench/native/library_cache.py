@@ -1,0 +1,104 @@
+"""The folder in which compiled loops stay from run to run. They are code, so nobody else may write there."""
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from bench.native.compiler import NoCompiler
+
+CACHE_VARIABLE = "BENCH_NATIVE_CACHE"
+ELSEWHERE = f"set {CACHE_VARIABLE} to another folder"
+MOST_BYTES = 500_000_000  # of libraries, which have 20 to 100 kB each
+# What was used more recently is never removed: another process may be about to load it, or still compile.
+IN_USE_SECONDS = 3600
+LIBRARY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{32}\.so")
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled loops: BENCH_NATIVE_CACHE, by default one in the user's cache folder."""
+    given = os.environ.get(CACHE_VARIABLE)
+    return Path(given) if given else user_cache_path("lockstep-bench") / "native"
+
+
+def require_folder() -> Path:
+    """Return the folder of compiled loops, and make it for the user alone if it is not there.
+
+    Raises:
+        NoCompiler: if others may write there.
+        OSError: if it cannot be made.
+    """
+    folder = cache_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_own(folder):
+        raise NoCompiler(
+            f"the cache of compiled loops, {folder}, belongs to another user, who could put code there; {ELSEWHERE}"
+        )
+    if folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH) and os.name == "posix":
+        if os.environ.get(CACHE_VARIABLE):
+            raise NoCompiler(
+                f"others may write to the cache of compiled loops, {folder}, and could put code there; {ELSEWHERE}, or "
+                "close this one to others (`chmod 700`)"
+            )
+        folder.chmod(0o700)  # an earlier version has made it as the umask said
+    return folder
+
+
+def stored(key: str) -> Path | None:
+    """Return the library that was stored under a key; None if there is none of this user's, still as it was written.
+
+    Args:
+        key: of 32 hexadecimal digits.
+    """
+    for path in require_folder().glob(f"{key}-*.so"):
+        if path.is_file() and _is_own(path) and path.name == _name(key, path.read_bytes()):
+            with suppress(OSError):  # of a disk that may only be read
+                os.utime(path)
+            return path
+    return None
+
+
+def store(library: Path, key: str) -> Path:
+    """Move a library to the folder, and return its path; the name holds a digest of its content.
+
+    It appears complete or not at all.
+    """
+    with library.open("rb") as file:
+        os.fsync(file.fileno())
+    folder = require_folder()
+    path = library.replace(folder / _name(key, library.read_bytes()))
+    with suppress(OSError):
+        _tidy(folder)
+    return path
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what killed compilers have left, and beyond `MOST_BYTES` the libraries that were used longest ago.
+
+    A library that a process has loaded stays in its memory.
+    """
+    recent = time.time() - IN_USE_SECONDS
+    for source in folder.glob("tmp*/loop.cpp"):
+        if source.stat().st_mtime < recent:
+            shutil.rmtree(source.parent, ignore_errors=True)
+    libraries = [(path.stat(), path) for path in folder.iterdir() if LIBRARY.fullmatch(path.name)]
+    excess = sum(facts.st_size for facts, _ in libraries) - MOST_BYTES
+    for facts, path in sorted(libraries, key=lambda each: each[0].st_mtime):
+        if excess <= 0 or facts.st_mtime > recent:
+            break
+        path.unlink(missing_ok=True)
+        excess -= facts.st_size
+
+
+def _is_own(path: Path) -> bool:
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
+
+
+def _name(key: str, content: bytes) -> str:
+    return f"{key}-{hashlib.sha256(content).hexdigest()[:32]}.so"

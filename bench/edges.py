@@ -24,13 +24,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bench.door import Door
+
 if TYPE_CHECKING:  # --help imports no pandas
     import pandas as pd
 
 MARGIN = 0.02
 COLUMNS = ["suite", "dataset", "method", "preset", "protocol", "hparams", "search_space"]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Door()
 
 
 class Place(NamedTuple):

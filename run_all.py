@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bench.door import Door
 from bench.console import display
 from bench.console.elsewhere import backend_of, cluster_of
 from bench.console.endings import INTERRUPTED, INVALID, NOT_OK, ended
@@ -46,9 +47,7 @@ MOST_WORKERS, MOST_TIMES = 10_000, 1_000
 LONGEST_SECONDS = 10**9  # three decades
 MANY_OBJECTS = 50_000  # between searches for cycles; a plan has a cell for each result, and no cycles
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
+app = Door(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from bench.door import Door
+
 NAME = "lockstep-bench"
 # Name -> where the command is, and what it does.
 COMMANDS = {
@@ -22,10 +24,8 @@ COMMANDS = {
 # All that follows the name of a command, --help included, is for the command.
 FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
-app = typer.Typer(
+app = Door(
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

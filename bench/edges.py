@@ -13,21 +13,26 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+    json_to_distribution,
+)
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.experiment.protocol import Protocol
-from bench.experiment.tasks import method_for, space_of, task_of
+from bench.door import Door
 
 if TYPE_CHECKING:  # --help imports no pandas
     import pandas as pd
 
 MARGIN = 0.02
-COLUMNS = ["suite", "dataset", "method", "preset", "protocol", "hparams"]
+COLUMNS = ["suite", "dataset", "method", "preset", "protocol", "hparams", "search_space"]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Door()
 
 
 class Place(NamedTuple):
@@ -68,15 +73,16 @@ def places(cells: "pd.DataFrame") -> Iterator[Place]:
     Args:
         cells: results of one preset, with the columns `COLUMNS`.
     """
-    tuned = cells[cells["hparams"].notna()]
+    tuned = cells[cells["hparams"].notna() & cells["search_space"].notna()]
     for group, rows in tuned.groupby(["suite", "dataset", "method", "protocol"]):
-        suite, dataset, method, text = map(str, group)
-        protocol = Protocol(**json.loads(text))
-        task = task_of(suite, dataset, protocol)
-        space = space_of(method_for(method, task), task, protocol)
+        _, dataset, method, _ = map(str, group)
         chosen = [json.loads(hparams) for hparams in rows["hparams"]]
-        for name, distribution in space.items():
-            positions = [position(hparams[name], distribution) for hparams in chosen]
+        spaces = [json.loads(space) for space in rows["search_space"]]  # those of an own table differ between splits
+        for name in chosen[0]:
+            positions = [
+                position(hparams[name], json_to_distribution(json.dumps(space[name])))
+                for hparams, space in zip(chosen, spaces, strict=True)
+            ]
             known = tuple(place for place in positions if place is not None)
             if len(known) == len(positions):
                 yield Place(method, name, dataset, known)

@@ -22,6 +22,7 @@ from typing import Annotated
 
 import typer
 
+from bench.door import Door
 from bench.costs.trivial import trivial_cells
 
 WRITE = """
@@ -47,7 +48,7 @@ import run_all
 run_all.app(sys.argv[1:])
 """
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Door()
 
 
 @app.command()

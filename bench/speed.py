@@ -29,6 +29,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import methods
+from bench.door import Door
 from bench.experiment.protocol import NETWORKS
 
 if TYPE_CHECKING:  # `--help` imports no torch
@@ -44,7 +45,7 @@ STACKS = "5,30,150,600"
 LARGE_BATCH = 128
 IN_JAX = ("map", "mfvi", "vifa", "swag")
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Door()
 
 
 @app.command()

@@ -11,6 +11,7 @@ A package adds a set by an entry point of the group `lockstep_bench.datasets` th
 from datasets.errors import BrokenDataset, InvalidFolder, InvalidTable, Unavailable, UnknownDataset, Unreachable
 from datasets.images.shapes import as_images
 from datasets.loading import load, load_weights
+from datasets.of_split import dataset_of_split, source_of_split
 from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
 from datasets.own.table import Table, describe
 from datasets.records import Dataset, File, Source, Split
@@ -41,6 +42,7 @@ __all__ = [
     "availability",
     "block_folds",
     "data_dir",
+    "dataset_of_split",
     "describe",
     "entry",
     "fetch",
@@ -58,4 +60,5 @@ __all__ = [
     "problems",
     "provider",
     "published",
+    "source_of_split",
 ]

@@ -7,14 +7,13 @@ from urllib.parse import urlsplit
 import typer
 
 import datasets
+from bench.door import Door
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from datasets.images.weights import WEIGHTS
 
-app = typer.Typer(
+app = Door(
     help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
 )
 
 

@@ -87,6 +87,8 @@ def _check(dataset: Dataset, source: Source) -> None:
         used = np.bincount(rows, minlength=source.n_rows)
         if len(used) != source.n_rows or used.max() > 1 or not (split.train.size and split.test.size):
             raise ValueError(f"split {number} should use every row at most once, in all parts, got something else")
+        if split.inputs is not None and not np.isin(split.inputs, np.arange(source.n_features)).all():
+            raise ValueError(f"inputs of split {number} should be columns of x, got {split.inputs.tolist()}")
 
 
 def _finite(values: np.ndarray) -> bool:

@@ -51,12 +51,14 @@ class Split:
         validation: int64 (N_validation,); (0,) for a set without fixed validation rows, whose tuner cuts folds from the
             train rows.
         feature: column of x whose values decide which rows test (`Source.along_features`); None for other splits.
+        inputs: int64 (P',), columns of x that are the inputs of the split's fits; None for all.
     """
 
     train: np.ndarray
     test: np.ndarray
     validation: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     feature: int | None = None
+    inputs: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for part in ("train", "test", "validation"):
@@ -64,6 +66,8 @@ class Split:
             if rows.size and rows.dtype.kind not in "iu":  # an empty list becomes an array of floats
                 raise ValueError(f"the {part} rows of a split should be integers, got {rows.dtype}")
             object.__setattr__(self, part, _frozen(rows, np.int64))
+        if self.inputs is not None:
+            object.__setattr__(self, "inputs", _frozen(self.inputs, np.int64))
 
     @cached_property
     def sha256(self) -> str:
@@ -158,7 +162,10 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("n_splits", "n_ood"), ("0 or more", lambda n: isinstance(n, int) and n >= 0)),
     **dict.fromkeys(("notes", "suites", "command", "validation_ood"), ("a tuple of strings", _are_texts)),
     "read": ("a function", callable),
-    "noise_precisions": ("two numbers, 0 < lowest <= highest < infinity", _is_range),
+    "noise_precisions": (
+        "two numbers, 0 < lowest <= highest < infinity, or None",
+        lambda value: value is None or _is_range(value),
+    ),
     "flagged": ("a mapping of split numbers to reasons", _are_flags),
     "listing": ("a function or None", lambda value: value is None or callable(value)),
 }
@@ -233,7 +240,8 @@ class Source:
         suites: names of the suites that run the set.
         noise_precisions: for regression, the plausible range of 1 / noise variance, in original target units; tuning
             searches it log-uniformly. The default is for targets with a standard deviation of about 10; a run warns
-            where the range does not suit the targets.
+            where the range does not suit the targets. None gives each split the range `noise_precisions` of its
+            training targets.
         impute: "median" if x may hold NaN: each fit fills them with the medians of its own training rows. "" otherwise.
         command: options of `run_all.py` that give the set, where no package registers it.
         model: model of the reference posterior, for suites that compare with one.
@@ -271,7 +279,7 @@ class Source:
     n_classes: int | None = None
     n_ood: int = 0
     suites: tuple[str, ...] = ()
-    noise_precisions: tuple[float, float] = (0.01, 1.0)
+    noise_precisions: tuple[float, float] | None = (0.01, 1.0)
     impute: str = ""
     command: tuple[str, ...] = ()
     model: Model | None = None

@@ -3,19 +3,16 @@
 import gc
 import os
 
-import typer
-
+from bench.door import Door
 from leaderboards.cli.compare import compare
 from leaderboards.cli.export import export
 from leaderboards.cli.replications import replications
 from leaderboards.cli.site import build, publish, serve
 from leaderboards.cli.verdicts import rank, simulate
 
-app = typer.Typer(
+app = Door(
     help="Leaderboards from results folders: a web site, tables for papers and programs, comparisons of two runs.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
 )
 for command in (build, export, rank, simulate, publish, serve, compare, replications):
     app.command()(command)

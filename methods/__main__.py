@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import methods
+from bench.door import Door
 
 if TYPE_CHECKING:
     from methods.base import Method
 
-app = typer.Typer(
+app = Door(
     help="List the methods of approximate inference, check one against the method contract, or start a new one.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
 )
 
 

@@ -34,6 +34,7 @@ INTEGRATION = (
     "bench/execution",
     "bench/reference",
     "bench/streams",
+    "bench/test_door.py",
     "bench/test_edges.py",
     "bench/test_overhead.py",
     "bench/test_speed.py",

@@ -52,7 +52,7 @@ def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
 
 
 def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | None = None) -> Arrays:
-    """Return the training rows of a split of a registered data set.
+    """Return the training rows of a split of a registered data set, with the inputs of that split.
 
     With the same protocol and seed, `bench.arrays.tune` and `bench.arrays.fit` then give the numbers of a run.
 
@@ -62,7 +62,9 @@ def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | N
         suite: A suite that trains networks on tables: "uci", or "own" for the table of `run_all.py --csv`.
         data_dir: Data folder; None for the default.
     """
-    return Arrays(datasets.entry(name), datasets.load(name, data_dir), suite, split)
+    source, dataset = datasets.entry(name), datasets.load(name, data_dir)
+    source = datasets.source_of_split(source, dataset, split)
+    return Arrays(source, datasets.dataset_of_split(dataset, split), suite, split)
 
 
 def described(

@@ -110,8 +110,9 @@ def fit(
         ValueError: The method is unknown or does not suit the data, or a hyper-parameter is missing or unknown.
     """
     with _evaluation(data, method, protocol, seed, device, on_progress) as evaluation:
-        if hparams.keys() != evaluation.method_space.keys():
-            expected, got = (", ".join(sorted(names)) or "none" for names in (evaluation.method_space, hparams))
+        wanted = evaluation.method_space(0)
+        if hparams.keys() != wanted.keys():
+            expected, got = (", ".join(sorted(names)) or "none" for names in (wanted, hparams))
             raise ValueError(f"hparams should be those of {evaluation.method.name} ({expected}), got {got}")
         started = time.perf_counter()
         # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.

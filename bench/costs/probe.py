@@ -158,7 +158,7 @@ class _Trainer:
     def __init__(self, evaluation: TunedEvaluation):
         self._evaluation, self._protocol, self._cell = evaluation, evaluation.protocol, evaluation.cells[0]
         self._method, self._device = evaluation.method.proxy(), evaluation.device
-        self._hparams = Centred(dict(evaluation.space)).best().hparams
+        self._hparams = Centred(evaluation.space(0)).best().hparams
         self._stacked = self._method.stackable and rows_of(self._cell) > 0
         # In fits.
         self._sizes = [max(1, rows // self._method.members) for rows in (SMALL, LARGE)] if self._stacked else [1]
@@ -237,7 +237,7 @@ class _Trainer:
         # Epochs enough for as many updates, however few the protocol has.
         evaluation.protocol = replace(self._protocol, max_minibatches=minibatches, max_updates=None, epochs=minibatches)
         fits = [evaluation.trial_fits(0, trial, self._hparams)[0][0] for trial in range(n_fits)]
-        return evaluation._train(self._method, fits, len(fits[0].rows), n_recorded), clock
+        return evaluation._train(self._method, fits, len(fits[0].rows), n_recorded=n_recorded), clock
 
 
 def _updates(evaluation: TunedEvaluation, cell: Cell, rows: int) -> int:

@@ -39,9 +39,8 @@ class FunctionPosteriorEvaluation(PredictionEvaluation):
         precisions = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
         return {name: value for name, value in precisions.items() if value is not None}
 
-    @property
-    def space(self) -> dict[str, BaseDistribution]:
-        return {name: each for name, each in self.method_space.items() if name not in self.fixed}
+    def space(self, number: int) -> dict[str, BaseDistribution]:
+        return {name: each for name, each in self.method_space(number).items() if name not in self.fixed}
 
     def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
         return super().trial_fits(number, trial, {**hparams, **self.fixed})

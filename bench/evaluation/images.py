@@ -222,7 +222,9 @@ class ImageEvaluation(TunedEvaluation):
             return None
         return lambda pixels, noise: crops_and_flips(pixels, self.image, noise)
 
-    def _train(self, method: Method, fits: Sequence[Fit], largest: int, n_recorded: int = 0) -> TrainedFits:
+    def _train(
+        self, method: Method, fits: Sequence[Fit], largest: int, number: int = 0, n_recorded: int = 0
+    ) -> TrainedFits:
         protocol = self.protocol
         schedule = Schedule(
             largest, protocol.batch_size, protocol.epochs, method.batches_per_update, self._limit(method)

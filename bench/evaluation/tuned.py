@@ -28,6 +28,7 @@ from bench.experiment.tasks import as_json, method_for, space_of, task_from
 from bench.results.record import FitFacts, Outcome, TuningFacts
 from bench.schema import TRAINING
 from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, n_combinations, tune
+from datasets import source_of_split
 from methods.base import Method
 from methods.problem import Task
 
@@ -92,25 +93,31 @@ class TunedEvaluation(Evaluation):
         """
         return None
 
-    @cached_property
+    @property
     def task(self) -> Task:
-        """The task that the suite makes of the data set."""
-        return task_from(self.source, self.cells[0].suite, self.protocol)
+        """The task of the first cell."""
+        return self.tasks[0]
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The task that the suite makes of the data set for the split of each cell."""
+        return [
+            task_from(source_of_split(self.source, self.dataset, cell.split), cell.suite, self.protocol)
+            for cell in self.cells
+        ]
 
     @cached_property
     def method(self) -> Method:
         """The method, as it is used on the task."""
         return method_for(self.cells[0].method, self.task)
 
-    @cached_property
-    def method_space(self) -> dict[str, BaseDistribution]:
-        """The search space of the method on the task, as rows record it."""
-        return space_of(self.method, self.task, self.protocol)
+    def method_space(self, number: int) -> dict[str, BaseDistribution]:
+        """Return the search space of the method on the task of cell `number`, as its row records it."""
+        return space_of(self.method, self.tasks[number], self.protocol)
 
-    @property
-    def space(self) -> dict[str, BaseDistribution]:
-        """The part of `method_space` that is searched; by default all of it."""
-        return self.method_space
+    def space(self, number: int) -> dict[str, BaseDistribution]:
+        """Return the part of `method_space` that is searched; by default all of it."""
+        return self.method_space(number)
 
     @property
     def limit(self) -> int:
@@ -139,9 +146,10 @@ class TunedEvaluation(Evaluation):
     def search(self) -> Protocol:
         """The protocol, with no more trials than a grid or a single point has, and none where it fixes all."""
         given = self.protocol.fixed_for(self.method.name)
-        if given and self.space.keys() <= given.keys():
+        space = self.space(0)
+        if given and space.keys() <= given.keys():
             return self.protocol.changed(sampler="random" if self.job.validated else "centre", trials=1)
-        points = n_combinations(self.space)
+        points = n_combinations(space)
         if points is None or (points > 1 and self.protocol.sampler != "grid"):
             return self.protocol
         return self.protocol.changed(trials=min(points, self.protocol.trials))
@@ -157,7 +165,9 @@ class TunedEvaluation(Evaluation):
                 f"splits of {self.source.name} have {in_words} training rows and cannot be trained in lockstep; only "
                 "those of tables may differ; give each a job of its own"
             )
-        known = [replace(outcome, search_space=as_json(self.method_space)) for outcome in known]
+        known = [
+            replace(outcome, search_space=as_json(self.method_space(number))) for number, outcome in enumerate(known)
+        ]
         yield known
         self.prepare()
         tuned: dict[int, Tuned] = {}
@@ -240,10 +250,10 @@ class TunedEvaluation(Evaluation):
     def tune(self) -> Sequence[Search | Centred]:
         """Return the finished study of each cell, or its replacement where nothing is tuned."""
         if self.search.sampler == "centre":
-            return [Centred(self.space)] * len(self.cells)
+            return [Centred(self.space(number)) for number in range(len(self.cells))]
         searches = [
-            Search(journal, self.space, self.search, cell.fit_seed)
-            for cell, journal in zip(self.cells, self.job.journals, strict=True)
+            Search(journal, self.space(number), self.search, cell.fit_seed)
+            for number, (cell, journal) in enumerate(zip(self.cells, self.job.journals, strict=True))
         ]
 
         def objective(due: list[tuple[Search, Trials]]) -> list[list[float]]:
@@ -271,14 +281,19 @@ class TunedEvaluation(Evaluation):
         """
         of_set = self.largest_fits(number)
         largest = of_set.final if of_set else len(fits[0].rows)
-        return self._train(self.method, fits, largest, n_recorded)
+        return self._train(self.method, fits, largest, number, n_recorded)
 
     def _alike(self, numbers: Sequence[int]) -> list[tuple[LargestFits | None, list[int]]]:
-        """Return which places of a list of cells train in one stack, each with the sizes of the largest fits."""
-        groups: dict[LargestFits | None, list[int]] = {}
+        """Return which places of a list of cells train in one stack, each with the sizes of the largest fits.
+
+        The cells of a stack have networks of the same inputs.
+        """
+        groups: dict[tuple[LargestFits | None, bytes | None], list[int]] = {}
         for place, number in enumerate(numbers):
-            groups.setdefault(self.largest_fits(number), []).append(place)
-        return list(groups.items())
+            inputs = self.splits[number].inputs
+            key = self.largest_fits(number), None if inputs is None else inputs.tobytes()
+            groups.setdefault(key, []).append(place)
+        return [(of_set, places) for (of_set, _), places in groups.items()]
 
     def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any], numbers: Sequence[int]) -> np.ndarray:
         """Return the score of each fit on its element of `scored_on`; `numbers` are the cells of the fits."""
@@ -288,7 +303,7 @@ class TunedEvaluation(Evaluation):
             largest = of_set.trial if of_set else max(len(fit.rows) for fit in fits)
             for first in range(0, len(places), self.limit):
                 part = places[first : first + self.limit]
-                stack = self._train(proxy, [fits[place] for place in part], largest)
+                stack = self._train(proxy, [fits[place] for place in part], largest, numbers[part[0]])
                 scores[part] = self.trial_scores(stack, [scored_on[place] for place in part])
         return scores
 
@@ -297,8 +312,11 @@ class TunedEvaluation(Evaluation):
         of_updates = self.protocol.max_updates and self.protocol.max_updates * method.batches_per_update
         return min((limit for limit in (self.protocol.max_minibatches, of_updates) if limit), default=None)
 
-    def _train(self, method: Method, fits: Sequence[Fit], largest: int, n_recorded: int = 0) -> TrainedFits:
-        protocol = self.protocol
+    def _train(
+        self, method: Method, fits: Sequence[Fit], largest: int, number: int = 0, n_recorded: int = 0
+    ) -> TrainedFits:
+        """Return fits, trained together; `number` is one of their cells."""
+        protocol, inputs = self.protocol, self.splits[number].inputs
         schedule = Schedule(
             largest,
             protocol.batch_size,
@@ -308,8 +326,8 @@ class TunedEvaluation(Evaluation):
         )
         return train_stacked(
             method,
-            self.task,
-            self.data,
+            self.tasks[number],
+            self.data if inputs is None else replace(self.data, x=self.data.x[:, torch.tensor(inputs)]),
             fits,
             schedule,
             standardise=self.standardise,

@@ -64,10 +64,9 @@ class WeightPosteriorEvaluation(TunedEvaluation):
     def effort(self) -> float:
         return model_of(self.source).effort
 
-    @property
-    def space(self) -> dict[str, BaseDistribution]:
+    def space(self, number: int) -> dict[str, BaseDistribution]:
         fixed = self._train_parts[0].hparams
-        return {name: each for name, each in self.method_space.items() if name not in fixed}
+        return {name: each for name, each in self.method_space(number).items() if name not in fixed}
 
     @property
     def data(self) -> Data:

@@ -7,6 +7,7 @@ from bench.experiment import fixed
 from bench.experiment.plan import excluded, protocol_of, suite_of
 from bench.experiment.protocol import Protocol
 from bench.experiment.request import InvalidRequest, Request, known
+from datasets.standardise import NOISE_PRECISIONS
 from methods.catalogue.options import registered
 
 if TYPE_CHECKING:
@@ -97,10 +98,12 @@ def _ranges_in_words(space: "Mapping[str, BaseDistribution]") -> str:
     """Return hyper-parameters with their ranges, as in "lr (0.01 to 0.02)"."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    def words(distribution: "BaseDistribution") -> str:
+    def words(name: str, distribution: "BaseDistribution") -> str:
         if isinstance(distribution, FloatDistribution | IntDistribution):
-            return f"{distribution.low:g} to {distribution.high:g}"
+            low, high = distribution.low, distribution.high
+            of_standardised = name == "noise_precision" and (low, high) == NOISE_PRECISIONS
+            return f"{low:g} to {high:g}" + ", over the variance of the training targets" * of_standardised
         assert isinstance(distribution, CategoricalDistribution)
         return ", ".join(map(str, distribution.choices))
 
-    return ", ".join(f"{name} ({words(distribution)})" for name, distribution in space.items()) or "none"
+    return ", ".join(f"{name} ({words(name, distribution)})" for name, distribution in space.items()) or "none"

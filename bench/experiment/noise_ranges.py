@@ -27,7 +27,7 @@ def notes_on_noise_ranges(cells: Sequence[Cell], data_dir: Path | None) -> list[
 
 def _note(name: str, data_dir: Path | None) -> str:
     source = datasets.entry(name)
-    if source.task != "regression":
+    if source.task != "regression" or source.noise_precisions is None:
         return ""
     try:
         sd = float(datasets.load(name, data_dir).y.std())

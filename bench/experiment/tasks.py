@@ -11,6 +11,7 @@ import datasets
 import methods
 from bench.experiment.protocol import Protocol
 from bench.experiment.suites import SUITES
+from datasets.standardise import NOISE_PRECISIONS
 from methods.base import Method
 from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
 from methods.networks.mlp import MLP, Network
@@ -72,7 +73,8 @@ def _stem(image: tuple[int, int, int]) -> str:
 def _likelihood(source: datasets.Source, regression: str) -> Likelihood:
     if source.n_classes is None:  # a regression
         homoscedastic = regression == "gaussian"
-        return Gaussian(source.noise_precisions) if homoscedastic else HeteroscedasticGaussian()
+        # Where only the rows of a split give the range, that of standardised targets stands for it.
+        return Gaussian(source.noise_precisions or NOISE_PRECISIONS) if homoscedastic else HeteroscedasticGaussian()
     return Bernoulli() if source.task == "binary" else Categorical(source.n_classes)
 
 

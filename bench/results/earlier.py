@@ -2,7 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +14,7 @@ from bench.environment.provenance import Revision, code_revision
 from bench.experiment.cells import Cell
 from bench.experiment.code import identity_of
 from bench.experiment.request import InvalidRequest
+from datasets import Dataset
 
 REMEDY = "--fresh starts over and keeps the old results aside; another --out keeps both"
 
@@ -33,7 +36,11 @@ def notes_on_earlier_rows(rows: pd.DataFrame, cells: Sequence[Cell], data_dir: P
     keys = pd.MultiIndex.from_frame(rows[["suite", "dataset", "preset"]])
     shared = rows[keys.isin(boards)] if boards else rows[:0]
     _refuse_other_data(shared, data_dir)
-    notes = [_other_code(shared, code_revision()), _other_protocols(shared, cells), _other_spaces(shared, cells)]
+    notes = [
+        _other_code(shared, code_revision()),
+        _other_protocols(shared, cells),
+        _other_spaces(shared, cells, data_dir),
+    ]
     sentences = [sentence for sentence in notes if sentence]
     return [*sentences, f"The page says so. {REMEDY}."] if sentences else []
 
@@ -85,21 +92,35 @@ def _other_protocols(rows: pd.DataFrame, cells: Sequence[Cell]) -> str:
     return f"The folder holds cells of another protocol: {stored}; this is {', '.join(sorted(hashes))}."
 
 
-def _other_spaces(rows: pd.DataFrame, cells: Sequence[Cell]) -> str:
+def _other_spaces(rows: pd.DataFrame, cells: Sequence[Cell], data_dir: Path | None) -> str:
     examples = {(cell.dataset, cell.method, cell.protocol.hash): cell for cell in cells}
+    load = cache(partial(datasets.load, data_dir=data_dir))
     differing: Counter[str] = Counter()  # number of rows, by method and data set
-    counted = rows.groupby(["dataset", "method", "protocol_hash", "search_space"]).size().reset_index(name="count")
-    for dataset, method, protocol_hash, space, count in counted.itertuples(index=False, name=None):
+    counted = rows.groupby(["dataset", "method", "protocol_hash", "search_space"])["split"].agg(list).reset_index()
+    for dataset, method, protocol_hash, space, splits in counted.itertuples(index=False, name=None):
         cell = examples.get((dataset, method, protocol_hash))
-        if cell and json.loads(space) != json.loads(space_of_cell(cell)):
+        if not cell:
+            continue
+        if datasets.entry(dataset).noise_precisions is None:  # each split has a space of its own
+            count = sum(not _same(space, replace(cell, split=split), load) for split in splits)
+        else:
+            count = 0 if _same(space, cell, load) else len(splits)
+        if count:
             differing[f"{cell.method} on {cell.dataset}"] += count
     stored = ", ".join(f"{name} ({count})" for name, count in differing.items())
     return f"The folder holds cells that were tuned over another search space: {stored}." if stored else ""
 
 
-def space_of_cell(cell: Cell) -> str:
-    """Return the search space that a cell would have now, as a JSON object."""
-    from bench.experiment.tasks import as_json, method_for, space_of, task_of
+def _same(space: str, cell: Cell, load: Callable[[str], Dataset]) -> bool:
+    return bool(json.loads(space) == json.loads(space_of_cell(cell, load)))
 
-    task = task_of(cell.suite, cell.dataset, cell.protocol)
+
+def space_of_cell(cell: Cell, load: Callable[[str], Dataset] = datasets.load) -> str:
+    """Return the search space that a cell would have now, as a JSON object; `load` loads a data set by its name."""
+    from bench.experiment.tasks import as_json, method_for, space_of, task_from
+
+    source = datasets.entry(cell.dataset)
+    if source.noise_precisions is None:
+        source = datasets.source_of_split(source, load(cell.dataset), cell.split)
+    task = task_from(source, cell.suite, cell.protocol)
     return as_json(space_of(method_for(cell.method, task), task, cell.protocol))

@@ -13,9 +13,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bench.door import Door
+
 UPDATES = 3  # first with fixed factors and variances, then as many that learn them
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Door()
 
 
 class Use(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -37,11 +38,13 @@ class Features(NamedTuple):
         x: float64 (N, P); NaN where a number is missing.
         notes: sentences for readers of results.
         warnings: sentences for the person who runs them.
+        dummies: for each column of texts its columns of x, of zeros and ones.
     """
 
     x: np.ndarray
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    dummies: tuple[tuple[int, ...], ...]
 
 
 class Target(NamedTuple):
@@ -85,13 +88,16 @@ def features_of(frame: pd.DataFrame, impute: str) -> Features:
     frame = pd.DataFrame({name: convert[name](frame[name]) for name in frame})
     encoder = OneHotEncoder(drop="if_binary", sparse_output=False)
     x = ColumnTransformer([("numbers", "passthrough", numbers), ("texts", encoder, texts)]).fit_transform(frame)
+    counts = [frame[name].nunique() for name in texts]
+    ends = np.cumsum([len(numbers), *(1 if count == 2 else count for count in counts)])
+    dummies = tuple(tuple(range(first, end)) for first, end in pairwise(ends.tolist()))
     notes, warnings = [], [*_row_numbers(frame[numbers]), *_constant(frame)]
     if texts:
-        counts = {str(name): frame[name].nunique() for name in texts}
-        notes.append(f"Texts became columns of zeros and ones; values of each: {_listed(counts)}.")
+        named = dict(zip(map(str, texts), counts, strict=True))
+        notes.append(f"Texts became columns of zeros and ones; values of each: {_listed(named)}.")
         warnings += [
             f"column {name!r} has {count} different texts, each a column of its own; join rare ones, or drop it"
-            for name, count in counts.items()
+            for name, count in named.items()
             if count > MANY_CATEGORIES
         ]
     if missing:
@@ -99,7 +105,7 @@ def features_of(frame: pd.DataFrame, impute: str) -> Features:
             f"Missing values: {_listed(missing)}. Each fit fills missing numbers with the medians of its own training "
             "rows; missing texts are a category."
         )
-    return Features(np.asarray(x, dtype=np.float64), tuple(notes), tuple(warnings))
+    return Features(np.asarray(x, dtype=np.float64), tuple(notes), tuple(warnings), dummies)
 
 
 def target_of(column: pd.Series, task: str | None) -> Target:

@@ -13,11 +13,11 @@ import numpy as np
 
 from datasets.errors import InvalidTable
 from datasets.own.columns import TASKS, chosen, features_of, target_of
+from datasets.own.dummies import with_inputs
 from datasets.own.files import read_frame, sha256_of
 from datasets.own.splits_file import read_splits, scheme_of
 from datasets.records import Source, Split
 from datasets.splits import fixed_splits
-from datasets.standardise import noise_precisions
 
 SUITE = "own"
 N_SPLITS, SEED = 20, 0  # of `fixed_splits`, where no file gives the splits
@@ -35,7 +35,7 @@ class Table:
         path: file of the table.
         sha256: of the file's bytes.
         target: column that is predicted.
-        task, n_classes, n_rows, n_features, n_splits, split_scheme, noise_precisions, notes: as of `datasets.Source`.
+        task, n_classes, n_rows, n_features, n_splits, split_scheme, notes: as of `datasets.Source`.
         impute: "median" if missing values are filled, "" if there are none.
         splits_file: file of the splits; "" for `N_SPLITS` random ones of 90 % training rows.
         splits_sha256: of that file's bytes; "" if there is none.
@@ -54,7 +54,6 @@ class Table:
     n_features: int
     n_splits: int
     split_scheme: str
-    noise_precisions: tuple[float, float]
     impute: str = ""
     splits_file: str = ""
     splits_sha256: str = ""
@@ -75,8 +74,8 @@ class Table:
         """
         values = json.loads(text)
         try:
-            pair, notes = values["noise_precisions"], values["notes"]
-            table = cls(**values | {"noise_precisions": tuple(pair), "notes": tuple(notes)})
+            notes = values["notes"]
+            table = cls(**values | {"notes": tuple(notes)})
         except (TypeError, KeyError) as problem:
             raise ValueError(f"not the description of a table: {problem}") from problem
         kinds: dict[Any, Any] = {"str": str, "int": int, "int | None": int | None}
@@ -84,8 +83,8 @@ class Table:
             value = getattr(table, each.name)
             if not isinstance(value, kinds.get(each.type, tuple)):
                 raise ValueError(f"not the description of a table: {each.name} is {value!r}")
-        if len(pair) != 2 or not all(isinstance(note, str) for note in notes):
-            raise ValueError("not the description of a table: wrong noise_precisions or notes")
+        if not all(isinstance(note, str) for note in notes):
+            raise ValueError("not the description of a table: wrong notes")
         return table
 
     @property
@@ -116,7 +115,7 @@ class Table:
             task=self.task,
             n_classes=self.n_classes,
             suites=(SUITE,),
-            noise_precisions=self.noise_precisions,
+            noise_precisions=None,  # of each split's own training rows
             impute=self.impute,
             command=command,
         )
@@ -134,8 +133,9 @@ def read(table: Table, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.nd
     frame = read_frame(Path(table.path))
     task = "regression" if table.task == "regression" else "classification"
     target = target_of(chosen(frame, table.target), task)
-    x = features_of(frame.drop(columns=table.target), table.impute).x
-    return x, target.y, _splits(table.splits_file, len(frame))
+    features = features_of(frame.drop(columns=table.target), table.impute)
+    splits = with_inputs(_splits(table.splits_file, len(frame)), features.x, features.dummies)
+    return features.x, target.y, splits
 
 
 def describe(
@@ -170,7 +170,7 @@ def describe(
     of_target = target_of(chosen(frame, target), task)
     inputs = frame.drop(columns=target)
     features = features_of(inputs, impute or "")
-    splits = _splits(str(splits_file or ""), len(frame))
+    splits = with_inputs(_splits(str(splits_file or ""), len(frame)), features.x, features.dummies)
     n_classes = len(of_target.classes) or None
     warnings = (*_doubts(len(frame), features.x), *of_target.warnings, *features.warnings)
     table = Table(
@@ -185,19 +185,12 @@ def describe(
         n_features=features.x.shape[1],
         n_splits=len(splits),
         split_scheme=scheme_of(splits) if splits_file else "resampled",
-        noise_precisions=(1.0, 1.0) if n_classes else noise_range(of_target.y),
         impute=impute if impute and inputs.isna().to_numpy().any() else "",
         splits_file=str(splits_file or ""),
         splits_sha256=sha256_of(splits_file) if splits_file else "",
         notes=(*of_target.notes, *features.notes, *_repeated(frame), _on_splits(splits_file)),
     )
     return table, warnings
-
-
-def noise_range(y: np.ndarray) -> tuple[float, float]:
-    """Return the range of the noise precision for targets y (N,), by `noise_precisions`, with three digits."""
-    low, high = (float(f"{end:.3g}") for end in noise_precisions(y))
-    return low, high
 
 
 def _splits(splits_file: str, n_rows: int) -> tuple[Split, ...]:

@@ -4,13 +4,17 @@ import html
 import os
 import re
 import sys
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import SHUT_RDWR
+from threading import Timer
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
 NOTHING = "default-src 'none'"  # the content-security policy of files that are no pages
+REQUEST_SECONDS = 60.0
 INDEX_PAGES = "index.html", "index.htm"  # that Python's handler sends for a folder
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
@@ -19,7 +23,8 @@ def server(site: Path, port: int) -> ThreadingHTTPServer:
     """Return a server of a folder that only this machine can reach; `serve_forever` starts it.
 
     Folders are never listed: one without an index.html gives "not found". So does a link that leads out of the site.
-    Requests that name another host are refused.
+    Requests that name another host, or two, are refused, and so is whatever is neither a file nor a folder. A request
+    has `REQUEST_SECONDS`, from its connection to its last byte.
 
     Args:
         site: folder of the site.
@@ -42,11 +47,28 @@ class _Server(ThreadingHTTPServer):
 class _Handler(SimpleHTTPRequestHandler):
     policy = NOTHING  # until a page of the folder is about to be sent
 
+    def handle(self) -> None:
+        """Answer a request within its time."""
+        timer = Timer(REQUEST_SECONDS, self._hang_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            super().handle()
+        finally:
+            timer.cancel()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):  # it has just ended
+            self.connection.shutdown(SHUT_RDWR)
+
     def parse_request(self) -> bool:
         """Return True if the request is for this server and a path of the site; send an error otherwise."""
         if not super().parse_request():
             return False
-        if self.headers.get("Host") not in self._hosts():
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) > 1:
+            self.send_error(400, "More than one Host")
+        elif self._hosts().isdisjoint(hosts):
             # A foreign name that resolves to this machine (DNS rebinding) would make the site part of a foreign one.
             self.send_error(421, "Misdirected request", f"This server is http://{LOOPBACK}:{self._port()}/ only.")
         elif not self.path.startswith("/"):
@@ -83,11 +105,11 @@ class _Handler(SimpleHTTPRequestHandler):
         return {f"{name}{port}" for name in (LOOPBACK, "localhost")}
 
     def _inside(self) -> bool:
-        """Return True if neither the path nor the index page of a folder is a link that leads out of the site."""
+        """Return True if neither the path nor the index page of a folder leads out of the site, or is a pipe."""
         site, asked = Path(os.path.realpath(self.directory)), self.translate_path(self.path)
         files = (asked, *(os.path.join(asked, name) for name in INDEX_PAGES))
         try:
-            return all(Path(os.path.realpath(file)).is_relative_to(site) for file in files)
+            return all(Path(os.path.realpath(file)).is_relative_to(site) and _readable(file) for file in files)
         except ValueError:  # a NUL, or bytes that are no text
             return False
 
@@ -99,3 +121,8 @@ class _Handler(SimpleHTTPRequestHandler):
             return NOTHING
         stated = POLICY.search(Path(page).read_text(encoding="utf-8", errors="replace"))
         return html.unescape(stated[1]) if stated else NOTHING
+
+
+def _readable(file: str) -> bool:
+    """Return False for a pipe, a device and a socket, which could keep a reader waiting."""
+    return os.path.isfile(file) or os.path.isdir(file) or not os.path.exists(file)

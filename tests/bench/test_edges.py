@@ -10,8 +10,10 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from typer.testing import CliRunner
 
 from bench.edges import Place, app, places, position
+from bench.experiment.cells import Cell
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import task_of
+from bench.results.earlier import space_of_cell
 from methods.map import MAP
 from methods.maths.search_spaces import WIDE
 
@@ -40,12 +42,14 @@ def test_median_over_splits_decides():
 
 
 def cells(preset: str = "tuned", **hparams) -> pd.DataFrame:
-    protocol = Protocol(space="wide").to_json()
-    row = {"suite": "uci", "dataset": "diabetes", "method": "map", "preset": preset, "protocol": protocol}
+    protocol = Protocol(space="wide")
+    space = space_of_cell(Cell("uci", "diabetes", "map", 0, preset, protocol, 0))
+    row = {"suite": "uci", "dataset": "diabetes", "method": "map", "preset": preset, "protocol": protocol.to_json()}
+    row |= {"search_space": space}
     return pd.DataFrame([row | {"hparams": json.dumps(hparams)}, row | {"hparams": None}])
 
 
-def test_places_use_the_protocols_search_space():
+def test_places_use_the_rows_search_space():
     chosen = {"lr": 1e-1, "prior_precision": 1.0, "noise_precision": 1e-3}
     found = {place.hparam: place.positions for place in places(cells(**chosen))}
     assert found["lr"] == (pytest.approx(1),)  # of the wide range, not of MAP's own

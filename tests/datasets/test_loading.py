@@ -238,6 +238,7 @@ def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_o
         ("(x, y, [Split([0, 1, 2], [])])", "split 0 should use every row at most once"),
         ("(x, y, [Split([0, 1], [2], [1])])", "split 0 should use every row at most once"),
         ("(x, y, [Split([0], [2], [3])])", "split 0 should use every row at most once"),
+        ("(x, y, [Split([0, 1], [2], inputs=[0, 2])])", "inputs of split 0 should be columns of x, got [0, 2]"),
         ("(x, y, [Split([0.5, 1.5], [2])])", "the train rows of a split should be integers, got float64"),
         ("(x, y, [Split([0, 1], [False, True])])", "the test rows of a split should be integers, got bool"),
         ("(x + 1j, y, splits)", "features and targets should be real numbers, got complex128"),

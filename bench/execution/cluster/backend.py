@@ -26,7 +26,7 @@ from bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
 SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds
-FAREWELL_SECONDS = 30.0
+FAREWELL_SECONDS = 3.0  # batch systems kill 30 seconds after a signal, and more than the farewell has to end by then
 MAX_JOBS = 256  # at a time; each costs a waiting thread here
 REMEDY = "install the same code on all machines, restart the workers there, and run again"
 
@@ -121,7 +121,12 @@ class DaskBackend:
         if self._client.status == "running" and not self._silent():
             farewell = Thread(target=self._say_farewell, daemon=True)
             farewell.start()
-            farewell.join(FAREWELL_SECONDS)  # the connection may break just now, and Dask would try for ever
+            farewell.join(POLL_SECONDS)
+            if farewell.is_alive():
+                self._say(
+                    f"Ending the jobs there: waiting for an answer of the cluster, {FAREWELL_SECONDS:.0f} seconds at most."
+                )
+                farewell.join(FAREWELL_SECONDS)  # the connection may break just now, and Dask would try for ever
 
     def _say_farewell(self) -> None:
         with suppress(Exception):  # Dask workers that are out of reach notice by themselves

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 CONNECT_SECONDS = 15
+CLOSE_SECONDS = 2
 LARGEST_PORT = 65_535
 REMEDY = "install it: pip install 'lockstep-bench[cluster]'"
 
@@ -93,7 +94,7 @@ def connected(address: str, tls: Tls) -> Iterator[Client]:
         for name in ("distributed", "distributed.client"):  # they would print tracebacks of what is cancelled
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with suppress(Exception):  # a scheduler that answers nothing any more
-            client.close(timeout=CONNECT_SECONDS)
+            client.close(timeout=CLOSE_SECONDS)
 
 
 def check(address: str, tls: Tls) -> None:

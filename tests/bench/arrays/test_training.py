@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -48,13 +49,21 @@ def test_numbers_equal_those_of_a_cell(tmp_path, name, method, split, seed):
 
 def test_numbers_equal_those_of_an_own_table(tmp_path):
     csv = tmp_path / "waves.csv"
-    np.savetxt(csv, np.column_stack(sine()), delimiter=",", header="a,b,y", comments="")
+    frame = pd.DataFrame(np.column_stack(sine()), columns=["a", "b", "y"])
+    test = datasets.fixed_splits(len(frame), 20, 0)[3].test
+    frame["text"] = np.where(frame.index == test[0], "only in test", np.resize(["u", "v", "w"], len(frame)))
+    frame.to_csv(csv, index=False)
     table, _ = datasets.describe(csv, "y")
     cell = Cell("own", "waves", "map", 3, "quick", SHORT, 0)
     with datasets.added([table]):
         outcome = run(Job((cell,), (tmp_path / "study.log",), None))[0].outcome
-        tuned = arrays.tune(arrays.registered("waves", 3, "own"), "map", SHORT)
+        data = arrays.registered("waves", 3, "own")
+        tuned = arrays.tune(data, "map", SHORT)
+        posterior = arrays.fit(data, "map", SHORT, tuned.hparams)
     assert (tuned.hparams, tuned.score) == (json.loads(outcome.tuning.hparams), outcome.tuning.validation_nmll)
+    assert data.dataset.x.shape == (60, 5)
+    predictive = posterior.predict(data.dataset.x[test])
+    assert metrics.nmll(predictive, torch.tensor(data.dataset.y[test])) == outcome.metrics["nmll"]
 
 
 def test_predictions_equal_those_of_engine_at_its_rows():

@@ -3,6 +3,7 @@
 import pytest
 from optuna.distributions import FloatDistribution
 
+import datasets
 from bench.experiment import parsing, plan
 from bench.experiment.given import given_hparams
 from bench.experiment.protocol import Protocol
@@ -51,6 +52,14 @@ def test_given_range_is_searched_on_the_methods_scale():
 def test_an_impossible_fixed_hyperparameter_is_refused(text, complaint):
     with pytest.raises(InvalidRequest, match=complaint):
         given(text)
+
+
+def test_a_noise_range_that_follows_the_targets_is_named_so(tmp_path):
+    path = tmp_path / "houses.csv"
+    path.write_text("area,price\n" + "\n".join(f"{number},{1000 * number}" for number in range(40)))
+    complaint = r"noise_precision \(1 to 100, over the variance of the training targets\)"
+    with datasets.added([datasets.describe(path, "price")[0]]), pytest.raises(InvalidRequest, match=complaint):
+        given("noise=1", suite="own", methods=("map",), names=("houses",))
 
 
 def test_what_the_model_settles_is_not_fixed():

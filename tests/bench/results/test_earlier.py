@@ -106,6 +106,19 @@ def test_other_search_spaces_are_noted(stored):
     assert "map on diabetes (1)" in first
 
 
+def test_each_split_of_an_own_table_has_a_search_space_of_its_own(stored, tmp_path):
+    path = tmp_path / "houses.csv"
+    pd.DataFrame({"area": range(40), "price": [number**2 for number in range(40)]}).to_csv(path, index=False)
+    cell = replace(CELL, suite="own", dataset="houses")
+    with datasets.added([datasets.describe(path, "price")[0]]):
+        spaces = [space_of_cell(replace(cell, split=split)) for split in (0, 1)]
+        assert spaces[0] != spaces[1]
+        rows = stored(*(row(cell, search_space=space) for space in spaces))
+        assert notes_on_earlier_rows(rows, [cell], None) == []
+        rows = stored(*(row(cell, search_space=spaces[0]) for _ in spaces))
+        assert "map on houses (1)" in notes_on_earlier_rows(rows, [cell], None)[0]
+
+
 @pytest.mark.parametrize("other", [{"suite": "toy"}, {"dataset": "wdbc"}, {"preset": "quick"}])
 def test_other_boards_give_no_notes(stored, other):
     assert notes_on_earlier_rows(stored(row(replace(CELL, **other), code_revision="a" * 40)), [CELL], None) == []

@@ -13,11 +13,11 @@ def series(*values, name="y") -> pd.Series:
 
 
 def test_numbers_stay_and_texts_become_indicators(frame):
-    x, notes, warnings = features_of(frame[["city", "area", "heated"]], "")
+    x, notes, warnings, dummies = features_of(frame[["city", "area", "heated"]], "")
     indicators = [frame["city"] == "Bern", frame["city"] == "Oslo", frame["city"] == "Rome", frame["heated"] == "yes"]
     np.testing.assert_array_equal(x, np.column_stack([frame["area"], *indicators]).astype(float))
     assert "city (3), heated (2)" in notes[0]
-    assert warnings == ()
+    assert (warnings, dummies) == ((), ((1, 2, 3), (4,)))
 
 
 def test_truth_values_are_zeros_and_ones():
@@ -33,7 +33,7 @@ def test_missing_values_are_refused_by_column(frame):
 
 def test_allowed_missing_numbers_stay_missing_texts_are_a_category(frame):
     frame.loc[[0, 1], "area"], frame.loc[3, "city"] = np.nan, None
-    x, notes, _ = features_of(frame[["area", "city"]], "median")
+    x, notes, *_ = features_of(frame[["area", "city"]], "median")
     assert np.isnan(x).sum(axis=0).tolist() == [2, 0, 0, 0, 0]
     assert x[3].tolist() == [frame["area"][3], 1, 0, 0, 0]  # "(missing)" comes first
     assert "area (2), city (1)" in notes[-1]

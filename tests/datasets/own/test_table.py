@@ -28,13 +28,36 @@ def test_a_registered_table_loads_like_any_set(frame, write, register):
     assert any("40 rows are few" in warning for warning in warnings)
 
 
-def test_the_noise_range_follows_the_targets_scale(frame, write):
-    (plain, _), (small, _) = (
-        describe(write(frame.assign(price=scale * frame["price"])), "price") for scale in (1.0, 1e-3)
-    )
-    variance = frame["price"].var(ddof=0)
-    assert plain.noise_precisions == pytest.approx((1 / variance, 100 / variance), rel=0.01)
-    assert small.noise_precisions == pytest.approx([1e6 * end for end in plain.noise_precisions])
+def test_the_noise_range_follows_a_splits_training_targets(frame, write, register):
+    register(describe(write(frame), "price")[0])
+    loaded, source = datasets.load("houses"), datasets.entry("houses")
+    assert source.noise_precisions is None
+    for number, split in enumerate(loaded.splits):
+        variance = loaded.y[split.train].var()
+        of_split = datasets.source_of_split(source, loaded, number)
+        assert of_split.noise_precisions == pytest.approx((1 / variance, 100 / variance))
+
+
+def test_a_split_has_inputs_for_the_texts_of_its_training_rows(frame, write, register):
+    frame.loc[39, "city"] = "Zug"
+    splits = pd.DataFrame({"with": ["test"] + ["train"] * 39, "without": ["train"] * 39 + ["test"]})
+    register(describe(write(frame), "price", splits_file=write(splits, "splits.csv"))[0])
+    loaded, source = datasets.load("houses"), datasets.entry("houses")
+    assert [split.inputs if split.inputs is None else split.inputs.tolist() for split in loaded.splits] == [
+        None,
+        [0, 1, 2, 3, 5, 6],
+    ]
+    without = datasets.dataset_of_split(loaded, 1)
+    assert datasets.source_of_split(source, loaded, 1).n_features == without.x.shape[1] == 6
+    assert without.x[39, 1:4].tolist() == [0, 0, 0]
+
+
+def test_a_split_without_inputs_is_refused(frame, write):
+    frame.loc[39, "city"] = "Zug"
+    frame.loc[:38, "city"] = "Rome"
+    splits = write(pd.DataFrame({"a": ["train"] * 39 + ["test"]}), "splits.csv")
+    with pytest.raises(InvalidTable, match="every input is constant in the training rows of split 0"):
+        describe(write(frame[["city", "price"]]), "price", splits_file=splits)
 
 
 def test_texts_are_classes(frame, write):

@@ -21,7 +21,6 @@ TABLE = Table(
     n_features=7,
     n_splits=20,
     split_scheme="resampled",
-    noise_precisions=(0.01, 1.0),
 )
 
 
@@ -47,7 +46,7 @@ def test_unreadable_descriptions_and_taken_names_are_passed_over(tmp_path):
     (folder / "own" / "broken.json").write_text("{")
     (folder / "own" / "deep.json").write_text("[" * 100_000)
     os.mkfifo(folder / "own" / "pipe.json")
-    wrong = ({"target": 5}, {"n_rows": "many"}, {"notes": [1]}, {"noise_precisions": [1, 2, 3]}, {"impute": None})
+    wrong = ({"target": 5}, {"n_rows": "many"}, {"notes": [1]}, {"impute": None})
     for number, change in enumerate(wrong):
         changed = json.loads(TABLE.to_json()) | {"name": f"wrong{number}"} | change
         (folder / "own" / f"wrong{number}.json").write_text(json.dumps(changed))

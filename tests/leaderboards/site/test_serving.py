@@ -1,6 +1,7 @@
 """The local preview: what it serves, what it does not, and how it ends."""
 
 import http.client
+import os
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from leaderboards.site import serving as serving_module
 from leaderboards.site.serving import server
 
 PAGE = """<!DOCTYPE html><head><meta charset="utf-8">
@@ -73,6 +75,39 @@ def test_only_files_of_the_site_are_served(site, path):
 def test_server_listens_on_loopback_only(site):
     with running(site) as serving:
         assert serving.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        ("127.0.0.1:{port}", "evil.example"),
+        ("evil.example", "127.0.0.1:{port}"),
+        ("127.0.0.1:{port}", "127.0.0.1:{port}"),
+        ("localhost:{port}", "127.0.0.1:{port}", ""),
+    ],
+)
+def test_request_with_two_hosts_is_refused(site, hosts):
+    with running(site) as serving, socket.create_connection(serving.server_address, timeout=10) as client:
+        lines = "".join(f"Host: {host}\r\n".format(port=serving.server_port) for host in hosts)
+        client.sendall(f"GET / HTTP/1.1\r\n{lines}\r\n".encode())
+        assert client.makefile("rb").readline().split()[1] == b"400"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("place", ["pipe", "pipe.html", "results/index.html", "results/index.htm", "results/x.parquet"])
+def test_a_pipe_is_not_found(site, place):
+    os.mkfifo(site / place)
+    with running(site) as serving:
+        for path in (f"/{place}", "/results/"):
+            assert get(serving, path)[0] == 404
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"\x16\x03", b"GET /"])
+def test_a_request_has_a_time_limit(site, sent, monkeypatch):
+    monkeypatch.setattr(serving_module, "REQUEST_SECONDS", 0.05)
+    with running(site) as serving, socket.create_connection(serving.server_address, timeout=60) as client:
+        client.sendall(sent)
+        assert client.makefile("rb").read() == b""  # the connection is closed
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:{port}", None])

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 from contextlib import suppress
 from threading import Thread
 
@@ -131,6 +132,25 @@ def test_run_ends_and_resumes_after_outage(machines, wire, outage):
     assert code == 0, said
     assert statuses(machines) == {"map": "ok", "hang-once": "ok"}
     assert stored.read_bytes() == content
+
+
+@pytest.mark.parametrize("stopped", ["scheduler", "worker"])
+def test_a_signal_ends_a_run_beside_a_stopped_process(machines, stopped):
+    address = machines.scheduler()
+    workers = [machines.worker(address) for _ in range(2)]
+    run = begin(machines, address)
+    suspended = machines.processes[0] if stopped == "scheduler" else workers[1]
+    suspended.suspend()
+    run.terminate()
+    started = time.monotonic()
+    code, said = ended(run)
+    print("took", time.monotonic() - started, said, file=open("/tmp/split_took.txt", "a"))
+    suspended.resume()
+    assert code == 143, said
+    assert "waiting for an answer of the cluster" in said
+    assert "Stopped: by SIGTERM" in said
+    assert "Traceback" not in said
+    machines.eventually(lambda: not any(machines.fits(worker) for worker in workers))
 
 
 def test_silent_scheduler_is_out_of_reach(machines, wire, monkeypatch):

@@ -1,0 +1,31 @@
+"""A data set as the fits of one split get it: nothing in it depends on rows that the split does not train on."""
+
+from dataclasses import replace
+
+from datasets.records import Dataset, Source
+from datasets.standardise import noise_precisions
+
+
+def source_of_split(source: Source, dataset: Dataset, number: int) -> Source:
+    """Return the description of a set with the inputs of a split, and the range of the noise precision there.
+
+    Args:
+        source: description of the set.
+        dataset: its arrays.
+        number: of the split.
+    """
+    split = dataset.splits[number]
+    if split.inputs is not None:
+        source = replace(source, n_features=len(split.inputs))
+    if source.noise_precisions is None:
+        source = replace(source, noise_precisions=noise_precisions(dataset.y[split.train]))
+    return source
+
+
+def dataset_of_split(dataset: Dataset, number: int) -> Dataset:
+    """Return a data set whose features are the inputs of a split; all other splits have the same inputs then."""
+    inputs = dataset.splits[number].inputs
+    if inputs is None:
+        return dataset
+    splits = tuple(replace(split, inputs=None) for split in dataset.splits)
+    return replace(dataset, x=dataset.x[:, inputs], ood=dataset.ood[:, inputs], splits=splits)

@@ -1,0 +1,49 @@
+"""The inputs of a split are those of an encoder that has seen its training rows alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import OneHotEncoder
+
+from datasets.own.columns import features_of
+from datasets.own.dummies import with_inputs
+from datasets.records import Split
+
+TRAIN = np.arange(8)
+
+
+@pytest.mark.parametrize(
+    ("training", "test"),
+    [
+        ("abcabcab", "ab"),
+        ("abcabcab", "dz"),
+        ("abababab", "cb"),
+        ("babababa", "0b"),
+        ("bbbbbbba", "ba"),
+        ("bdbdbdbd", "ce"),
+        ("abcdefgh", "ij"),
+    ],
+)
+def test_inputs_are_those_of_an_encoder_of_the_training_rows(training, test):
+    texts = np.array([*training, *test])[:, None]
+    x, *_, dummies = features_of(pd.DataFrame({"n": np.linspace(0, 1, 10), "t": texts[:, 0]}), "")
+    (split,) = with_inputs([Split(TRAIN, np.arange(8, 10))], x, dummies)
+    encoder = OneHotEncoder(drop="if_binary", handle_unknown="ignore", sparse_output=False).fit(texts[TRAIN])
+    got = x if split.inputs is None else x[:, split.inputs]
+    expected = encoder.transform(np.where(np.isin(texts, texts[TRAIN]), texts, encoder.categories_[0][0]))
+    unknown = ~np.isin(texts[:, 0], texts[TRAIN, 0])
+    np.testing.assert_array_equal(got[~unknown, 1:], expected[~unknown])
+    assert not got[unknown, 1:].any()
+
+
+@pytest.mark.parametrize("test", ["aa", "ab", "bc", "0a"])
+def test_one_text_in_training_is_no_input(test):
+    x, *_, dummies = features_of(pd.DataFrame({"n": np.linspace(0, 1, 10), "t": [*"aaaaaaaa", *test]}), "")
+    (split,) = with_inputs([Split(TRAIN, np.arange(8, 10))], x, dummies)
+    assert split.inputs.tolist() == [0]
+
+
+def test_splits_with_all_texts_keep_all_columns():
+    x, *_, dummies = features_of(pd.DataFrame({"t": [*"abcabcabca"], "u": [*"xyxyxyxyxy"]}), "")
+    (split,) = with_inputs([Split(TRAIN, np.arange(8, 10))], x, dummies)
+    assert split.inputs is None

@@ -7,6 +7,7 @@ import typer
 
 from leaderboards.cli.compare import compare
 from leaderboards.cli.export import export
+from leaderboards.cli.recheck import recheck
 from leaderboards.cli.replications import replications
 from leaderboards.cli.site import build, publish, serve
 from leaderboards.cli.verdicts import rank, simulate
@@ -17,7 +18,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (build, export, rank, simulate, publish, serve, compare, replications):
+for command in (build, export, rank, simulate, publish, serve, compare, replications, recheck):
     app.command()(command)
 
 if __name__ == "__main__":

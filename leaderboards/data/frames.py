@@ -16,8 +16,8 @@ from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, LONGER, POSTERIORS, R
 
 Record = TypeVar("Record", bound=NamedTuple)
 
-# Rows of cells, and the results folder that each lies in.
-CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False)])
+# Rows of cells, the results folder that each lies in, and the recheck that vouches for it (`data.rechecks`).
+CELL_ROWS = pa.schema([*CELLS, pa.field("folder", pa.string(), nullable=False), pa.field("rechecked", pa.string())])
 TIMING_ROWS = TIMINGS
 LONGER_ROWS = LONGER
 

@@ -16,6 +16,7 @@ from leaderboards.data.published import read_published
 from leaderboards.data.results import read_results
 
 ROOT = Path(leaderboards.__file__).resolve().parents[1]
+ROWS = ROOT / "leaderboards" / "results"
 ARITHMETIC = (
     *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Name, ast.Load),
     *(ast.operator, ast.unaryop),
@@ -48,7 +49,7 @@ def agrees(printed: str, exact: float) -> bool:
 @cache
 def kept() -> pd.DataFrame:
     """Return the rows that the project keeps and that boards use."""
-    found = read_results(ROOT / "leaderboards" / "results")
+    found = read_results(ROWS)
     # Boards show times of idle devices alone; texts may quote any time that a row has.
     times = found.rows.drop_duplicates([*KEYS, "seed"])
     columns = [name for name in times if name.endswith("_seconds")]

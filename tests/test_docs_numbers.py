@@ -17,6 +17,7 @@ from documents.evidence import (
     problems_with,
     problems_with_published,
 )
+from documents.foundations import of_earlier_engines, rested_on, without_support
 from documents.references import Numbers, kind, numbers, pairs, repeated, written
 from documents.tables import problems_with_table
 from documents.texts import Block, blocks
@@ -78,6 +79,15 @@ def in_table(block: Block, after: Block | None, wanted: Numbers, comment: str) -
     assert table, comment
     assert table.rows, f"{comment}: no table stands beside it"
     return problems_with_table(table.rows, wanted, comment.partition(": table")[2])
+
+
+@ALL
+def test_numbers_rest_on_rows_of_todays_code_or_rechecked_ones(path):
+    """A row of an earlier engine, which is known to give other numbers, stands behind no number."""
+    for block, after, comment in comments(path, "rows", "replication", "from"):
+        rows = rested_on(comment, block, after, kept())
+        assert not of_earlier_engines(rows), comment
+        assert not without_support(rows), f"{comment}: run `python -m leaderboards recheck leaderboards/results`"
 
 
 @ALL

@@ -115,7 +115,7 @@ def _values(board: pd.DataFrame, method: str, metric: str, statistic: str) -> li
         left, sign, right = compared.groups()
         return _compared(board, left, sign, right, metric, statistic)
     wanted, _, without = method.partition(" but ")
-    names = [name for name in board["method"].unique() if _matches(name, wanted) and not _matches(name, without)]
+    names = [name for name in board["method"].unique() if matches(name, wanted) and not matches(name, without)]
     groups = board[board["method"].isin(names)].dropna(subset=metric).groupby(["dataset", "method"])
     if not len(groups):
         raise NotFound(f"no row has {metric} of {method!r}")
@@ -141,7 +141,8 @@ def _compared(
     return found
 
 
-def _matches(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a method's name is one of a pattern's, which + separates."""
     return any(fnmatchcase(name, part.strip()) for part in pattern.split("+"))
 
 

@@ -35,7 +35,8 @@ def drawn(rows: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
         seed: of the draw.
     """
     rng = np.random.default_rng(seed)
-    left, chosen = rows, []
+    left = rows
+    chosen: list[int] = []
     while len(chosen) < n and len(left):
         for suite in rng.permutation(sorted(left["suite"].unique()))[: n - len(chosen)]:
             presets = left.loc[left["suite"] == suite, "preset"]

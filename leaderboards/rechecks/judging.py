@@ -35,12 +35,11 @@ def recheck(
     cells, codes = [], set()
     for row in cast("list[Row]", drawn(every, n, seed).to_dict("records")):
         try:
-            new: Row | NotRun = run(row)
+            again = run(row)
+            codes.add(revision(again["code_revision"], again["code_dirty"]))
+            cells.append(judged(row, again, every))
         except NotRun as problem:
-            new = problem
-        else:
-            codes.add(revision(new["code_revision"], new["code_dirty"]))
-        cells.append(judged(row, new, every))
+            cells.append(judged(row, problem, every))
         tell(cells[-1])
     return Recheck(datetime.now(UTC).isoformat(), ", ".join(sorted(codes)), len(every), seed, tuple(cells))
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.entries import entries
@@ -42,7 +42,7 @@ def run_again(row: Row) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         run = [sys.executable, "-m", "run_all", *words(row), "--workers", "1", "--out", folder]
         ended = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", errors="replace")
-        rows = read_results(Path(folder), cached=False).rows.to_dict("records")
+        rows = cast("list[Row]", read_results(Path(folder), cached=False).rows.to_dict("records"))
     for new in rows:
         if all(new[name] == row[name] for name in CELL):
             return new

@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime
 
-import leaderboards
 from built_pages import Built
+
+import leaderboards
 from leaderboards.data.rechecks import EQUAL, Again, Recheck, write_rechecks
 
 AGREED = Again("uci", "energy", "vifa", "paper", "aaaaaaaa", 0, 0, "nmll", 1.0, 1.0, 0.1, "a-1", "b-1", EQUAL)

@@ -6,6 +6,7 @@ import os
 from bench.door import Door
 from leaderboards.cli.compare import compare
 from leaderboards.cli.export import export
+from leaderboards.cli.recheck import recheck
 from leaderboards.cli.replications import replications
 from leaderboards.cli.site import build, publish, serve
 from leaderboards.cli.verdicts import rank, simulate
@@ -14,7 +15,7 @@ app = Door(
     help="Leaderboards from results folders: a web site, tables for papers and programs, comparisons of two runs.",
     no_args_is_help=True,
 )
-for command in (build, export, rank, simulate, publish, serve, compare, replications):
+for command in (build, export, rank, simulate, publish, serve, compare, replications, recheck):
     app.command()(command)
 
 if __name__ == "__main__":

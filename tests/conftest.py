@@ -44,6 +44,7 @@ INTEGRATION = (
     "fuzz",
     "leaderboards/browser",
     "leaderboards/publishing",
+    "leaderboards/rechecks/test_again.py",
     "leaderboards/site",
     "leaderboards/test_main.py",
     "methods/catalogue/test_foreign_packages.py",

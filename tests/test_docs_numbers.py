@@ -1,12 +1,15 @@
 """Numbers in the texts are those of kept rows, published tables or commands that exist (see `support/documents`)."""
 
 import re
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 from documents.commands import found, problem_with
 from documents.coverage import uncovered
 from documents.evidence import (
+    ROWS,
     agrees,
     evaluated,
     kept,
@@ -14,11 +17,15 @@ from documents.evidence import (
     problems_with,
     problems_with_published,
 )
+from documents.foundations import of_earlier_engines, rested_on, without_support
 from documents.references import Numbers, kind, numbers, pairs, repeated, written
 from documents.tables import problems_with_table
 from documents.texts import Block, blocks
 
 from bench.replications.entries import entries
+from leaderboards.data.published import read_published
+from leaderboards.data.results import read_results
+from leaderboards.replications.comparison import Replication, replications
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -75,6 +82,15 @@ def in_table(block: Block, after: Block | None, wanted: Numbers, comment: str) -
 
 
 @ALL
+def test_numbers_rest_on_rows_of_todays_code_or_rechecked_ones(path):
+    """A row of an earlier engine, which is known to give other numbers, stands behind no number."""
+    for block, after, comment in comments(path, "rows", "replication", "from"):
+        rows = rested_on(comment, block, after, kept())
+        assert not of_earlier_engines(rows), comment
+        assert not without_support(rows), f"{comment}: run `python -m leaderboards recheck leaderboards/results`"
+
+
+@ALL
 def test_published_numbers_are_those_of_the_table(path):
     for _, _, comment in comments(path, "published"):
         wanted = numbers(comment)
@@ -124,6 +140,34 @@ def test_replications_that_texts_name_exist(path):
     names = {entry.name for entry in entries()}
     for _, _, comment in comments(path, "replication"):
         assert comment.removeprefix("replication").strip() in names, comment
+
+
+@cache
+def replicated() -> list[Replication]:
+    return replications(read_results(ROWS).cells, read_published(), entries())
+
+
+def test_claims_are_counted_as_they_were_judged():
+    count = Counter(claim.verdict for one in replicated() for claim in one.claims)
+    judged = sum(count.values()) - count["not run"]
+    not_run = sum(one.status == "not run here" for one in replicated())
+    for name in ("findings", "reproduction"):
+        text = " ".join((ROOT / f"docs/{name}.md").read_text().split())
+        for pattern, number in (
+            (rf"{count['holds']} of (the papers' )?(\d+) claims", judged),
+            (r"(\d+) (hold )?in part", count["holds in part"]),
+            (r"(\d+) are undecided", count["undecided"]),
+            (r"(\d+) (are )?mixed", count["mixed"]),
+            (r"(\d+) (are )?contradicted", count["contradicted"]),
+            (rf"(\d+) of {len(entries())} tables and figures were not run", not_run),
+        ):
+            assert str(number) in (match[0].split() if (match := re.search(pattern, text)) else []), (name, pattern)
+
+
+def test_contradicted_claims_are_listed():
+    text = (ROOT / "docs/reproduction.md").read_text().partition("## What was contradicted")[2].partition("\n## ")[0]
+    wanted = {one.entry.name for one in replicated() for claim in one.claims if claim.verdict == "contradicted"}
+    assert set(re.findall(r"^- `([\w-]+)`", text, re.MULTILINE)) == wanted
 
 
 @ALL

@@ -28,6 +28,7 @@ from leaderboards.stats.dependence import ratios
 from leaderboards.stats.paired import mean_of_known
 from leaderboards.stats.significance import ALPHA, holm, holm_level
 from leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
+from leaderboards.wording.formats import counted
 
 WHERE = [*GROUP, "metric"]
 BEYOND_NOISE = ("better", "worse", "moved")
@@ -263,6 +264,9 @@ def _equal(pairs: pd.DataFrame, name: str) -> pd.Series:
 
 def _notes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     notes = []
+    for name, cells in (("old", old), ("new", new)):
+        if n := int((cells["status"].eq("ok") & cells["execution"].isna()).sum()):
+            notes.append(f"{counted(n, 'cell')} of the {name} results are of an engine from before native loops")
     for suite, dataset in _changed_datasets(old, new):
         notes.append(f"{dataset} ({suite}): the data or the splits differ, so splits cannot be paired")
     hashes = [set(map(tuple, cells[["suite", "preset", "protocol_hash"]].to_numpy())) for cells in (old, new)]

@@ -57,7 +57,7 @@ def _without_copies(cells: pd.DataFrame) -> pd.DataFrame:
     repeated = cells[cells.duplicated(CELL, keep=False)]
     if repeated.empty:  # a copy of 100,000 rows takes 150 MB
         return cells
-    copies = repeated.duplicated([name for name in cells.columns if name != "folder"])
+    copies = repeated.duplicated([name for name in cells.columns if name not in ("folder", "rechecked")])
     return cells.drop(index=repeated.index[copies]).reset_index(drop=True)
 
 

@@ -16,9 +16,15 @@ from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, LONGER, POSTERIORS, R
 
 Record = TypeVar("Record", bound=NamedTuple)
 
-# Rows of cells, and the results folder that each lies in.
+# Rows of cells, the results folder that each lies in, the recheck that vouches for it (`data.rechecks`), and the seconds
+# of tuning and final fit.
 CELL_ROWS = pa.schema(
-    [*CELLS, pa.field("folder", pa.string(), nullable=False), pa.field("total_seconds", pa.float64())]
+    [
+        *CELLS,
+        pa.field("folder", pa.string(), nullable=False),
+        pa.field("rechecked", pa.string()),
+        pa.field("total_seconds", pa.float64()),
+    ]
 )
 TIMING_ROWS = TIMINGS
 LONGER_ROWS = LONGER

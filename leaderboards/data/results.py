@@ -13,6 +13,7 @@ from bench.results.reader import CellFiles, read_longer, read_timings
 from leaderboards.data.fingerprints import Choice, decide
 from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, as_frame, checked
 from leaderboards.data.longer import with_convergence
+from leaderboards.data.rechecks import FILE, Recheck, read_rechecks, with_recheck
 from leaderboards.data.times import latest_timings, with_exclusive_times
 
 
@@ -42,6 +43,7 @@ class Results(NamedTuple):
         rows: the rows of `cells` and those that no board uses, copies included, as they are in their files.
         timings: the latest row of each cell that was repeated alone, columns `frames.TIMING_ROWS`.
         longer: cells that were trained again for longer, columns `frames.LONGER_ROWS`.
+        rechecks: those of all folders.
         skipped: files that were left out.
         unavailable: data sets that the runs could not have.
     """
@@ -54,6 +56,7 @@ class Results(NamedTuple):
     rows: pd.DataFrame
     timings: pd.DataFrame
     longer: pd.DataFrame = LONGER_ROWS.empty_table().to_pandas()
+    rechecks: tuple[Recheck, ...] = ()
 
 
 def read_results(*folders: Path, cached: bool = True) -> Results:
@@ -66,30 +69,41 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
         cached: True to take rows of files that were read before from the user's cache folder.
     """
     tables, timings, longer, skipped = [], [], [], []
+    rechecks: list[Recheck] = []
     unavailable: dict[str, Unavailable] = {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
         files, timed, trained_longer = CellFiles(folder, cached=cached), read_timings(folder), read_longer(folder)
-        tables.append(_with_folder(files.encoded, folder))
+        kept, problem = _read_rechecks(folder)
+        tables.append(with_recheck(_with_folder(files.encoded, folder), kept))
+        rechecks += kept
         timings.append(timed.table)
         longer.append(trained_longer.table)
         left_out = files.unreadable | files.passed_over | timed.unreadable | trained_longer.unreadable
         for path, reason in left_out.items():
             skipped.append(Skipped(above + path.relative_to(folder).as_posix(), reason))
-        entries, problem = _read_unavailable(folder / "unavailable.json")
+        entries, no_list = _read_unavailable(folder / "unavailable.json")
         unavailable |= {entry.dataset: entry for entry in entries if entry.dataset not in unavailable}
-        skipped += [file._replace(path=above + file.path) for file in problem]
+        skipped += [file._replace(path=above + file.path) for file in [*problem, *no_list]]
     rows = as_frame(joined(tables))
     cells, choices = decide(rows)
     latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
     trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
     cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), CELL_ROWS)
-    return Results(folders, cells, choices, skipped, list(unavailable.values()), rows, latest, trained)
+    found = list(unavailable.values())
+    return Results(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks))
 
 
 def _with_folder(rows: pa.Table, folder: Path) -> pa.Table:
     texts = pa.DictionaryArray.from_arrays(np.zeros(len(rows), np.int32), pa.array([str(folder)]))
     return rows.append_column("folder", texts)
+
+
+def _read_rechecks(folder: Path) -> tuple[list[Recheck], list[Skipped]]:
+    try:
+        return read_rechecks(folder), []
+    except ValueError as error:
+        return [], [Skipped(FILE, str(error))]
 
 
 def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:

@@ -1,6 +1,6 @@
-"""Compact results folders: the rows of all cells of a suite in one Parquet file.
+"""Compact results folders: the rows of all cells of a suite in one Parquet file, or in several of `MOST_ROWS` each.
 
-    FOLDER/cells/SUITE.parquet
+    FOLDER/cells/SUITE.parquet, FOLDER/cells/SUITE.2.parquet, ...
     FOLDER/timings/SUITE.parquet
     FOLDER/longer/SUITE.parquet
     FOLDER/predictions/SUITE/DATASET.parquet
@@ -23,6 +23,7 @@ from leaderboards.data.results import Unavailable
 from leaderboards.stats.first_predictions import file_name
 
 NO_LONGER = LONGER.empty_table().to_pandas()
+MOST_ROWS = 4_000  # of a file, which has less than 1 MiB then: git keeps every version of it
 ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed", "finished_at"]
 
 
@@ -33,18 +34,21 @@ def write_compact(
     folder: Path,
     longer: pd.DataFrame = NO_LONGER,
 ) -> list[Path]:
-    """Write cells, timings and longer trainings to a new folder, and return the files, one per suite and schema.
+    """Write cells, timings and longer trainings to a new folder, and return the files.
 
     Duplicate rows are written once. The same rows give the same bytes in any order.
     """
     written = []
     for part, table, schema in (("cells", cells, CELLS), ("timings", timings, TIMINGS), ("longer", longer, LONGER)):
         for suite, rows in table.drop_duplicates(schema.names).sort_values(ORDER, kind="stable").groupby("suite"):
-            path = folder / part / f"{file_name(str(suite))}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
             whole = pa.Table.from_pandas(rows, schema=schema, preserve_index=False)
-            path.write_bytes(sealed(whole, compression="zstd", compression_level=19))
-            written.append(path)
+            for number, start in enumerate(range(0, len(whole), MOST_ROWS), start=1):
+                name = file_name(str(suite)) + (f".{number}" if number > 1 else "")
+                path = folder / part / f"{name}.parquet"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                rows_of_file = whole.slice(start, MOST_ROWS)
+                path.write_bytes(sealed(rows_of_file, compression="zstd", compression_level=19))
+                written.append(path)
     if unavailable:
         entries = [dataset._asdict() for dataset in unavailable]
         (folder / "unavailable.json").write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from leaderboards.data.rechecks import write_rechecks
 from leaderboards.data.results import Results
 from leaderboards.publishing.compact import write_compact
 from leaderboards.publishing.manifest import files, seal
@@ -67,6 +68,8 @@ def write_contents(results: Results, folder: Path) -> Contents:
     results = results._replace(unavailable=unavailable)
     written = write_compact(results.rows, results.timings, results.unavailable, folder / "results", results.longer)
     write_predictions(results.rows, folder / "results")
+    if results.rechecks and len(results.folders) == 1:  # a recheck of one folder vouches for no other
+        write_rechecks(results.rechecks, folder / "results")
     names = [path.relative_to(folder).as_posix() for path in written]
     write_site(results, folder, names)
     source, title = provenance(results.cells), cells_in_words(results.cells)

@@ -30,8 +30,7 @@ COLUMNS = (
         "log",
     ),
     *("n_trials", "n_trials_failed", "hparams", "search_space", "diagnostics", "reference"),
-    *("code_revision", "code_dirty"),
-    "execution",
+    *("code_revision", "code_dirty", "rechecked", "execution"),
     *("data_sha256", "versions", "device", "host", "finished_at"),
 )
 # Those that tell how a cell was tuned and trained, with those that name its files.
@@ -184,8 +183,9 @@ def _facts(rows: list[Row]) -> dict[str, str]:
         "Protocol": "; ".join(ran.protocol_in_words(text) for text in _distinct(rows, "protocol")),
         "Protocol hash": ", ".join(_distinct(rows, "protocol_hash")),
         "Code": ", ".join(ran.revision(*pair) for pair, _ in _grouped(rows, "code_revision", "code_dirty")),
+        "Recheck": "; ".join(f"cells drawn at random agreed on {text}" for text in _distinct(rows, "rechecked")),
         "Data, SHA-256": ", ".join(text[:16] for text in _distinct(rows, "data_sha256")),
-        "Training": "; ".join(EXECUTIONS.get(name, name) for name in _distinct(rows, "execution")),
+        "Training": "; ".join(_ways_of_training(rows)),
         "Device": ", ".join(_distinct(rows, "device")),
         "Host": ", ".join(_distinct(rows, "host")),
         "Versions": ran.versions(tuple(_distinct(rows, "versions"))),
@@ -211,6 +211,12 @@ def _facts(rows: list[Row]) -> dict[str, str]:
         ),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _ways_of_training(rows: list[Row]) -> list[str]:
+    ways = [EXECUTIONS.get(name, name) for name in _distinct(rows, "execution")]
+    earlier = any(row["status"] == "ok" and not isinstance(row["execution"], str) for row in rows)
+    return [*ways, *(["by an engine from before native loops"] if earlier else [])]
 
 
 def _range(objects: list[dict[str, Any]], name: str) -> str:

@@ -6,6 +6,8 @@
 - *Still improving*: on more than half of the splits the training objective still gained when training ended
   (`bench.engine.convergence`; rows say it in their diagnostics). The number may be that of the budget rather than of
   the method. Rows without a recorded objective count neither way.
+- *Of an earlier engine*: some of the method's rows were trained before native loops, or by other code than the newest
+  rows beside them, and no recheck has agreed since (`data.rechecks`).
 """
 
 import json
@@ -24,11 +26,14 @@ from methods import BASELINE
 
 NO_BETTER = "no better than predicting the mean"
 IMPROVING = "still improving"
-SIGNS = {NO_BETTER: "†", IMPROVING: "‡"}
+EARLIER = "of an earlier engine"
+SIGNS = {NO_BETTER: "†", IMPROVING: "‡", EARLIER: "§"}
 MEANINGS = {
     NO_BETTER: "no better than predicting the training mean (or the class frequencies), which ignores the inputs",
     IMPROVING: "still improving: on more than half of the splits the training objective still gained when training "
     "ended",
+    EARLIER: "of an earlier engine: some rows were trained before native loops, or by other code than the newest rows "
+    "beside them, and no recheck has agreed since",
 }
 FIELD = "still_improving"  # of a row's diagnostics
 PREDICTION = re.compile(r"nmll.*|rmse.*|crps|brier|accuracy|auroc")
@@ -48,13 +53,15 @@ def remarks(
     """
     if splits.empty:
         return {}
-    improving = _improving(cells)
+    improving, earlier = _improving(cells), _earlier(cells)
     no_better = _no_better(splits)
     said = {}
     for key in numbers:
         words = [NO_BETTER] if key in no_better else []
         if key[-1] in METRICS and key[:-1] in improving:
             words.append(IMPROVING)
+        if key[-1] in METRICS and key[:-1] in earlier:
+            words.append(EARLIER)
         if words:
             said[key] = "; ".join(words)
     return said
@@ -107,6 +114,29 @@ def _no_better(splits: pd.DataFrame) -> set[tuple[str, ...]]:
         ours, theirs = (badness(means[column].to_numpy(), goal) for column in means)
         found |= set(means.index[ours >= theirs])
     return found
+
+
+def _earlier(cells: pd.DataFrame) -> set[tuple[str, ...]]:
+    finished = cells[cells["status"] == "ok"]
+    marked = finished[finished["execution"].isna() | _of_other_code(finished)]
+    return set(marked[KEY[:-1]].itertuples(index=False, name=None))
+
+
+def _of_other_code(cells: pd.DataFrame) -> pd.Series:
+    """Return which rows have another `code_identity` than the newest on their board, and no recheck vouches for them.
+
+    The part of an identity that all methods share is compared over the board, the rest over the rows of the method.
+    """
+    known = cells.loc[cells["code_identity"].notna(), [*KEY[:-1], "code_identity", "finished_at"]]
+    if known.empty:
+        return pd.Series(False, cells.index)
+    parts = known.sort_values("finished_at", kind="stable")["code_identity"].str.partition("-")
+    board = [known[name] for name in BOARD]
+    other = parts[0] != parts[0].groupby(board).transform("last")
+    other |= parts[2] != parts[2].groupby([*board, known["method"]]).transform("last")
+    if "rechecked" in cells:
+        other &= cells["rechecked"].isna()
+    return other.reindex(cells.index, fill_value=False)
 
 
 def _improving(cells: pd.DataFrame) -> set[tuple[str, ...]]:

@@ -63,10 +63,26 @@ def _reason(kind: str, used: str, left_out: str, choices: list[Choice]) -> str:
 
 
 def _side_by_side(cells: pd.DataFrame) -> list[Mixture]:
-    return [*_codes(cells), *_seeds_and_devices(cells), *_search_spaces(cells), *_protocols(cells)]
+    return [
+        *_earlier_engines(cells),
+        *_codes(cells),
+        *_seeds_and_devices(cells),
+        *_search_spaces(cells),
+        *_protocols(cells),
+    ]
+
+
+def _earlier_engines(cells: pd.DataFrame) -> list[Mixture]:
+    rows = cells[cells["status"].eq("ok") & cells["execution"].isna()]
+    boards = tuple((dataset, preset) for (_, dataset, preset), _ in groups(rows, BOARD[:3]))
+    text = f"{counted(len(rows), 'cell')} of an engine from before native loops, whose numbers today's may not give (§)"
+    return [Mixture(text, boards)] if boards else []
 
 
 def _codes(cells: pd.DataFrame) -> list[Mixture]:
+    """Return which codes stand side by side; a recheck that agreed vouches for its rows (`data.rechecks`)."""
+    if "rechecked" in cells:
+        cells = cells[cells["rechecked"].isna()]
     if len(cells[["code_revision", "code_dirty"]].drop_duplicates()) < 2:
         return []
     boards: dict[tuple[str, ...], list[tuple[str, str]]] = {}

@@ -32,6 +32,7 @@ def _row(**changes) -> dict:
         "data_sha256": "d1",
         "n_train": 90,
         "n_test": 10,
+        "execution": "native",
         "versions": json.dumps({"python": "3.11.9", "torch": "2.6.0"}),
         "device": "cpu",
         "host": "bench-1",

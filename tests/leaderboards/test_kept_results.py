@@ -13,6 +13,7 @@ def test_they_are_whole_small_and_of_committed_code():
     assert not found.skipped
     assert not found.rows.empty
     assert not found.rows["code_dirty"].any()
+    assert all(path.stat().st_size < 2**20 for path in KEPT.rglob("*.*"))
     predictions = set(KEPT.glob("predictions/**/*.parquet"))
     assert sum(path.stat().st_size for path in predictions) < 20e6
     assert sum(path.stat().st_size for path in set(KEPT.rglob("*.parquet")) - predictions) < 6e6

@@ -209,3 +209,10 @@ def test_nothing_beside_nothing_is_not_comparable(cells):
     found = compare(cells(), cells())
     assert not found.comparable
     assert not found.anything
+
+
+def test_rows_of_an_earlier_engine_are_said(cells):
+    old = cells(*({"split": split, "nmll": 1.0, "execution": None} for split in range(3)))
+    new = cells(*({"split": split, "nmll": 1.0} for split in range(3)))
+    assert compare(old, new).notes == ["3 cells of the old results are of an engine from before native loops"]
+    assert compare(new, new).notes == []

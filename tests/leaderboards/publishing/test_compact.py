@@ -6,6 +6,7 @@ import pytest
 
 from bench.schema import LONGER, TIMINGS
 from leaderboards.data.results import Unavailable, read_results
+from leaderboards.publishing import compact
 from leaderboards.publishing.compact import ORDER, write_compact
 
 NO_TIMINGS = TIMINGS.empty_table().to_pandas()
@@ -24,7 +25,7 @@ def test_every_value_of_every_row_is_read_back(cells, tmp_path, small_run, class
     write_compact(table, NO_TIMINGS, [], tmp_path / "compact")
     results = read_results(tmp_path / "compact")
     assert results.skipped == []
-    pd.testing.assert_frame_equal(ordered(results.rows).drop(columns="folder"), ordered(table))
+    pd.testing.assert_frame_equal(ordered(results.rows).drop(columns=["folder", "rechecked"]), ordered(table))
 
 
 def test_the_rows_order_makes_no_difference_to_the_bytes(cells, tmp_path, small_run):
@@ -40,6 +41,15 @@ def test_a_suite_is_one_file_and_the_folder_one_table(cells, tmp_path, small_run
     names = [path.name for path in write_compact(table, NO_TIMINGS, [], tmp_path / "compact")]
     assert names == ["classification.parquet", "uci.parquet"]
     assert len(pd.read_parquet(tmp_path / "compact" / "cells")) == len(table)
+
+
+def test_many_rows_of_a_suite_are_several_files(cells, tmp_path, small_run, monkeypatch):
+    monkeypatch.setattr(compact, "MOST_ROWS", 15)
+    table = cells(*small_run)
+    written = write_compact(table, NO_TIMINGS, [], tmp_path / "compact")
+    assert [path.name for path in written] == ["uci.parquet", "uci.2.parquet", "uci.3.parquet"]
+    results = read_results(tmp_path / "compact")
+    pd.testing.assert_frame_equal(ordered(results.rows).drop(columns=["folder", "rechecked"]), ordered(table))
 
 
 @pytest.mark.parametrize("suite", ["../../up", "/tmp/x", "a/b", ".."])

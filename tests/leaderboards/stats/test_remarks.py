@@ -1,11 +1,12 @@
 """Remarks on numbers: methods that are no better than the mean, and fits that had not settled."""
 
 import json
+from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
 
-from leaderboards.stats.remarks import IMPROVING, NO_BETTER, legend, over_datasets, signs
+from leaderboards.stats.remarks import EARLIER, IMPROVING, NO_BETTER, legend, over_datasets, signs
 from leaderboards.stats.summary import summarise
 
 
@@ -69,3 +70,41 @@ def test_remarks_over_data_sets_are_counted(cells):
     expected = f"{NO_BETTER} on 1 of 2 data sets; {IMPROVING} on 2 of 2 data sets"
     assert over_datasets(summary, "nmll", ["a", "b"]) == {"map": expected}
     assert over_datasets(summary, "nmll", ["a"]) == {"map": IMPROVING}
+
+
+def test_rows_from_before_native_loops_are_marked(cells):
+    table = cells(cell(method="map", split=0, nmll=1.0, execution=None), cell(method="map", split=1, nmll=1.0))
+    assert said(table) == {"map": EARLIER}
+    assert said(cells(cell(status="failed", execution=None), cell(split=1, nmll=1.0)))["vifa"] == ""
+
+
+@pytest.mark.parametrize(
+    ("identities", "marked"),
+    [
+        ({"map": "a-1", "vifa": "a-2"}, set()),
+        ({"map": "a-1", "vifa": "b-2"}, {"map"}),  # what all methods share has changed
+        ({"map": None, "vifa": "b-2"}, set()),  # nobody knows
+    ],
+)
+def test_rows_of_other_code_than_the_newest_are_marked(cells, identities, marked):
+    rows = [
+        cell(method=name, nmll=1.0, code_identity=identity, finished_at=datetime(2026, 1, day, tzinfo=UTC))
+        for day, (name, identity) in enumerate(identities.items(), start=1)
+    ]
+    table = cells(*rows)
+    assert {name for name, words in said(table).items() if words} == marked
+    assert not any(said(table.assign(rechecked="2026-01-03 by code 0123456789")).values())
+
+
+def test_code_of_a_method_is_compared_with_its_own_rows(cells):
+    rows = [
+        cell(method=name, split=split, nmll=1.0, code_identity=identity, finished_at=datetime(2026, 1, day, tzinfo=UTC))
+        for name, split, identity, day in (("map", 0, "a-1", 1), ("map", 1, "a-2", 2), ("vifa", 0, "a-3", 3))
+    ]
+    assert said(cells(*rows)) == {"map": EARLIER, "vifa": ""}
+    elsewhere = cell(dataset="yacht", nmll=1.0, code_identity="b-9", finished_at=datetime(2026, 1, 9, tzinfo=UTC))
+    assert said(cells(*rows, elsewhere))["vifa"] == ""
+
+
+def test_costs_of_an_earlier_engine_are_what_they_are(cells):
+    assert said(cells(cell(nmll=1.0, n_parameters=5.0, execution=None)), "n_parameters") == {"vifa": ""}

@@ -101,3 +101,17 @@ def test_protocols_under_one_name_are_said_to_be_shown_apart(cells):
 def test_nothing_is_said_where_there_is_nothing_or_only_data_sets_differ(cells):
     assert said(cells()) == []
     assert said(cells({"nmll": 1.0}, {"dataset": "wine", "data_sha256": "d2", "nmll": 1.0})) == []
+
+
+def test_rows_of_an_earlier_engine_are_counted_by_board(cells):
+    table = cells({"execution": None}, {"split": 1, "execution": None}, {"dataset": "yacht"}, {"status": "failed"})
+    (said,) = mixtures(table.assign(code_revision="same"), [])
+    assert said.sentence.startswith("2 cells of an engine from before native loops")
+    assert said.boards == (("energy", "paper"),)
+
+
+def test_codes_that_a_recheck_vouches_for_are_not_said(cells):
+    table = cells({"code_revision": "old"}, {"code_revision": "new", "split": 1})
+    assert len(mixtures(table, [])) == 1
+    vouched = ["2026-01-05 by code 0123456789", None]
+    assert mixtures(table.assign(rechecked=vouched), []) == []

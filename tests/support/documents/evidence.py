@@ -16,6 +16,7 @@ from leaderboards.data.published import read_published
 from leaderboards.data.results import read_results
 
 ROOT = Path(leaderboards.__file__).resolve().parents[1]
+ROWS = ROOT / "leaderboards" / "results"
 ARITHMETIC = (
     *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Call, ast.Name, ast.Load),
     *(ast.operator, ast.unaryop),
@@ -48,7 +49,7 @@ def agrees(printed: str, exact: float) -> bool:
 @cache
 def kept() -> pd.DataFrame:
     """Return the rows that the project keeps and that boards use."""
-    found = read_results(ROOT / "leaderboards" / "results")
+    found = read_results(ROWS)
     # Boards show times of idle devices alone; texts may quote any time that a row has.
     times = found.rows.drop_duplicates([*KEYS, "seed"])
     columns = [name for name in times if name.endswith("_seconds")]
@@ -114,7 +115,7 @@ def _values(board: pd.DataFrame, method: str, metric: str, statistic: str) -> li
         left, sign, right = compared.groups()
         return _compared(board, left, sign, right, metric, statistic)
     wanted, _, without = method.partition(" but ")
-    names = [name for name in board["method"].unique() if _matches(name, wanted) and not _matches(name, without)]
+    names = [name for name in board["method"].unique() if matches(name, wanted) and not matches(name, without)]
     groups = board[board["method"].isin(names)].dropna(subset=metric).groupby(["dataset", "method"])
     if not len(groups):
         raise NotFound(f"no row has {metric} of {method!r}")
@@ -140,7 +141,8 @@ def _compared(
     return found
 
 
-def _matches(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a method's name is one of a pattern's, which + separates."""
     return any(fnmatchcase(name, part.strip()) for part in pattern.split("+"))
 
 

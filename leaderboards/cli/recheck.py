@@ -1,0 +1,55 @@
+"""The command `recheck`: does today's code still give the numbers that are kept?"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bench.texts import visible
+from leaderboards.cli.options import read_folders, stop
+
+if TYPE_CHECKING:
+    from leaderboards.data.rechecks import Again
+
+
+def recheck(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="A results folder.")],
+    cells: Annotated[int, typer.Option("--cells", min=1, max=1000, help="Cells that are run again.")] = 10,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Seed of the draw; by default the date, as in 20260131.")
+    ] = None,
+) -> None:
+    """Run cells drawn at random again, compare their numbers with the kept ones, and note the outcome in the folder.
+
+    Each cell is tuned and trained by the command that pages give for it. RESULTS/rechecks.json keeps the outcome. If
+    all agree, pages say so of every row that could have been drawn, and rows of other code lose their mark.
+
+    Exit code: 0 if all numbers are equal or differ by no more than noise, 1 otherwise, 2 if nothing can be drawn.
+    """
+    from rich.console import Console
+
+    from leaderboards.data.rechecks import read_rechecks, write_rechecks
+    from leaderboards.rechecks.judging import recheck as checked
+    from leaderboards.rechecks.report import show
+
+    rows = read_folders([results], cached=False).rows
+    try:
+        earlier = read_rechecks(results)
+    except ValueError as error:
+        stop(f"'{results}/rechecks.json' is {error}; mend it, or move it elsewhere")
+    draw = int(datetime.now(UTC).strftime("%Y%m%d")) if seed is None else seed
+    done = checked(rows, cells, draw, tell=_tell)
+    if not done.cells:
+        stop(f"'{results}' has no cell to draw: none finished in reasonable time by an engine of today")
+    try:
+        write_rechecks([*earlier, done], results)
+    except OSError as error:
+        stop(f"the outcome cannot be written to '{results}': {error.strerror or error}; make the folder writable")
+    show(done, Console())
+    raise typer.Exit(int(not done.agreed))
+
+
+def _tell(cell: "Again") -> None:
+    where = f"{cell.suite}/{cell.dataset}/{cell.method}, {cell.preset}, split {cell.split}"
+    typer.echo(visible(f"{where}: {cell.outcome}"), err=True)

@@ -1,0 +1,130 @@
+"""Rechecks: kept cells that were drawn at random and run again, and whether that gave the numbers that are kept.
+
+`FOLDER/rechecks.json` is a list of them, the latest last. `python -m leaderboards recheck` adds one.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+FILE = "rechecks.json"
+EQUAL, WITHIN, DIFFERENT, NOT_RUN = "equal", "within noise", "different", "not run"
+OUTCOMES = {
+    EQUAL: "the number is equal to the last bit",
+    WITHIN: "the number differs by no more than the noise of a seed",
+    DIFFERENT: "the number differs by more, or there is none any more",
+    NOT_RUN: "the command gave no row",
+}
+
+
+class Again(NamedTuple):
+    """A kept cell and its repetition.
+
+    Attributes:
+        suite, dataset, method, preset, protocol_hash, split, seed: of the cell.
+        metric: the one that is compared.
+        kept, new: its values; `new` is None if the repetition has none.
+        noise: the largest difference that counts as noise.
+        kept_identity, new_identity: `code_identity` of the two rows; None if unknown.
+        outcome: a key of `OUTCOMES`.
+        problem: why there is no row, of a cell that was not run.
+    """
+
+    suite: str
+    dataset: str
+    method: str
+    preset: str
+    protocol_hash: str
+    split: int
+    seed: int
+    metric: str
+    kept: float
+    new: float | None
+    noise: float
+    kept_identity: str | None
+    new_identity: str | None
+    outcome: str
+    problem: str = ""
+
+
+class Recheck(NamedTuple):
+    """One recheck.
+
+    Attributes:
+        finished_at: ISO 8601, UTC.
+        code_revision: of the code that ran the cells again; "" if nothing ran.
+        drawn_from: number of rows that could have been drawn.
+        draw: seed of the draw.
+        cells: those that were drawn.
+    """
+
+    finished_at: str
+    code_revision: str
+    drawn_from: int
+    draw: int
+    cells: tuple[Again, ...]
+
+    @property
+    def agreed(self) -> bool:
+        """Whether every cell was run again, with a number that is equal or within noise."""
+        return bool(self.cells) and all(cell.outcome in (EQUAL, WITHIN) for cell in self.cells)
+
+    @property
+    def date(self) -> str:
+        """Day on which it ended."""
+        return self.finished_at[:10]
+
+
+def read_rechecks(folder: Path) -> list[Recheck]:
+    """Return the rechecks of a results folder, the latest last; none if there is no file.
+
+    Raises:
+        ValueError: The file cannot be read as rechecks.
+    """
+    path = folder / FILE
+    if not os.path.isfile(path):  # reading a pipe would wait for ever
+        return []
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        rechecks = [Recheck(**entry | {"cells": tuple(Again(**cell) for cell in entry["cells"])}) for entry in entries]
+        return sorted(rechecks, key=lambda recheck: datetime.fromisoformat(recheck.finished_at))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise ValueError("not a JSON list of rechecks") from None
+
+
+def write_rechecks(rechecks: Sequence[Recheck], folder: Path) -> None:
+    """Write the rechecks of a results folder in the place of those that it has."""
+    entries = [recheck._asdict() | {"cells": [cell._asdict() for cell in recheck.cells]} for recheck in rechecks]
+    temporary = folder / f".{FILE}.{os.getpid()}.tmp"
+    temporary.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
+    os.replace(temporary, folder / FILE)
+
+
+def can_be_drawn(rows: pd.DataFrame) -> pd.Series:
+    """Return which rows a recheck draws from: finished ones of an engine that records how it trained.
+
+    Earlier engines are known to give other numbers.
+    """
+    return rows["status"].eq("ok") & rows["execution"].notna()
+
+
+def with_recheck(rows: pa.Table, rechecks: Sequence[Recheck]) -> pa.Table:
+    """Return rows of a folder with a column `rechecked`: when the folder's latest recheck ended, and by which code.
+
+    It is null for rows that this recheck could not have drawn, and for all rows if it did not agree.
+    """
+    said, covered = pa.nulls(len(rows), pa.string()), None
+    if rechecks and rechecks[-1].agreed:
+        latest = rechecks[-1]
+        ended = pa.scalar(datetime.fromisoformat(latest.finished_at), rows.schema.field("finished_at").type)
+        covered = pc.and_(pc.less(rows["finished_at"], ended), pc.is_valid(rows["execution"]))
+        words = pa.scalar(f"{latest.date} by code {latest.code_revision[:10]}")
+        said = pc.if_else(covered, words, pa.scalar(None, pa.string())).combine_chunks()
+    return rows.append_column("rechecked", said.dictionary_encode())

@@ -1,0 +1,46 @@
+"""The random draw of the cells that a recheck runs again."""
+
+import numpy as np
+import pandas as pd
+
+from leaderboards.data.fingerprints import CELL
+from leaderboards.data.rechecks import can_be_drawn
+
+LONGEST_SECONDS = 300  # of tuning and final fit; a recheck is to be a matter of minutes
+
+
+def population(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a recheck draws from, the latest of each cell, in an order that no file decides.
+
+    Left out are cells that did not finish, those of earlier engines, and those that took longer than `LONGEST_SECONDS`.
+
+    Args:
+        rows: columns of `bench.schema.CELLS`, with the times as they were recorded.
+    """
+    seconds = rows[["tune_seconds", "fit_seconds"]].sum(axis=1)
+    usable = rows[can_be_drawn(rows) & (seconds <= LONGEST_SECONDS)]
+    latest = usable.sort_values("finished_at", kind="stable").drop_duplicates(CELL, keep="last")
+    return latest.sort_values(CELL, ignore_index=True)
+
+
+def drawn(rows: pd.DataFrame, n: int, seed: int) -> pd.DataFrame:
+    """Return `n` rows, or all if there are fewer: one of each suite in turn, of a random preset of the suite.
+
+    Suites have engines of their own (loops of small networks, single large networks, streams), and a plain draw would
+    rarely meet the smaller ones.
+
+    Args:
+        rows: result of `population`.
+        n: number of rows.
+        seed: of the draw.
+    """
+    rng = np.random.default_rng(seed)
+    left = rows
+    chosen: list[int] = []
+    while len(chosen) < n and len(left):
+        for suite in rng.permutation(sorted(left["suite"].unique()))[: n - len(chosen)]:
+            presets = left.loc[left["suite"] == suite, "preset"]
+            place = rng.choice(presets.index[presets == rng.choice(sorted(presets.unique()))])
+            chosen.append(place)
+            left = left.drop(index=place)
+    return rows.loc[chosen]

@@ -1,0 +1,89 @@
+"""Rechecks: cells drawn, run again, and judged."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, cast
+
+import pandas as pd
+
+from leaderboards.data.fingerprints import CELL
+from leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, Again, Recheck
+from leaderboards.metrics import LEADS
+from leaderboards.rechecks.drawing import drawn, population
+from leaderboards.rechecks.running import NotRun, Row, run_again
+from leaderboards.wording.ran import revision
+
+FEWEST_SPLITS = 3  # that tell how much a number varies
+DEVIATIONS = 3  # standard deviations over splits
+SHARE = 0.1  # of the number, where there are fewer splits
+
+
+def recheck(
+    rows: pd.DataFrame, n: int, seed: int, run: Callable[[Row], Row] = run_again, tell: Callable[[Again], None] = print
+) -> Recheck:
+    """Return the recheck of `n` cells of a results folder.
+
+    Args:
+        rows: all rows of the folder, with the times as they were recorded.
+        n: number of cells.
+        seed: of the draw.
+        run: runs a cell again and returns its row.
+        tell: is called with each cell as soon as it was run.
+    """
+    every = population(rows)
+    cells, codes = [], set()
+    for row in cast("list[Row]", drawn(every, n, seed).to_dict("records")):
+        try:
+            again = run(row)
+            codes.add(revision(again["code_revision"], again["code_dirty"]))
+            cells.append(judged(row, again, every))
+        except NotRun as problem:
+            cells.append(judged(row, problem, every))
+        tell(cells[-1])
+    return Recheck(datetime.now(UTC).isoformat(), ", ".join(sorted(codes)), len(every), seed, tuple(cells))
+
+
+def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame) -> Again:
+    """Return a kept row beside its repetition.
+
+    The number is the first of `metrics.LEADS` that the row has. A repetition on the same kind of processor has the same
+    bits, unless the code has changed them. Rounding can change which hyper-parameters are chosen, which is as another
+    seed. How much a number varies with its seed is unknown, but no more than over the splits of a data set, whose
+    seeds differ too: `DEVIATIONS` standard deviations of these are taken for noise, and where a method has fewer than
+    `FEWEST_SPLITS`, `SHARE` of the number.
+
+    Args:
+        row: the kept row.
+        new: its repetition, or why there is none.
+        rows: the rows that it was drawn from, for the spread over splits.
+    """
+    metric = next((name for name in LEADS if not pd.isna(row[name])), LEADS[-1])
+    kept = float(row[metric])
+    alike = [name for name in CELL if name not in ("split", "seed")]
+    values = rows.loc[(rows[alike] == [row[name] for name in alike]).all(axis=1), metric].dropna()
+    noise = DEVIATIONS * float(values.std()) if len(values) >= FEWEST_SPLITS else SHARE * abs(kept)
+    again = None if isinstance(new, NotRun) or pd.isna(new[metric]) else float(new[metric])
+    return Again(
+        **{name: row[name] for name in CELL},
+        metric=metric,
+        kept=kept,
+        new=again,
+        noise=noise,
+        kept_identity=_text(row["code_identity"]),
+        new_identity=None if isinstance(new, NotRun) else _text(new["code_identity"]),
+        outcome=NOT_RUN if isinstance(new, NotRun) else _outcome(kept, again, noise),
+        problem=str(new) if isinstance(new, NotRun) else "",
+    )
+
+
+def _outcome(kept: float, new: float | None, noise: float) -> str:
+    if new is None:
+        return DIFFERENT
+    if new == kept:
+        return EQUAL
+    return WITHIN if isfinite(new) and abs(new - kept) <= noise else DIFFERENT
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

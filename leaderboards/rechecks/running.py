@@ -1,0 +1,50 @@
+"""A kept cell run again, by the command that runs it and in a folder of its own."""
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+from bench.replications.entries import SUITE as PAPERS
+from bench.replications.entries import entries
+from leaderboards.data.fingerprints import CELL
+from leaderboards.data.results import read_results
+from leaderboards.replications.rows import canonical
+from leaderboards.wording.commands import command
+
+Row = dict[str, Any]  # columns of `bench.schema.CELLS`
+
+
+class NotRun(Exception):
+    """A command gave no row of the cell. The message has its last words."""
+
+
+def words(row: Row) -> list[str]:
+    """Return the arguments of `run_all.py` that run a cell again: tuning and final fit, under the same protocol."""
+    for entry in entries():
+        if row["preset"] == entry.name:
+            names = {name for run in entry.runs for name in run.methods if canonical(name) == canonical(row["method"])}
+            chosen = ["--datasets", row["dataset"], "--methods", ",".join(sorted(names)), "--splits", str(row["split"])]
+            return ["--suite", PAPERS, "--preset", entry.name, *chosen, "--seed", str(row["seed"])]
+    where = (row["suite"], row["dataset"], row["method"], [row["split"]], row["preset"], row["protocol"], row["seed"])
+    _, _, *arguments = shlex.split(command(*where))
+    return arguments
+
+
+def run_again(row: Row) -> Row:
+    """Return the row of a cell that was run again.
+
+    Raises:
+        NotRun: there is none.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        run = [sys.executable, "-m", "run_all", *words(row), "--workers", "1", "--out", folder]
+        ended = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", errors="replace")
+        rows = cast("list[Row]", read_results(Path(folder), cached=False).rows.to_dict("records"))
+    for new in rows:
+        if all(new[name] == row[name] for name in CELL):
+            return new
+    said = [line for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
+    raise NotRun(said[-1].strip() if said else f"exit code {ended.returncode}")

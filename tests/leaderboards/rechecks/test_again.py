@@ -1,0 +1,19 @@
+"""A cell of a real run, run again by the recheck's own command."""
+
+import subprocess
+
+import pytest
+from runs import command
+
+from leaderboards.data.results import read_results
+from leaderboards.rechecks.running import NotRun, run_again
+
+
+def test_cell_is_run_again_to_the_bit(tmp_path):
+    run = command("--methods", "map", "--splits", "1", "--set", "max_minibatches=5", "--out", tmp_path)
+    subprocess.run(run, check=True, capture_output=True)
+    (kept,) = read_results(tmp_path).rows.to_dict("records")
+    new = run_again(kept)
+    assert (new["nmll"], new["hparams"], new["code_identity"]) == (kept["nmll"], kept["hparams"], kept["code_identity"])
+    with pytest.raises(NotRun):
+        run_again(kept | {"protocol_hash": "other"})

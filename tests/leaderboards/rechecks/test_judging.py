@@ -1,0 +1,112 @@
+"""Cells that are drawn, run again and compared with what is kept."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from leaderboards.__main__ import app
+from leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, read_rechecks
+from leaderboards.rechecks import judging
+from leaderboards.rechecks.drawing import LONGEST_SECONDS, drawn, population
+from leaderboards.rechecks.judging import judged, recheck
+from leaderboards.rechecks.running import NotRun
+
+
+def split(number: int, nmll: float | None, **columns) -> dict:
+    return {"split": number, "nmll": nmll, **columns}
+
+
+def again(table: pd.DataFrame, **changes) -> dict:
+    return table.iloc[0].to_dict() | changes
+
+
+@pytest.mark.parametrize(
+    ("new", "outcome"), [(1.0, EQUAL), (1.5, WITHIN), (-2.0, WITHIN), (4.1, DIFFERENT), (math.nan, DIFFERENT)]
+)
+def test_noise_is_three_deviations_over_splits(cells, new, outcome):
+    table = cells(split(0, 1.0), split(1, 2.0), split(2, 3.0), split(3, 90.0, method="map"))
+    result = judged(table.iloc[0].to_dict(), again(table, nmll=new), table)
+    assert (result.outcome, result.noise, result.kept) == (outcome, 3.0, 1.0)
+
+
+@pytest.mark.parametrize(("new", "outcome"), [(2.0, EQUAL), (2.19, WITHIN), (1.79, DIFFERENT), (math.inf, DIFFERENT)])
+def test_noise_of_few_splits_is_a_tenth(cells, new, outcome):
+    table = cells(split(0, 2.0), split(1, 50.0))
+    assert judged(table.iloc[0].to_dict(), again(table, nmll=new), table).outcome == outcome
+
+
+def test_distances_to_the_reference_are_compared_first(cells):
+    table = cells({"nmll": 1.0, "rel_cov": 0.5})
+    result = judged(table.iloc[0].to_dict(), again(table, nmll=9.0), table)
+    assert (result.metric, result.outcome) == ("rel_cov", EQUAL)
+
+
+def test_infinite_number_that_is_found_again_is_equal(cells):
+    table = cells(split(0, math.inf))
+    assert judged(table.iloc[0].to_dict(), again(table), table).outcome == EQUAL
+
+
+def test_every_suite_is_drawn_before_any_twice(cells):
+    many = [{"dataset": f"d{number}", "nmll": 1.0} for number in range(50)]
+    table = population(cells(*many, {"suite": "toy", "nmll": 1.0}, {"suite": "images", "nmll": 1.0}))
+    for seed in range(5):
+        chosen = drawn(table, 5, seed)
+        assert set(chosen["suite"][:3]) == {"uci", "toy", "images"}
+        assert list(chosen["suite"][3:]) == ["uci", "uci"]
+        assert not chosen.index.has_duplicates
+    assert drawn(table, 5, 1).equals(drawn(table.iloc[:], 5, 1))
+    assert not drawn(table, 5, 1).equals(drawn(table, 5, 2))
+    assert len(drawn(table, 99, 0)) == 52
+
+
+def test_earlier_engines_failures_and_long_cells_are_not_drawn(cells):
+    table = cells(
+        split(0, 1.0, execution=None),
+        split(1, None, status="failed"),
+        split(2, 1.0, tune_seconds=LONGEST_SECONDS, fit_seconds=1.0),
+        split(3, 1.0, tune_seconds=1.0),
+    )
+    assert list(population(table)["split"]) == [3]
+
+
+def test_agreement_takes_every_cell(cells):
+    table = cells(split(0, 1.0), split(1, 1.0))
+
+    def all_but_one(row):
+        if row["split"] == 1:
+            raise NotRun("no data")
+        return row
+
+    ignored = lambda cell: None  # noqa: E731
+    assert recheck(table, 2, 0, run=dict, tell=ignored).agreed
+    failed = recheck(table, 2, 0, run=all_but_one, tell=ignored)
+    assert not failed.agreed
+    assert {(cell.outcome, cell.problem) for cell in failed.cells} == {(EQUAL, ""), (NOT_RUN, "no data")}
+    assert not recheck(table.iloc[:0], 2, 0, run=dict, tell=ignored).agreed
+
+
+@pytest.mark.parametrize(("new", "code"), [(1.0, 0), (7.0, 1)])
+def test_command_prints_and_keeps_the_outcome(folder, monkeypatch, new, code):
+    out = folder(split(0, 1.0), split(1, 2.0))
+    (out / "rechecks.json").write_text("[]")
+
+    def run(row):
+        return row | {"nmll": new if row["split"] == 0 else row["nmll"]}
+
+    monkeypatch.setattr(judging, "run_again", run)
+    monkeypatch.setattr(recheck, "__defaults__", (run, print))
+    said = CliRunner().invoke(app, ["recheck", str(out), "--seed", "5"])
+    assert said.exit_code == code, said.output
+    (kept,) = read_rechecks(out)
+    assert (kept.agreed, kept.draw, kept.drawn_from, len(kept.cells)) == (code == 0, 5, 2, 2)
+    assert "2 of 2 rows (seed 5) run again by code 0123456789ab" in " ".join(said.stdout.split())
+    assert len(json.loads((out / "rechecks.json").read_text())) == 1
+
+
+def test_folder_without_cells_to_draw_is_refused(folder):
+    said = CliRunner().invoke(app, ["recheck", str(folder(split(0, 1.0, execution=None)))])
+    assert said.exit_code == 2
+    assert "no cell to draw" in said.stderr

@@ -1,0 +1,81 @@
+"""The kept rows that numbers of a text rest on, and whether today's code stands behind them."""
+
+import re
+import shlex
+from fnmatch import fnmatchcase
+from itertools import pairwise
+
+import pandas as pd
+
+from bench.experiment.code import identity_of
+from bench.replications.entries import entries
+from documents.evidence import matches
+from documents.references import Item, Numbers, kind, numbers
+from documents.texts import Block
+
+
+def rested_on(comment: str, block: Block, after: Block | None, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a comment names: its values', its table's, its command's or its replication's.
+
+    Args:
+        comment: of any kind; one that names no rows gives none.
+        block: the block that the comment belongs to.
+        after: the next block, which may be the table of the comment.
+        rows: the rows that are kept.
+    """
+    if kind(comment) == "rows":
+        wanted = numbers(comment)
+        if wanted.items:
+            return pd.concat([_of_item(item, wanted, rows) for item in wanted.items])
+        table = block if block.rows or after is None else after
+        return _of_table(table.rows, wanted, comment, rows)
+    if kind(comment) == "replication":
+        name = comment.removeprefix("replication").strip()
+        return rows[rows["preset"].isin([entry.rows for entry in entries() if entry.name == name])]
+    if command := re.fullmatch(r"from (python -m leaderboards rank leaderboards/results .+)", comment):
+        return _of_command(shlex.split(command[1]), rows)
+    return rows.iloc[:0]
+
+
+def of_earlier_engines(rows: pd.DataFrame) -> list[str]:
+    """Return the boards and methods of rows from before native loops, which did not record how they trained."""
+    return _named(rows[rows["status"].eq("ok") & rows["execution"].isna()])
+
+
+def without_support(rows: pd.DataFrame) -> list[str]:
+    """Return the boards and methods of rows of other code than today's that no agreeing recheck vouches for."""
+    unsupported = rows[rows["rechecked"].isna()]
+    cells = unsupported[["suite", "dataset", "method"]].drop_duplicates()
+    today = {cell: identity_of(*cell) for cell in cells.itertuples(index=False, name=None)}
+    theirs = unsupported[["suite", "dataset", "method"]].apply(lambda cell: today[tuple(cell)], axis=1)
+    return _named(unsupported[unsupported["code_identity"] != theirs] if len(unsupported) else unsupported)
+
+
+def _named(rows: pd.DataFrame) -> list[str]:
+    return sorted({" ".join(cell) for cell in rows[["suite", "preset", "dataset", "method"]].to_numpy()})
+
+
+def _of_item(item: Item, wanted: Numbers, rows: pd.DataFrame) -> pd.DataFrame:
+    names = re.sub(r" [-/] ", "+", item.method)
+    wanted_names, _, without = names.partition(" but ")
+    board = _board(*wanted.where, rows)
+    chosen = board["method"].map(lambda name: matches(name, wanted_names) and not matches(name, without)).astype(bool)
+    return board[chosen & board["dataset"].map(lambda name: fnmatchcase(name, item.dataset)).astype(bool)]
+
+
+def _of_table(table: list[list[str]], wanted: Numbers, comment: str, rows: pd.DataFrame) -> pd.DataFrame:
+    (suite, preset), (heading, *body) = wanted.where, table
+    others = re.findall(r"(?:else|gain over) ([^\s,]+)", comment)
+    chosen = rows[(rows["suite"] == suite) & rows["preset"].isin([preset, *others])]
+    methods = [first.strip("`") for first, *_ in body]
+    return chosen[chosen["dataset"].isin(heading) & chosen["method"].isin(methods)]
+
+
+def _of_command(words: list[str], rows: pd.DataFrame) -> pd.DataFrame:
+    given = {name: value for name, value in pairwise(words) if name.startswith("--")}
+    board = _board(given["--suite"], given["--preset"], rows)
+    return board[board["dataset"].isin(given["--datasets"].split(","))] if "--datasets" in given else board
+
+
+def _board(suite: str, preset: str, rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[(rows["suite"] == suite) & (rows["preset"] == preset)]

@@ -112,7 +112,7 @@ def test_index_has_one_mean_rank_a_method(built):
             lines = [line for line in lines if not {"Method", "variant"} & set(line)][:n_tables]
             assert len(lines) == n_tables
             assert all(expected in line for line in lines), (page, method, lines)
-    (variant,) = [row for row in site["suite-uci.html"].rows if row.split()[:1] == ["vifa-lr"]]
+    variant = next(row for row in site["suite-uci.html"].rows if row.split()[:1] == ["vifa-lr"])
     assert "variant of vifa" in " ".join(variant.split())
     assert "Mean rank by NMLL: 2.0 of 3 methods, one of each family, over 6 data sets" in site["method-map.html"].words
     assert "one method of each family, vifa in this one's place" in site["method-vifa-lr.html"].words

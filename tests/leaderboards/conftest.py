@@ -54,7 +54,8 @@ def cells():
     """Cells as a reader of results gets them, from dictionaries of what matters."""
 
     def make(*rows: dict) -> pd.DataFrame:
-        return pa.Table.from_pylist([_row(**row) for row in rows], schema=CELLS).to_pandas()
+        table = pa.Table.from_pylist([_row(**row) for row in rows], schema=CELLS).to_pandas()
+        return table.assign(total_seconds=table["tune_seconds"].fillna(0.0) + table["fit_seconds"])
 
     return make
 

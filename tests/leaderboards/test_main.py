@@ -203,7 +203,8 @@ def test_an_unknown_format_is_refused(folder, command):
 
 
 RANKED = (
-    "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed,remark"
+    "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed,"
+    "n_compared,remark"
 )
 WANTED = ("--suite", "uci", "--preset", "paper", "--metric", "nmll")
 READERS = [("export",), ("rank", *WANTED), ("compare", "FOLDER"), ("replications",), ("publish", "--to", "site")]
@@ -297,9 +298,9 @@ def test_rank_prints_exactly_these_columns(ranked):
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         RANKED,
-        "swag,swag,1.0,1,1,-1.0,-1.0,-1.0,1.0,best,6,12,0,",
-        "map,map,2.0,2,3,,,,0.0,worse,6,12,0,",
-        "vifa,vifa,3.0,2,3,1.0,1.0,1.0,0.0,worse,6,12,0,",
+        "swag,swag,1.0,1,1,-1.0,-1.0,-1.0,1.0,best,6,12,0,6,",
+        "map,map,2.0,2,3,,,,0.0,worse,6,12,0,0,",
+        "vifa,vifa,3.0,2,3,1.0,1.0,1.0,0.0,worse,6,12,0,6,",
     ]
     assert "One method of each family, by validation score; 4 variants were run." in result.stderr
 

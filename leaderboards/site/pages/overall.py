@@ -107,9 +107,9 @@ def _pareto(site: Site, suite: str, preset: str, standings: Standings, title: st
         charts.pareto(points, labels, low_is_good, key),
         f"{title} against runtime. No other method is both faster and better than: "
         + ", ".join(f"{visible(name)} ({points['cost'][name]:.3g} times the time)" for name in front),
-        f"Quality against the time of tuning and final fit, both relative to {reference} and averaged over data sets. "
-        "The line is the Pareto front: no other method is both faster and better. Methods far off "
-        "the scale are left out.",
+        f"Quality against the time of tuning and final fit, relative to {reference} and averaged over data sets. "
+        "The line is the Pareto front: no other method is both faster and better. Methods far off the scale are left "
+        "out.",
     )
 
 

@@ -155,12 +155,20 @@ def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str
     parts = []
     for word, beyond in (("better", better), ("worse", worse)):
         named = sorted(beyond, key=lambda row: -abs(row.difference))
-        amounts = [f"`{visible(row.method)}` ({places.difference(row, standings.unit)}{unit})" for row in named]
+        amounts = [
+            f"`{visible(row.method)}` ({places.difference(row, standings.unit)}{unit}{_over_fewer(row)})"
+            for row in named
+        ]
         parts.append(f"{word}: {_shortened(amounts) if amounts else 'none'}")
     return [
         f"The 95 % interval of the difference to {reference}, of each method by itself and not adjusted for their "
         f"number, excludes 0 for {len(better) + len(worse)} of {len(compared)} ({'; '.join(parts)}){without}."
     ]
+
+
+def _over_fewer(row: Ranked) -> str:
+    """Return the number of data sets behind a difference, where the method or the reference failed on others."""
+    return f" over {counted(row.n_compared, 'data set')}" if row.n_compared < row.n_datasets else ""
 
 
 def _named(names: Sequence[str]) -> str:

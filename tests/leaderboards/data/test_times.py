@@ -56,6 +56,14 @@ def test_a_timing_is_of_its_own_method_data_set_and_protocol_alone(cells, timing
     assert fit_seconds(found) == [2.0, 9.0]
 
 
+def test_total_is_that_of_tuning_if_anything_was_tuned_and_of_the_fit(cells, timings):
+    alone = {"exclusive": True, "fit_seconds": 0.5}
+    shared = {"split": 2, "tune_seconds": 2.0, "fit_seconds": 1.0}
+    rows = cells(alone | {"tune_seconds": 2.0}, alone | {"split": 1}, shared)
+    total = with_exclusive_times(rows, timings().to_pandas())["total_seconds"]
+    np.testing.assert_equal(total.tolist(), [2.5, 0.5, np.nan])
+
+
 def test_any_index_and_an_empty_table_will_do(cells, timings):
     rows = cells(SHARED | {"split": 1}, SHARED | {"exclusive": True}).set_axis([7, 3])
     np.testing.assert_equal(

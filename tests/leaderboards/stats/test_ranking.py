@@ -110,9 +110,14 @@ def test_failure_counts_against_and_absence_does_not(cells):
     swag, vifa = by_method(ranking)["swag"], by_method(ranking)["vifa"]
     assert (swag.verdict, swag.n_failed, swag.n_splits, swag.n_datasets) == ("failed", 1, 14, 7)
     assert swag.mean_rank == pytest.approx((6 * 1 + 3) / 7)
-    assert isnan(swag.difference)
+    assert swag.difference == pytest.approx(-0.5, abs=0.1)
+    assert (swag.n_compared, vifa.n_compared) == (6, 7)
     assert vifa.mean_rank == pytest.approx((6 * 3 + 2) / 7)
-    assert ranking.notes == ["Data sets left out: d1 (not run: vifa)."]
+    assert ranking.notes == [
+        "Data sets left out: d1 (not run: vifa).",
+        "Failed, and no value is imputed: swag (1 of 14 splits: d0 1). A method has the last rank where it failed and "
+        "cannot be called best; its difference is over the data sets on which it did not fail.",
+    ]
 
 
 def test_absence_counts_on_its_data_set_alone(cells):
@@ -170,12 +175,39 @@ def test_ranking_of_one_set_has_those_with_fewer_splits_too(cells, with_fewer):
     ]
 
 
-def test_failed_reference_gives_no_differences(cells):
+@pytest.mark.parametrize(
+    ("failed", "n_compared", "note"),
+    [
+        (["d0"], 2, "No differences on d0: map has no value on some split."),
+        (["d0", "d2"], 1, "No differences on d0, d2: map has no value on some split."),
+        (["d0", "d1", "d2"], 0, "No differences: map has no value on some split."),
+    ],
+)
+def test_failed_reference_gives_no_differences_there(cells, failed, n_compared, note):
     values = board({"map": 1.0, "swag": 0.5}, 3, 2)
-    values["d0"]["map"][0] = None
+    for dataset in failed:
+        values[dataset]["map"][0] = None
     ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
-    assert all(isnan(row.difference) for row in ranking.rows)
-    assert "No differences: map has no value on some split." in ranking.notes
+    swag = by_method(ranking)["swag"]
+    assert (swag.n_compared, isnan(swag.difference)) == (n_compared, n_compared == 0)
+    assert note in ranking.notes
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        ({"d0": [1]}, "1 of 12 splits: d0 1"),
+        ({"d0": [0, 1]}, "2 of 12 splits: d0 0 and 1"),
+        ({"d0": [0, 1, 2], "d2": [3]}, "4 of 12 splits: d0 0–2, d2 3"),
+    ],
+)
+def test_failures_are_named(cells, failed, words):
+    values = board({"map": 1.0, "swag": 0.5}, 3, 4)
+    for dataset, splits in failed.items():
+        for split in splits:
+            values[dataset]["swag"][split] = None
+    ranking = rank(cells(*rows_of(values)), "uci", "paper", "nmll")
+    assert f"swag ({words})" in " ".join(ranking.notes)
 
 
 def test_reference_need_not_be_shown(cells):

@@ -49,8 +49,8 @@ def test_unfinished_splits_are_counted(built):
 def test_further_metrics_are_behind_a_switch(classification_site):
     assert ["Method", "NMLL", "Accuracy", "ECE", "OOD AUROC"] in classification_site["dataset-digits-ood.html"].tables
     assert ["Method", "Brier", "Entropy", "OOD FPR95"] in classification_site["dataset-digits-ood.html"].tables
-    assert ["Method", "NMLL", "RMSE", "Final fit, s"] in classification_site["dataset-energy.html"].tables
-    assert ["Method", "Coverage 90 %"] in classification_site["dataset-energy.html"].tables
+    assert ["Method", "NMLL", "RMSE", "Tuning + fit, s"] in classification_site["dataset-energy.html"].tables
+    assert ["Method", "Coverage 90 %", "Final fit, s"] in classification_site["dataset-energy.html"].tables
 
 
 def test_calibration_error_has_its_interval(classification_site):
@@ -128,6 +128,49 @@ def test_many_methods_take_one_line_each(built):
     assert "5 splits unless stated" in words
     assert "5 splits, median 1.0" in html
     assert "median 1.0" not in words
+
+
+def test_methods_with_fewer_splits_have_a_table_of_their_own(built):
+    """Marks and means of both tables rest on the same splits: ten of the first three methods, two of the others."""
+    rng = np.random.default_rng(0)
+    levels = {"map": 1.0, "swag": 1.0, "slang": 5.0, "vifa": 0.5, "constant": 9.0}
+    rows = [
+        {"method": method, "split": split, "nmll": level + 0.01 * rng.normal() + (split > 1)}
+        for method, level in levels.items()
+        for split in range(10 if method in ("map", "swag", "slang") else 2)
+    ]
+    page = built(*rows)["dataset-energy.html"]
+    names = [attrs["data-method"] for tag, attrs in page.tags if tag == "tr" and attrs.get("class") == "item"]
+    assert names[2:] == ["slang", "vifa", "constant"]
+    boards = [attrs["data-board"] for tag, attrs in page.tags if tag == "table" and "data-board" in attrs]
+    assert boards == ["uci/energy/paper", "uci/energy/paper/fewer"]
+    means = {name: next(row for row in page.rows if row.split()[:1] == [name]) for name in levels}
+    assert "1.8" in means["map"]
+    assert "0.49" in means["vifa"]
+    assert "2 splits" in means["vifa"]
+    for sentence in (
+        "All pairs of 3 methods are compared by corrected t tests over 10 splits.",
+        "1 method was run on 2 of 10 splits, and is compared on these with all methods that were run on them, 4 in "
+        "number.",
+    ):
+        assert sentence in page.words
+
+
+def test_cost_is_tuning_and_final_fit(built):
+    """The parts are in the tooltip and in the details."""
+    row = {"nmll": 1.0, "exclusive": True, "tune_seconds": 2.69, "fit_seconds": 0.112}
+    site = built(row, row | {"method": "fixed", "tune_seconds": None})
+    page = site["dataset-energy.html"]
+    assert ["Method", "NMLL", "Tuning + fit, s"] in page.tables
+    hints = {
+        attrs["data-method"]: attrs["title"]
+        for tag, attrs in page.tags
+        if attrs.get("data-metric") == "total_seconds" and tag == "td"
+    }
+    assert hints["vifa"].endswith("Tuning, s 2.69, Final fit, s 0.112")
+    assert hints["fixed"].endswith("; Final fit, s 0.112")
+    assert ["Split", "NMLL", "Tuning, s", "Final fit, s"] in page.tables
+    assert "2.80" in page.words
 
 
 def test_missing_figures_are_explained(built):

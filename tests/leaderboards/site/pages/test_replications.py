@@ -97,6 +97,13 @@ def test_page_shows_verdicts_of_numbers_and_claims(pages):
     assert "<b>on UCI</b>" not in pages[places.REPLICATIONS]
 
 
+def test_claims_are_counted_by_verdict(pages):
+    """On both pages that count them, none of the verdicts is left to be taken for a failure."""
+    for page in (places.INDEX, places.REPLICATIONS):
+        counts = re.search(r"(\d+) claims? without a number: ([^.]*)\.", words(pages[page]))
+        assert sum(int(part.split()[0]) for part in counts[2].split(", ")) == int(counts[1])
+
+
 def test_page_says_what_is_missing(pages):
     said = words(pages[places.REPLICATIONS])
     assert "not complete: 1 of 5; 1 failed (energy only-replicated)" in said

@@ -68,8 +68,18 @@ def failed(rows: list[dict], method: str) -> list[dict]:
     return rows
 
 
-def test_reference_that_failed_has_no_intervals(said):
+def test_reference_that_failed_on_one_set_leaves_the_others(said):
     _, second = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 3.0}), "map")).sentences
+    better, worse = "`vifa` (−1.00 nats over 5 data sets)", "`swag` (+1.00 nats over 5 data sets)"
+    assert second.endswith(f"excludes 0 for 2 of 2 (better: {better}; worse: {worse}).")
+
+
+def test_reference_that_failed_on_all_sets_has_no_intervals(said):
+    rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0})
+    for row in rows:
+        if (row["method"], row["split"]) == ("map", 0):
+            row |= {"status": "failed", "nmll": None}
+    _, second = said(*rows).sentences
     assert second == "There are no intervals of differences to `map`, which has no value on some split."
 
 
@@ -77,17 +87,45 @@ def test_leader_that_failed_is_counted_as_failed(said):
     levels = {"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}
     first, second = said(*failed(run(levels), "vifa")).sentences
     assert first.endswith("is shown to be better than another one; 1 failed on some split.")
-    assert second.endswith("include 0; 1 method that failed has none.")
+    assert second.endswith("excludes 0 for 1 of 3 (better: `vifa` (−1.00 nats over 5 data sets); worse: none).")
+
+
+def test_line_says_what_is_known_beside_a_failure(said):
+    """The first row has the difference over the sets without a failure, and says what failed."""
+    verdict = said(*failed(run({"vifa": 1.0, "map": 2.0, "swag": 2.0, "slang": 2.0}), "vifa"))
+    first, *others = verdict.lines
+    assert (first.place.method, first.place.verdict, first.place.n_compared) == ("vifa", "failed", 5)
+    assert first.place.difference == pytest.approx(-1, abs=0.01)
+    assert first.failed == "failed on 1 of 24 splits: set-0 0"
+    assert {line.failed for line in others} == {""}
+
+
+def test_index_has_one_mean_rank_a_method(built):
+    """With variants of a family, pages give the rank among one method of each family and no other."""
+    levels = {"vifa": 1.0, "vifa-lr": 1.1, "map": 2.0, "swag": 3.0}
+    rows = [row | {"validation_nmll": levels[row["method"]]} for row in run(levels)]
+    site = built(*rows)
+    ranks = {"vifa": "1.0", "map": "2.0", "swag": "3.0"}
+    for page, n_tables in (("index.html", 2), ("suite-uci.html", 1)):
+        for method, expected in ranks.items():
+            lines = [row.split() for row in site[page].rows if method in row.split()[:6]]
+            lines = [line for line in lines if not {"Method", "variant"} & set(line)][:n_tables]
+            assert len(lines) == n_tables
+            assert all(expected in line for line in lines), (page, method, lines)
+    variant = next(row for row in site["suite-uci.html"].rows if row.split()[:1] == ["vifa-lr"])
+    assert "variant of vifa" in " ".join(variant.split())
+    assert "Mean rank by NMLL: 2.0 of 3 methods, one of each family, over 6 data sets" in site["method-map.html"].words
+    assert "one method of each family, vifa in this one's place" in site["method-vifa-lr.html"].words
 
 
 def test_methods_without_rank_change_no_column(said):
     rows = run({"vifa": 1.0, "map": 2.0, "swag": 3.0, "constant": 5.0})
     for row in rows:
-        row |= {"coverage_90": 0.95, "fit_seconds": 2.0, "exclusive": True, "task": "regression"}
+        row |= {"coverage_90": 0.95, "tune_seconds": 1.5, "fit_seconds": 0.5} | {"task": "regression"}
     extra = [row | {"dataset": "set-9"} for row in rows if row["method"] == "constant" and row["dataset"] == "set-0"]
     verdict = said(*rows, *extra)
     assert set(column(verdict, "Coverage error").values()) == {"5.0 (+5.0)"}
-    assert set(column(verdict, "Fit, s").values()) == {"2.00"}
+    assert set(column(verdict, "Tuning + fit, s").values()) == {"2.00"}
 
 
 def test_coverage_error_by_chance_is_that_of_simulations():
@@ -136,12 +174,12 @@ def test_numbers_are_those_of_rows(said):
         far = 0.95 if row["dataset"] < "set-3" else 0.83  # 5 and 7 points from 90 %
         seconds = 1.0 if row["dataset"] < "set-3" else 4.0
         row |= {"rmse": {"vifa": 4.0, "map": 2.0, "swag": 1.0}[row["method"]]}
-        row |= {"coverage_90": far, "fit_seconds": seconds, "exclusive": True, "task": "regression"}
+        row |= {"coverage_90": far, "tune_seconds": seconds, "fit_seconds": 0.1, "task": "regression"}
     rows[0] |= {"status": "failed", "nmll": None, "rmse": None, "coverage_90": None, "fit_seconds": None}
     verdict = said(*rows)
-    assert column(verdict, "RMSE") == {"vifa": "", "map": "0", "swag": "−50.0 %"}
+    assert column(verdict, "RMSE") == {"vifa": "+100 % (over 5)", "map": "0", "swag": "−50.0 %"}
     assert column(verdict, "Coverage error") == dict.fromkeys(("vifa", "map", "swag"), "6.0 (−1.0)")
-    assert column(verdict, "Fit, s") == dict.fromkeys(("vifa", "map", "swag"), "2.00")
+    assert column(verdict, "Tuning + fit, s") == dict.fromkeys(("vifa", "map", "swag"), "2.60")
     assert column(verdict, "Failed") == {"vifa": "1 of 24", "map": "0 of 24", "swag": "0 of 24"}
 
 

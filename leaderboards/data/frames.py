@@ -16,8 +16,8 @@ from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, LONGER, POSTERIORS, R
 
 Record = TypeVar("Record", bound=NamedTuple)
 
-# Rows of cells, the results folder that each lies in, the recheck that vouches for it (`data.rechecks`), and the seconds
-# of tuning and final fit.
+# Rows of cells, the results folder that each lies in, the recheck that vouches for it (`data.rechecks`), and the sum of
+# the seconds of tuning and final fit.
 CELL_ROWS = pa.schema(
     [
         *CELLS,

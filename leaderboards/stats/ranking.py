@@ -141,10 +141,11 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
         ranking = _on_each(alone)[dataset]
         return ranking._replace(notes=list(dict.fromkeys([*boards.notes, *ranking.notes])))
     rows = _over_datasets(boards, requested.power) if boards.by_dataset and boards.methods else []
-    if len(rows) > 1 and len(boards.by_dataset) < sign_flips.FEWEST_DATASETS:
+    n_datasets = len(boards.by_dataset)
+    if len(rows) > 1 and n_datasets < sign_flips.FEWEST_DATASETS:
         boards.notes.append(
-            f"No verdicts over {len(boards.by_dataset)} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, chance "
-            "puts one of two equally good methods ahead on all of them in more than 5 % of leaderboards."
+            f"No verdicts over {n_datasets} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, chance puts one of "
+            "two equally good methods ahead on all of them in more than 5 % of leaderboards."
         )
     return _ranking(boards, rows)
 

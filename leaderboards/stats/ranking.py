@@ -144,8 +144,8 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     n_datasets = len(boards.by_dataset)
     if len(rows) > 1 and n_datasets < sign_flips.FEWEST_DATASETS:
         boards.notes.append(
-            f"No verdicts over {n_datasets} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, chance puts one of "
-            "two equally good methods ahead on all of them in more than 5 % of leaderboards."
+            f"No verdicts over {n_datasets} data sets: with fewer than {sign_flips.FEWEST_DATASETS}, chance puts one "
+            "of two equally good methods ahead on all of them in more than 5 % of leaderboards."
         )
     return _ranking(boards, rows)
 

@@ -26,7 +26,7 @@ from bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
 SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds
-FAREWELL_SECONDS = 3.0  # batch systems kill 30 seconds after a signal, and more than the farewell has to end by then
+FAREWELL_SECONDS = 2.0  # after the first; batch systems kill 30 seconds after a signal
 MAX_JOBS = 256  # at a time; each costs a waiting thread here
 REMEDY = "install the same code on all machines, restart the workers there, and run again"
 
@@ -123,9 +123,7 @@ class DaskBackend:
             farewell.start()
             farewell.join(POLL_SECONDS)
             if farewell.is_alive():
-                self._say(
-                    f"Ending the jobs there: waiting for an answer of the cluster, {FAREWELL_SECONDS:.0f} seconds at most."
-                )
+                self._say(f"Ending: waiting for an answer of the cluster, {FAREWELL_SECONDS:.0f} seconds at most.")
                 farewell.join(FAREWELL_SECONDS)  # the connection may break just now, and Dask would try for ever
 
     def _say_farewell(self) -> None:

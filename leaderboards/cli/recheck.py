@@ -51,5 +51,6 @@ def recheck(
 
 
 def _tell(cell: "Again") -> None:
-    where = f"{cell.suite}/{cell.dataset}/{cell.method}, {cell.preset}, split {cell.split}"
-    typer.echo(visible(f"{where}: {cell.outcome}"), err=True)
+    from leaderboards.rechecks.report import in_words
+
+    typer.echo(visible(f"{in_words(cell)}: {cell.outcome}"), err=True)

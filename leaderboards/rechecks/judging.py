@@ -12,6 +12,7 @@ from leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, Again,
 from leaderboards.metrics import LEADS
 from leaderboards.rechecks.drawing import drawn, population
 from leaderboards.rechecks.running import NotRun, Row, run_again
+from leaderboards.stats.schemes import splits_of
 from leaderboards.wording.ran import revision
 
 FEWEST_SPLITS = 3  # that tell how much a number varies
@@ -50,8 +51,8 @@ def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame) -> Again:
     The number is the first of `metrics.LEADS` that the row has. A repetition on the same kind of processor has the same
     bits, unless the code has changed them. Rounding can change which hyper-parameters are chosen, which is as another
     seed. How much a number varies with its seed is unknown, but no more than over the splits of a data set, whose
-    seeds differ too: `DEVIATIONS` standard deviations of these are taken for noise, and where a method has fewer than
-    `FEWEST_SPLITS`, `SHARE` of the number.
+    seeds differ too: `DEVIATIONS` standard deviations of these are taken for noise. Where a method has fewer than
+    `FEWEST_SPLITS`, or splits are along features, each of which is another question, it is `SHARE` of the number.
 
     Args:
         row: the kept row.
@@ -62,7 +63,8 @@ def judged(row: Row, new: Row | NotRun, rows: pd.DataFrame) -> Again:
     kept = float(row[metric])
     alike = [name for name in CELL if name not in ("split", "seed")]
     values = rows.loc[(rows[alike] == [row[name] for name in alike]).all(axis=1), metric].dropna()
-    noise = DEVIATIONS * float(values.std()) if len(values) >= FEWEST_SPLITS else SHARE * abs(kept)
+    repeated = len(values) >= FEWEST_SPLITS and not splits_of(row["dataset"]).along_features
+    noise = DEVIATIONS * float(values.std()) if repeated else SHARE * abs(kept)
     again = None if isinstance(new, NotRun) or pd.isna(new[metric]) else float(new[metric])
     return Again(
         **{name: row[name] for name in CELL},

@@ -14,14 +14,19 @@ COLOURS = {WITHIN: "yellow", DIFFERENT: "red", NOT_RUN: "red"}
 def show(recheck: Recheck, console: Console) -> None:
     """Print a line for each cell, and what they say together."""
     table = Table()
-    for name in ("Suite", "Data set", "Method", "Preset", "Split", "Metric", "Kept", "Again", "Noise", "Outcome"):
+    for name in ("Cell", "Metric", "Kept", "Again", "Noise", "Outcome"):
         table.add_column(name, overflow="fold")
     for cell in recheck.cells:
-        texts = (cell.suite, cell.dataset, cell.method, cell.preset, str(cell.split), metric(cell.metric).title)
-        numbers = (repr(cell.kept), "" if cell.new is None else repr(cell.new), f"{cell.noise:.3g}", _outcome(cell))
-        table.add_row(*(Text(visible(text)) for text in (*texts, *numbers)), style=COLOURS.get(cell.outcome))
+        numbers = (f"{cell.kept:.6g}", "" if cell.new is None else f"{cell.new:.6g}", f"{cell.noise:.2g}")
+        texts = (in_words(cell), metric(cell.metric).title, *numbers, _outcome(cell))
+        table.add_row(*(Text(visible(text)) for text in texts), style=COLOURS.get(cell.outcome))
     console.print(table)
     console.print(Text(visible(sentence(recheck))))
+
+
+def in_words(cell: Again) -> str:
+    """Return which cell it is, such as "uci, yacht, map, tuned, split 3"."""
+    return f"{cell.suite}, {cell.dataset}, {cell.method}, {cell.preset}, split {cell.split}"
 
 
 def sentence(recheck: Recheck) -> str:

@@ -38,6 +38,11 @@ def test_noise_of_few_splits_is_a_tenth(cells, new, outcome):
     assert judged(table.iloc[0].to_dict(), again(table, nmll=new), table).outcome == outcome
 
 
+def test_splits_along_features_tell_nothing_of_noise(cells):
+    table = cells(*(split(number, 10.0**number, dataset="yacht-gap") for number in range(4)))
+    assert judged(table.iloc[0].to_dict(), again(table), table).noise == 0.1
+
+
 def test_distances_to_the_reference_are_compared_first(cells):
     table = cells({"nmll": 1.0, "rel_cov": 0.5})
     result = judged(table.iloc[0].to_dict(), again(table, nmll=9.0), table)

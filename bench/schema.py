@@ -1,9 +1,9 @@
 """The result schema: the columns of everything that a finished cell stores.
 
-Every finished cell is one row. Its `status` is "ok"; "diverged", where a fit or all trials left the finite numbers;
-"failed", after an exception, which `error` holds, or where a process died; or "timeout", where the cell took longer
-than allowed. Metrics are null where the status is not "ok", where they do not apply to the task, and where the test
-part leaves them undefined.
+Every finished cell is one row. Its `status` is "ok"; "diverged", where a fit or all trials left the finite numbers, or
+predict no probability distribution; "failed", after an exception, which `error` holds, or where a process died; or
+"timeout", where the cell took longer than allowed. Metrics are null where the status is not "ok", where they do not
+apply to the task, and where the test part leaves them undefined.
 
 Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
 space and whether times are uncontended. Version 4 added the identity of the code. Version 5 added `execution`. Version

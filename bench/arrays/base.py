@@ -17,7 +17,7 @@ from bench.arrays.data import Arrays
 from bench.arrays.training import fit, protocol_of, tune
 from bench.experiment.progress import JobProgress
 from bench.experiment.protocol import Protocol
-from bench.metrics import log_density
+from bench.metrics import flaw, log_density
 from bench.tuning.tuner import Diverged
 from methods.maths.predictive import Predictive
 
@@ -145,8 +145,8 @@ class PosteriorEstimator(BaseEstimator):
         """
         filled = np.concatenate([x, np.repeat(x[:1], -len(x) % BLOCK, axis=0)])
         predictive = self.posterior_.predict(filled)
-        if not all(part.isfinite().all() for part in predictive):
-            raise Diverged(f"{self.method} predicts numbers that are not finite; give a smaller learning rate")
+        if problem := flaw(predictive, "points"):
+            raise Diverged(f"{self.method} predicts no distribution: {problem}; give a smaller learning rate")
         return type(predictive)(*(part[:, : len(x)] for part in predictive))
 
     def _predictives(self, x: np.ndarray) -> Iterator[Predictive]:

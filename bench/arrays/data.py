@@ -1,15 +1,21 @@
 """Training data as records: of arrays in memory, or of a split that a run has."""
 
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 import datasets
+from bench.experiment.protocol import VECTORS
+from bench.experiment.request import known
+from bench.experiment.suites import SUITES
+from bench.metrics import checks
 from datasets import Dataset, Source, Split
 from datasets.records import Contents
 
 SUITE = "own"  # the suite of own tables; its presets and network are those of `uci`
+LEAST_SD = 1e-12  # of a target; precisions and squares are then far inside the range of single precision
+LEAST_STEPS = 10  # of rounding, in a target's standard deviation
 
 
 class Arrays(NamedTuple):
@@ -20,12 +26,15 @@ class Arrays(NamedTuple):
         dataset: Its arrays and splits.
         suite: Suite of the run.
         split: Number of the split whose training rows are learned from.
+        offset: Was subtracted from the targets in double precision, and is added to predictions. Networks predict in
+            single precision, which has seven digits.
     """
 
     source: Source
     dataset: Dataset
     suite: str = SUITE
     split: int = 0
+    offset: float = 0.0
 
 
 def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, float] | None = None) -> Arrays:
@@ -36,8 +45,20 @@ def regression(x: np.ndarray, y: np.ndarray, noise_precisions: tuple[float, floa
         y: (N,), targets.
         noise_precisions: Lowest and highest noise precision to search, in units of 1 / y^2; by default
             `datasets.noise_precisions(y)`, which follows the scale of y.
+
+    Raises:
+        TypeError: An argument holds no real numbers.
+        ValueError: An argument has another shape or impossible values; the message says what is allowed.
     """
-    return _arrays(x, y, None, noise_precisions or datasets.noise_precisions(np.asarray(y)))
+    x, y = _features(x), checks.reals(y, "y", "(N,)")
+    checks.of_length(y, len(x), "y", "the rows of x")
+    if noise_precisions is not None:
+        low, high = (checks.positive(end, "noise_precisions") for end in noise_precisions)
+        if low > high:
+            raise ValueError(f"noise_precisions should be the lowest and the highest, got {low:g} and {high:g}")
+    offset = _offset(y)
+    y = y.astype(np.float64) - offset
+    return _arrays(x, y, None, noise_precisions or datasets.noise_precisions(y), offset)
 
 
 def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
@@ -47,8 +68,13 @@ def classification(x: np.ndarray, labels: np.ndarray, n_classes: int) -> Arrays:
         x: (N, P), features in any units; each fit standardises them.
         labels: (N,), class numbers 0 to C - 1.
         n_classes: C, at least 2.
+
+    Raises:
+        TypeError, ValueError: As of `regression`.
     """
-    return _arrays(x, labels, n_classes)
+    x, n_classes = _features(x), checks.integer(n_classes, "n_classes", 2)
+    numbers = checks.class_numbers(labels, n_classes, "labels")
+    return _arrays(x, checks.of_length(numbers, len(x), "labels", "the rows of x"), n_classes)
 
 
 def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | None = None) -> Arrays:
@@ -61,8 +87,18 @@ def registered(name: str, split: int = 0, suite: str = "uci", data_dir: Path | N
         split: Number of the split.
         suite: A suite that trains networks on tables: "uci", or "own" for the table of `run_all.py --csv`.
         data_dir: Data folder; None for the default.
+
+    Raises:
+        ValueError: There is no such suite or split, or the set has no table.
+        datasets.UnknownDataset, datasets.Unavailable: As of `datasets.load`.
     """
-    source, dataset = datasets.entry(name), datasets.load(name, data_dir)
+    source = datasets.entry(name)
+    known("suite", suite, [each for each, record in SUITES.items() if record.kind.data == VECTORS])
+    if source.image:
+        raise ValueError(f"{name} is a set of images; give one of a table, or run it with run_all.py")
+    if checks.integer(split, "split", 0) >= source.n_splits:
+        raise ValueError(f"split should be 0 to {source.n_splits - 1}, the splits of {name}, got {split}")
+    dataset = datasets.load(name, data_dir)
     source = datasets.source_of_split(source, dataset, split)
     return Arrays(source, datasets.dataset_of_split(dataset, split), suite, split)
 
@@ -88,14 +124,46 @@ def described(
 
 
 def _arrays(
-    x: np.ndarray, y: np.ndarray, n_classes: int | None, noise_precisions: tuple[float, float] = (1.0, 1.0)
+    x: np.ndarray,
+    y: np.ndarray,
+    n_classes: int | None,
+    noise_precisions: tuple[float, float] = (1.0, 1.0),
+    offset: float = 0.0,
 ) -> Arrays:
-    x, y = np.asarray(x), np.asarray(y)
-    if x.ndim != 2 or y.shape != x.shape[:1]:
-        raise ValueError(f"x should be (N, P) and y (N,), got {x.shape} and {y.shape}")
     split = Split(np.arange(len(x)), np.empty(0, np.int64))
     source = described("arrays", x.shape[0], x.shape[1], n_classes, noise_precisions)
-    return Arrays(source, Dataset("arrays", x, y, (split,)))
+    return Arrays(source, Dataset("arrays", x, y, (split,)), offset=offset)
+
+
+def _features(x: Any) -> np.ndarray:
+    features = checks.reals(x, "x", "(N, P)")
+    if not all(features.shape):
+        raise ValueError(f"x should have at least one row and one column, got {features.shape}")
+    return features
+
+
+def _offset(y: np.ndarray) -> float:
+    """Return the mean of targets y (N,).
+
+    Raises:
+        ValueError: Their type has too few digits to tell them apart, or their unit is beyond single precision.
+    """
+    mean, sd = float(y.mean(dtype=np.float64)), float(y.std(dtype=np.float64))
+    if y.min() == y.max():
+        return mean
+    rounded = y if y.dtype.kind == "f" else y.astype(np.float64)
+    step = float(np.spacing(np.abs(rounded).max()))
+    if sd < LEAST_STEPS * step:
+        raise ValueError(
+            f"y has mean {mean:.3g} and standard deviation {sd:.3g}; {rounded.dtype} has steps of {step:.3g} there, "
+            "too wide to tell such values apart; subtract a constant before y is rounded to this type"
+        )
+    if not LEAST_SD < sd < 1 / LEAST_SD:
+        raise ValueError(
+            f"y should have a standard deviation between {LEAST_SD:g} and {1 / LEAST_SD:g}, got {sd:.3g}; give it in "
+            "another unit"
+        )
+    return mean
 
 
 def _read_nothing(contents: Contents) -> NoReturn:

@@ -170,11 +170,13 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Tune, and train on all rows; arguments as of `PosteriorRegressor.fit`, with y (N,) labels of any type."""
+        """Tune, and train on all rows; arguments as of `PosteriorRegressor.fit`, with y (N,) labels of one type.
+
+        Labels are whole numbers, texts, booleans or dates.
+        """
         protocol = self._protocol()
         x, y = self._checked(X, y, protocol)
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self.classes_, labels = _numbered(y)
         if len(self.classes_) < 2:
             raise ValueError(f"y should hold at least 2 classes, got one class, {self.classes_.tolist()[0]!r}")
         return self._fit(classification(x, labels, len(self.classes_)), protocol)
@@ -202,6 +204,22 @@ class PosteriorClassifier(ClassifierMixin, PosteriorEstimator):
                 f"y has the label {unknown.tolist()[0]!r}, which was not among those of fit, {self.classes_.tolist()}"
             )
         return self._log_density(x, np.searchsorted(self.classes_, y))
+
+
+def _numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes (C,), sorted, and the class number (N,) of each label."""
+    try:
+        check_classification_targets(y)
+        classes, numbers = np.unique(y, return_inverse=True)
+    except (TypeError, ValueError) as error:
+        if y.dtype != object:
+            raise
+        types = ", ".join(sorted({type(label).__name__ for label in y}))
+        raise ValueError(
+            f"Unknown label type: objects of {types}. y should be an array of whole numbers, texts, booleans or dates; "
+            "convert it, as by numpy.asarray(y, dtype=str)"
+        ) from error
+    return classes, numbers
 
 
 def _draws(predictive: Regression, places: np.ndarray, generator: np.random.RandomState) -> np.ndarray:

@@ -12,9 +12,11 @@ from bench.engine.stacked_fits import StackedFits
 from bench.engine.trained import TrainedFits
 from bench.engine.training_record import TrainingRecord
 from bench.experiment.protocol import Protocol
+from bench.metrics import checks
 from datasets import Source
-from methods.maths.predictive import Predictive
+from methods.maths.predictive import Histogram, Normals, Predictive, Quantiles, StudentT
 
+LOCATIONS = {Normals: "mean", StudentT: "location", Quantiles: "values", Histogram: "edges"}  # in units of the target
 NO_ROWS = np.empty(0, np.int64)
 
 
@@ -40,6 +42,7 @@ class Posterior:
         protocol: The protocol of the fit.
         seconds: Time of the training.
         diagnostics: What the method reports of the fit, and whether it was `still_improving` when training ended.
+        offset: Was subtracted from the targets, and is added to predictions.
     """
 
     fits: StackedFits
@@ -48,6 +51,7 @@ class Posterior:
     protocol: Protocol
     seconds: float
     diagnostics: Mapping[str, float]
+    offset: float = 0.0
 
     @classmethod
     def of(
@@ -58,10 +62,11 @@ class Posterior:
         protocol: Protocol,
         seconds: float,
         diagnostics: Mapping[str, float],
+        offset: float,
     ) -> "Posterior":
         """Return the posterior of a stack of one fit; arguments as the attributes."""
         assert isinstance(fits, StackedFits)
-        return cls(_without_data(fits), source, suite, protocol, seconds, diagnostics)
+        return cls(_without_data(fits), source, suite, protocol, seconds, diagnostics, offset)
 
     @property
     def hparams(self) -> Mapping[str, float]:
@@ -80,15 +85,32 @@ class Posterior:
                 weights return one.
 
         Returns:
-            Of a regression `Normals` with mean and variance (S, n), in original target units; of a classification
-            `Classes` with log_probs (S, n, C), in nats.
+            Of a regression `Normals` with mean (S, n), float64, and variance (S, n), in original target units; of a
+            classification `Classes` with log_probs (S, n, C), in nats.
+
+        Raises:
+            TypeError: x holds no real numbers, or n_samples is no integer.
+            ValueError: x has another number of columns than the training data, no row, or values that are not finite.
         """
-        device = self.fits.stack.data.x.device
-        inputs = torch.tensor(np.asarray(x, dtype=np.float64), device=device)
-        rows = np.arange(len(inputs))
+        features = checks.reals(x, "x", "(n, P)")
+        if features.shape[1] != self.source.n_features or not len(features):
+            raise ValueError(
+                f"x should have at least one row and the {self.source.n_features} columns of the training data, got "
+                f"{features.shape}"
+            )
+        n_samples = self.protocol.samples if n_samples is None else checks.integer(n_samples, "n_samples", 1)
+        inputs = torch.tensor(features.astype(np.float64), device=self.fits.stack.data.x.device)
         with single_threaded():
-            (predictive,) = self.fits.predict([rows], n_samples or self.protocol.samples, inputs)
-        return type(predictive)(*(part.cpu() for part in predictive))
+            (predictive,) = self.fits.predict([np.arange(len(inputs))], n_samples, inputs)
+        return _moved(type(predictive)(*(part.cpu() for part in predictive)), self.offset)
+
+
+def _moved(predictive: Predictive, offset: float) -> Predictive:
+    """Return a predictive of targets to which a number is added, in double precision; of classes as it is."""
+    if (name := LOCATIONS.get(type(predictive))) is None:
+        return predictive
+    moved: Predictive = predictive._replace(**{name: getattr(predictive, name).double() + offset})
+    return moved
 
 
 def _without_data(fits: StackedFits) -> StackedFits:

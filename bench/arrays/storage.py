@@ -22,7 +22,7 @@ from bench.engine.training_record import TrainingRecord
 from bench.experiment.protocol import Protocol
 from bench.experiment.tasks import method_for, task_from
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
@@ -53,6 +53,7 @@ def save(posterior: Posterior, path: str | PathLike[str], extra: Mapping[str, An
         "replicas": packed(fits.stack.replicas, tensors),
         "posterior": packed(fits.posterior, tensors),
         "seconds": posterior.seconds,
+        "offset": posterior.offset,
         "diagnostics": dict(posterior.diagnostics),
         "extra": dict(extra or {}),
     }
@@ -115,4 +116,5 @@ def _restored(description: Mapping[str, Any], tensors: list[np.ndarray], device:
     record = TrainingRecord(schedule.plan.n_updates, 0)
     posterior = unpacked(description["posterior"], tensors, device)
     fits = StackedFits((fit,), schedule, stack, posterior, record, description["execution"])
-    return Posterior(fits, source, suite, protocol, description["seconds"], description["diagnostics"])
+    seconds, diagnostics, offset = (description[name] for name in ("seconds", "diagnostics", "offset"))
+    return Posterior(fits, source, suite, protocol, seconds, diagnostics, offset)

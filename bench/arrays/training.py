@@ -23,6 +23,7 @@ from bench.experiment.progress import OnProgress
 from bench.experiment.protocol import SETTINGS, Protocol
 from bench.experiment.request import Request, known
 from bench.experiment.tasks import ranges_of
+from bench.metrics import checks
 from bench.tuning.tuner import Tuned
 
 # A value fixes a hyper-parameter, and a pair (lowest, highest) is the range to search instead of the method's own.
@@ -45,8 +46,9 @@ def protocol_of(
     """
     for name in settings or {}:
         known("setting", name, tuple(SETTINGS))
+    changes = {name: _of_python(value) for name, value in (settings or {}).items()}
     texts = {} if not hparams else {"hparams": fixed.joined(f"{name}={_text(each)}" for name, each in hparams.items())}
-    request = Request(SUITE, preset, None, None, None, {**(settings or {}), **texts}, seed=0)
+    request = Request(SUITE, preset, None, None, None, {**changes, **texts}, seed=0)
     return plan.protocol_of(request)[1]
 
 
@@ -114,13 +116,14 @@ def fit(
         if hparams.keys() != wanted.keys():
             expected, got = (", ".join(sorted(names)) or "none" for names in (wanted, hparams))
             raise ValueError(f"hparams should be those of {evaluation.method.name} ({expected}), got {got}")
+        hparams = {name: float(checks.reals(value, f"hparams[{name!r}]", "()")) for name, value in hparams.items()}
         started = time.perf_counter()
         # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.
         fits = evaluation.train([evaluation.final_fit(0, hparams)], n_recorded=1)
         seconds = time.perf_counter() - started
         traces, n_updates = fits.training_diagnostics()[0], fits.schedule.plan.n_updates
         reported = fits.diagnostics()[0] | convergence(traces, n_updates, len(fits.fits[0].rows))
-        return Posterior.of(fits, data.source, data.suite, protocol, seconds, reported)
+        return Posterior.of(fits, data.source, data.suite, protocol, seconds, reported, data.offset)
 
 
 @contextmanager
@@ -128,10 +131,13 @@ def _evaluation(
     data: Arrays, method: str, protocol: Protocol, seed: int, device: str, on_progress: OnProgress
 ) -> Iterator[PredictionEvaluation]:
     """Yield the evaluation of the cell that the arrays would be in a run, checked; its study is not kept."""
+    _require(data, Arrays, "data", "regression, classification or registered")
+    _require(protocol, Protocol, "protocol", "protocol_of")
     if problem := methods.problem_with(method):
         raise ValueError(problem)
-    place = torch.device(parse_devices(device)[0])
-    cell = Cell(data.suite, data.source.name, methods.get(method).name, data.split, "", protocol, seed)
+    place = torch.device(parse_devices(str(device))[0])
+    name, seed = methods.get(method).name, checks.integer(seed, "seed", 0)
+    cell = Cell(data.suite, data.source.name, name, data.split, "", protocol, seed)
     with tempfile.TemporaryDirectory() as folder, single_threaded():
         job = Job((cell,), (Path(folder) / "study.log",), None)
         evaluation = PredictionEvaluation(job, place, on_progress, (data.source, data.dataset))
@@ -148,6 +154,16 @@ def _check(evaluation: PredictionEvaluation) -> None:
     for each in map(fixed.parse, (protocol.hparams or "").split()):
         if problem := given.complaint(each, space):
             raise ValueError(f"hparams {each}: {problem}")
+
+
+def _require(value: Any, kind: type, name: str, made_by: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} should be what bench.arrays.{made_by} returns, got a {type(value).__name__}")
+
+
+def _of_python(value: Any) -> Any:
+    """Return a number of NumPy, or of torch, as one of Python."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def _text(value: Any) -> str:

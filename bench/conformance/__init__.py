@@ -9,7 +9,7 @@ Each check is a function of an `Examined` method. It returns a sentence for peop
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.conformance import conjugate_posterior, contract, correctness, execution, reproducibility
+from bench.conformance import attributes, conjugate_posterior, contract, correctness, execution, reproducibility, units
 from bench.conformance.examined import TASKS, Doubt, Examined, Violation
 from bench.engine.explanations import SAYS, explained
 from methods.base import Method
@@ -18,11 +18,13 @@ from methods.problem import Task
 RULES: dict[str, Callable[[Examined], str]] = {
     "declares itself": contract.declares_itself,
     "state keeps its shape": contract.state_keeps_its_shape,
+    "keeps nothing in itself": attributes.keeps_nothing_in_itself,
     "stack equals alone": reproducibility.stack_equals_alone,
     "deterministic": reproducibility.is_deterministic,
     "keeps to its device": contract.keeps_to_its_device,
     "finite over its search spaces": correctness.survives_its_search_spaces,
     "predictive is a density": correctness.predictive_is_a_density,
+    "keeps the units": units.keeps_the_units_of_its_targets,
     "posterior can be saved": contract.posterior_can_be_saved,
     "few phases": execution.has_few_phases,
     "conjugate posterior": conjugate_posterior.finds_the_conjugate_posterior,

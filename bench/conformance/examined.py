@@ -78,7 +78,15 @@ class Examined:
         (predictive,) = self.predictives(self.train(task, (number,), stacked=False))
         return predictive
 
-    def train(self, task: Task, numbers: Sequence[int], *, stacked: bool, seeds: Sequence[int] = SEEDS) -> StackedFits:
+    def train(
+        self,
+        task: Task,
+        numbers: Sequence[int],
+        *,
+        stacked: bool,
+        seeds: Sequence[int] = SEEDS,
+        data: Data | None = None,
+    ) -> StackedFits:
         """Return fits trained in float64.
 
         Args:
@@ -86,11 +94,13 @@ class Examined:
             numbers: of the fits; a fit's rows and seed follow from its number.
             stacked: False trains one fit after the other, without `vmap`.
             seeds: by number.
+            data: to train on; by default `data_of` the task.
         """
         hparams = middle_of(self.method.search_space(task))
         fits = [Fit(np.roll(TRAIN_ROWS, number)[number:], hparams, seeds[number]) for number in numbers]
         schedule = self.schedule(UPDATES)
-        return train_stacked(self.method, task, data_of(task), fits, schedule, stacked=stacked, dtype=torch.float64)
+        data = data or data_of(task)
+        return train_stacked(self.method, task, data, fits, schedule, stacked=stacked, dtype=torch.float64)
 
     def schedule(self, updates: int) -> Schedule:
         """Return a schedule of so many updates, however many minibatches each consumes."""

@@ -1,6 +1,7 @@
 """Checks of how a run trains a method."""
 
-from bench.conformance.examined import SEEDS, TRAIN_ROWS, Doubt, Examined, data_of, middle_of, on_every_task, require
+from bench.conformance.attributes import first_change
+from bench.conformance.examined import SEEDS, TRAIN_ROWS, Doubt, Examined, Violation, data_of, middle_of, on_every_task
 from bench.engine.native_training import MIN_UPDATES, UNAVAILABLE
 from bench.engine.replica import Fit
 from bench.engine.stacked_training import MAX_PHASES, train_stacked
@@ -46,9 +47,10 @@ def trains_natively(examined: Examined, task: Task) -> str:
     alone = train_stacked(method, task, data, fits[-1:], schedule)
     pair = examined.predictives(stack)[-1][0], examined.predictives(alone)[0][0]
     difference = ((pair[0] - pair[1]).abs().max() / (1e-12 + pair[1].abs().max())).item()
-    require(
-        difference < TOLERANCE,
-        f"a natively trained fit differs from the same fit alone by {difference:.1e} (relative); allowed is "
-        f"{TOLERANCE:.0e}. Report it as a fault of `bench.native`",
-    )
+    if difference >= TOLERANCE:
+        cause = first_change(examined) or "Report it as a fault of `bench.native`"
+        raise Violation(
+            f"a natively trained fit differs from the same fit alone by {difference:.1e} (relative); allowed is "
+            f"{TOLERANCE:.0e}. {cause}"
+        )
     return "yes: updates are compiled to loops, and a fit equals the same fit alone"

@@ -80,7 +80,7 @@ class Evaluation(ABC):
 
 
 def diverged(known: Outcome, error: str, tables: Mapping[str, pa.Table] | None = None) -> Outcome:
-    """Return the outcome of a cell whose fits have numbers that are not finite, or absurd.
+    """Return the outcome of a cell whose fits have numbers that are not finite, absurd, or no distribution.
 
     Args:
         known: The outcome so far.

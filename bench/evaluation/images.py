@@ -20,7 +20,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.sequential_training import Augment, train_sequentially
 from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import diverged
-from bench.evaluation.tuned import TunedEvaluation
+from bench.evaluation.tuned import Score, TunedEvaluation, validation_score
 from bench.metrics import confidence, shifted
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome
@@ -81,10 +81,10 @@ class ImageEvaluation(TunedEvaluation):
         seed = seed_of(self.cells[number].fit_seed, "trial", trial)
         return [(Fit(part.train, hparams, seed), part.validation)]
 
-    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[float]:
+    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[Score]:
         predictives = stack.predict(scored_on, self.protocol.validation_samples)
         targets = (torch.tensor(self.dataset.y[rows], device=self.device) for rows in scored_on)
-        return [metrics.nmll(*pair) for pair in zip(predictives, targets, strict=True)]
+        return [validation_score(*pair) for pair in zip(predictives, targets, strict=True)]
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
         part = self.parts[number]
@@ -114,8 +114,8 @@ class ImageEvaluation(TunedEvaluation):
         fit = known.trained_fit
         ratio = self._sgd_ratio(stack, fit.fit_seconds)
         known = replace(known, fit=replace(fit, predict_seconds_per_1000=seconds, sgd_ratio=ratio))
-        if not predictive.log_probs.isfinite().all():
-            return diverged(known, "the final fit predicts numbers that are not finite")
+        if problem := metrics.flaw(predictive):
+            return diverged(known, f"the final fit predicts no distribution: {problem}")
         y = torch.tensor(self.dataset.y[test])
         ood = {
             group: {name: metrics.pool(self._predictive_at(stack, pixels)) for name, pixels in sets.items()}

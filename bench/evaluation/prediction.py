@@ -13,7 +13,7 @@ from bench.engine.seeds import seed_of
 from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import diverged
 from bench.evaluation.imputation import Imputed
-from bench.evaluation.tuned import LargestFits, TunedEvaluation
+from bench.evaluation.tuned import LargestFits, Score, TunedEvaluation, validation_score
 from bench.experiment.cells import Cell
 from bench.metrics.prediction_table import predictions_table
 from bench.results.record import DataFacts, Outcome
@@ -90,10 +90,10 @@ class PredictionEvaluation(TunedEvaluation):
             for fold, (training, held_out) in enumerate(self._filled_folds[number])
         ]
 
-    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[float]:
+    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[Score]:
         predictives = stack.predict(scored_on, self.protocol.validation_samples)
         pairs = zip(predictives, scored_on, strict=True)
-        return [metrics.nmll(predictive, self.data.y[rows]) for predictive, rows in pairs]
+        return [validation_score(predictive, self.data.y[rows]) for predictive, rows in pairs]
 
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
         rows = self._final_rows(number)
@@ -118,8 +118,8 @@ class PredictionEvaluation(TunedEvaluation):
             predictive: Predictive at the test points.
             ood: Predictive at the OOD points; None if there are none.
         """
-        if not all(part.isfinite().all() for part in (*predictive, *(ood or ()))):
-            return diverged(known, "the final fit predicts numbers that are not finite")
+        if problem := metrics.flaw(predictive) or (ood and metrics.flaw(ood, "OOD points")):
+            return diverged(known, f"the final fit predicts no distribution: {problem}")
         train, test = self._final_rows(number), self.splits[number].test
         y = torch.tensor(self.dataset.y[test])
         if not metrics.log_density(predictive, y).isfinite().all():

@@ -5,7 +5,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import ceil, isfinite
+from itertools import islice
+from math import ceil, isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import torch
 from optuna.distributions import BaseDistribution
 
+from bench import metrics
 from bench.engine.convergence import convergence
 from bench.engine.minibatches import Schedule
 from bench.engine.replica import Data, Fit
@@ -30,9 +32,32 @@ from bench.schema import TRAINING
 from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, n_combinations, tune
 from datasets import source_of_split
 from methods.base import Method
+from methods.maths.predictive import Predictive
 from methods.problem import Task
 
+VALIDATION = "validation points"
 RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are recorded, at most
+
+
+class Score(NamedTuple):
+    """Score of a trial's fit on a part that is held out.
+
+    Attributes:
+        value: To be minimised; NaN where there is none.
+        flaw: Why there is no finite value; "" if unknown.
+    """
+
+    value: float
+    flaw: str = ""
+
+
+def validation_score(predictive: Predictive, y: torch.Tensor) -> Score:
+    """Return the NMLL of a predictive on validation targets y (n,), nats, or the reason why it has none."""
+    try:
+        value = metrics.nmll(predictive, y)
+    except metrics.NoDistribution as problem:
+        return Score(nan, metrics.flaw(predictive, VALIDATION) or str(problem))
+    return Score(value, "" if isfinite(value) else metrics.flaw(predictive, VALIDATION) or "")
 
 
 class LargestFits(NamedTuple):
@@ -67,8 +92,8 @@ class TunedEvaluation(Evaluation):
         """Return the `fits_per_trial` fits of a trial of cell `number`, each with its argument for `trial_scores`."""
 
     @abstractmethod
-    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[Any]) -> list[float]:
-        """Return the score, to be minimised, of each fit of a stack on its element of `scored_on`."""
+    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[Any]) -> list[Score]:
+        """Return the score of each fit of a stack on its element of `scored_on`."""
 
     @abstractmethod
     def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
@@ -264,7 +289,12 @@ class TunedEvaluation(Evaluation):
                 for trial, hparams in trials
                 for pair in self.trial_fits(number, trial, hparams)
             ]
-            scores = mean_over_folds(self._scores(*zip(*wanted, strict=True)), self.fits_per_trial)
+            of_fits = self._scores(*zip(*wanted, strict=True))
+            scores = mean_over_folds(np.array([score.value for score in of_fits]), self.fits_per_trial)
+            flaws = iter([score.flaw for score in of_fits])
+            for search, trials in due:
+                for trial, _ in trials:
+                    search.explain(trial, next(filter(None, islice(flaws, self.fits_per_trial)), ""))
             ends = np.cumsum([len(trials) for _, trials in due])
             return [scores[end - len(trials) : end] for end, (_, trials) in zip(ends, due, strict=True)]
 
@@ -295,16 +325,18 @@ class TunedEvaluation(Evaluation):
             groups.setdefault(key, []).append(place)
         return [(of_set, places) for (of_set, _), places in groups.items()]
 
-    def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any], numbers: Sequence[int]) -> np.ndarray:
+    def _scores(self, fits: Sequence[Fit], scored_on: Sequence[Any], numbers: Sequence[int]) -> list[Score]:
         """Return the score of each fit on its element of `scored_on`; `numbers` are the cells of the fits."""
-        scores = np.empty(len(fits))
+        scores = [Score(nan)] * len(fits)
         proxy = self.method.proxy()
         for of_set, places in self._alike(numbers):
             largest = of_set.trial if of_set else max(len(fit.rows) for fit in fits)
             for first in range(0, len(places), self.limit):
                 part = places[first : first + self.limit]
                 stack = self._train(proxy, [fits[place] for place in part], largest, numbers[part[0]])
-                scores[part] = self.trial_scores(stack, [scored_on[place] for place in part])
+                of_part = self.trial_scores(stack, [scored_on[place] for place in part])
+                for place, score in zip(part, of_part, strict=True):
+                    scores[place] = score
         return scores
 
     def _limit(self, method: Method) -> int | None:

@@ -15,7 +15,8 @@ from bench.engine.replica import Data, Fit
 from bench.engine.seeds import seed_of
 from bench.engine.trained import TrainedFits
 from bench.evaluation.evaluation import diverged
-from bench.evaluation.tuned import TunedEvaluation
+from bench.evaluation.tuned import Score, TunedEvaluation
+from bench.metrics import flaw
 from bench.metrics.agreement import compare
 from bench.reference.distances import Target
 from bench.reference.posterior import ReferencePosterior, exact, grid
@@ -76,9 +77,11 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         seed = seed_of(self.cells[number].fit_seed, "trial", trial)
         return [(Fit(self._rows.test[number], {**hparams, **self._test_parts[number].hparams}, seed), number)]
 
-    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[int]) -> list[float]:
+    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[int]) -> list[Score]:
         return [
-            self._reference(number, "tuning")[1].scaled_wasserstein(*moments) if _finite(*moments) else np.nan
+            Score(self._reference(number, "tuning")[1].scaled_wasserstein(*moments))
+            if _finite(*moments)
+            else Score(np.nan, "moments of the weights are not finite")
             for moments, number in zip(self._moments(stack), scored_on, strict=True)
         ]
 
@@ -94,8 +97,9 @@ class WeightPosteriorEvaluation(TunedEvaluation):
     def _outcome(
         self, number: int, known: Outcome, moments: tuple[np.ndarray, np.ndarray], predictive: Predictive
     ) -> Outcome:
-        if not (_finite(*moments) and all(part.isfinite().all() for part in predictive)):
-            return diverged(known, "the final fit has moments or predictions that are not finite")
+        problem = flaw(predictive, "compared points") if _finite(*moments) else "moments of the weights are not finite"
+        if problem:
+            return diverged(known, f"the final fit has no posterior to compare: {problem}")
         posterior, target = self._reference(number, "judged")
         mean, covariance = moments
         metrics = {

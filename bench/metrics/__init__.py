@@ -11,12 +11,25 @@ from types import MappingProxyType
 import pyarrow as pa
 from torch import Tensor
 
-from bench.metrics import classification, confidence, ood_detection, regression, selective, shifted
+from bench.metrics import checks, classification, confidence, ood_detection, regression, selective, shifted
+from bench.metrics.checks import NoDistribution
+from bench.metrics.flaws import flaw
 from bench.metrics.pooling import Pooled, pool
 from bench.uncertainty.calibration_error import reliability
 from methods.maths.predictive import Classes, Predictive
 
-__all__ = ["diagnostics", "evaluate", "expected_log_density", "log_density", "nmll", "pool", "summaries", "tables"]
+__all__ = [
+    "NoDistribution",
+    "diagnostics",
+    "evaluate",
+    "expected_log_density",
+    "flaw",
+    "log_density",
+    "nmll",
+    "pool",
+    "summaries",
+    "tables",
+]
 
 
 def log_density(predictive: Predictive, y: Tensor) -> Tensor:
@@ -61,6 +74,9 @@ def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive 
     Returns:
         Metric name -> value.
     """
+    y = checks.targets(predictive, y)
+    if ood is not None:
+        checks.predictive(ood, type(predictive))
     values = {"nmll": nmll(predictive, y)}
     if not isinstance(predictive, Classes):
         return values | regression.evaluate(predictive, y, y_scale)
@@ -93,8 +109,8 @@ def tables(
         y: (n,), class numbers.
         ood: group ("near" or "far") -> name of an OOD set -> pooled predictive at its points.
     """
-    probabilities = inside.probabilities.numpy()
-    correct = probabilities.argmax(1) == y.long().numpy()
+    labels, probabilities = classification.labels_of(inside, y), inside.probabilities.numpy()
+    correct = probabilities.argmax(1) == labels
     return {
         "reliability": reliability(probabilities.max(1), correct),
         "selective": selective.selective(inside, y),

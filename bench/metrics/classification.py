@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bench.metrics import checks
 from bench.metrics.pooling import Pooled
 from bench.uncertainty import calibration_error
 from bench.uncertainty.calibrated_errors import calibrated_errors
@@ -15,8 +16,8 @@ from methods.maths.predictive import Classes
 
 def log_densities(predictive: Classes, y: Tensor) -> Tensor:
     """Return log p_s(y) of each component per point, (S, n), nats, for class numbers y (n,)."""
-    log_probs = predictive.log_probs
-    return log_probs.gather(-1, y.long().expand(len(log_probs), -1)[..., None])[..., 0].double()
+    labels, log_probs = checks.targets(predictive, y, Classes), predictive.log_probs
+    return log_probs.gather(-1, labels.expand(len(log_probs), -1)[..., None])[..., 0].double()
 
 
 def log_density(predictive: Classes, y: Tensor) -> Tensor:
@@ -31,7 +32,7 @@ def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
     AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y, and the debiased
     calibration error where no bin has two points.
     """
-    labels, probabilities = y.long().numpy(), pooled.probabilities.numpy()
+    labels, probabilities = labels_of(pooled, y), pooled.probabilities.numpy()
     n_classes = probabilities.shape[1]
     confidence, correct = probabilities.max(1), probabilities.argmax(1) == labels
     low, high = calibration_error.ece_interval(confidence, correct)
@@ -65,6 +66,13 @@ def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
     return values
 
 
+def labels_of(pooled: Pooled, y: Tensor) -> np.ndarray:
+    """Return class numbers y (n,) as integers, after checks of them and of the pooled predictive at n points."""
+    checks.pooled(pooled)
+    labels = checks.class_numbers(y, pooled.probabilities.shape[1])
+    return checks.of_length(labels, len(pooled.probabilities), "y", "the predictive's points")
+
+
 def brier(probabilities: np.ndarray, labels: np.ndarray) -> float:
     """Return the Brier score, the mean over points of sum_c (p(c) - 1{y = c})^2, from 0 to 2 (Brier 1950).
 
@@ -74,5 +82,8 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> float:
         probabilities: (n, C).
         labels: (n,), class numbers.
     """
+    probabilities = checks.probabilities(probabilities)
+    labels = checks.class_numbers(labels, probabilities.shape[1], "labels")
+    checks.of_length(labels, len(probabilities), "labels", "the probabilities")
     residuals = probabilities - np.eye(probabilities.shape[1])[labels]
     return float(np.square(residuals).sum(1).mean())

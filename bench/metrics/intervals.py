@@ -6,8 +6,9 @@ import numpy as np
 from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr, ndtri
 
+from bench.metrics import checks
 from bench.metrics.single import distribution_of
-from methods.maths.predictive import Normals, Regression
+from methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
 
 MARGIN = 1e-6  # around the range of the components' quantiles, in standard deviations of the widest one
 
@@ -17,6 +18,9 @@ def quantiles(predictive: Regression, level: float) -> np.ndarray:
 
     A quantile of a mixture lies between the smallest and the largest one of its components.
     """
+    checks.predictive(predictive, Normals, StudentT, Quantiles, Histogram)
+    if not 0 < checks.reals(level, "level", "()") < 1:
+        raise ValueError(f"level should be a probability between 0 and 1, exclusive, got {level}")
     if not isinstance(predictive, Normals):
         return distribution_of(predictive).quantile(level)
     # Points first, so that the components of one point lie side by side.
@@ -44,6 +48,7 @@ def interval_scores(predictive: Regression, y: np.ndarray, percents: Sequence[in
         y: (n,), targets.
         percents: probabilities of the intervals, per cent.
     """
+    y = checks.targets(predictive, y, Normals, StudentT, Quantiles, Histogram).cpu().numpy()
     scores = {}
     for percent in percents:
         tail = (1 - percent / 100) / 2

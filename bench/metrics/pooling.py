@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from bench.metrics import checks
 from methods.maths.predictive import Classes
 
 # Smaller spreads of the samples are rounding errors and are set to 0. Those of 1000 equal samples reach 2e-15 nats, and
@@ -35,6 +36,7 @@ class Pooled(NamedTuple):
 
 def pool(predictive: Classes) -> Pooled:
     """Return the predictive averaged over samples, in float64 and in parts that fit into memory."""
+    checks.predictive(predictive, Classes)
     n_samples, _, n_classes = predictive.log_probs.shape
     parts = predictive.log_probs.split(max(1, CHUNK // (n_samples * n_classes)), dim=1)
     return Pooled(*map(torch.cat, zip(*map(_pool, parts), strict=True)))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bench import metrics
-from bench.metrics import regression
+from bench.metrics import checks, regression
 from bench.schema import predictions_schema, single_predictions_schema
 from methods.maths.predictive import Classes, Normals, Predictive
 
@@ -24,6 +24,10 @@ def predictions_table(
         y: (n,), targets in original units, or class numbers.
         ood: the predictive at the data set's OOD points, if it has any.
     """
+    y = checks.targets(predictive, y).double()
+    checks.of_length(checks.reals(rows, "rows", "(n,)"), len(y), "rows", "the predictive's points")
+    if ood is not None:
+        checks.predictive(ood, type(predictive))
     n_ood = 0 if ood is None else ood[0].shape[1]
     no_targets = pa.nulls(n_ood, pa.float64())
 

@@ -8,19 +8,22 @@ import math
 import torch
 from torch import Tensor
 
+from bench.metrics import checks
 from bench.metrics.intervals import interval_scores
 from bench.metrics.single import distribution_of
 from bench.uncertainty.risk_coverage import augrc, aurc
 from bench.uncertainty.uniformity import uniformity_p_value
-from methods.maths.predictive import Normals, Regression
+from methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
 
+KINDS = (Normals, StudentT, Quantiles, Histogram)
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
 
 
 def log_densities(predictive: Regression, y: Tensor) -> Tensor:
     """Return log N(y; m_s, v_s) of each component per point, (S, n), nats; of a single distribution (1, n)."""
+    y = checks.targets(predictive, y, *KINDS)
     if not isinstance(predictive, Normals):
-        return torch.as_tensor(distribution_of(predictive).log_density(y.double().cpu().numpy()))[None]
+        return torch.as_tensor(distribution_of(predictive).log_density(y.cpu().numpy()))[None]
     mean, variance = _float64(predictive)
     return -0.5 * ((y - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi))
 
@@ -33,13 +36,14 @@ def log_density(predictive: Regression, y: Tensor) -> Tensor:
 
 def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, float]:
     """Return the metrics of `bench.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
+    y, y_scale = checks.targets(predictive, y, *KINDS), checks.positive(y_scale, "y_scale")
     mixture = moments(predictive)
     headline = -log_density(predictive, y).mean().item()
     moment = -log_density(Normals(*(part[None] for part in mixture)), y).mean().item()
     squares = (mixture.mean - y).square()
     rmse = squares.mean().sqrt().item()
     pit = cdf(predictive, y)
-    scores = interval_scores(predictive, y.double().numpy(), INTERVALS)
+    scores = interval_scores(predictive, y.cpu().numpy(), INTERVALS)
     ranked = mixture.variance.numpy(), squares.numpy()
     return {
         "nmll_moment": moment,
@@ -67,8 +71,9 @@ def joint_nmll(predictive: Regression, y: Tensor) -> float:
 
 def cdf(predictive: Regression, y: Tensor) -> Tensor:
     """Return P(Y <= y) under the predictive per point, (n,): the probability integral transform of y."""
+    y = checks.targets(predictive, y, *KINDS)
     if not isinstance(predictive, Normals):
-        return torch.as_tensor(distribution_of(predictive).cdf(y.double().cpu().numpy()))
+        return torch.as_tensor(distribution_of(predictive).cdf(y.cpu().numpy()))
     mean, variance = _float64(predictive)
     return torch.special.ndtr((y - mean) / variance.sqrt()).mean(0)
 
@@ -81,8 +86,9 @@ def crps(predictive: Regression, y: Tensor) -> Tensor:
     1/S sum_s A(y - m_s, v_s) - 1/(2 S^2) sum_{s,s'} A(m_s - m_s', v_s + v_s') (Grimit et al. 2006, eq. 4). For single
     distributions `bench.metrics.single` has the formulas.
     """
+    y = checks.targets(predictive, y, *KINDS)
     if not isinstance(predictive, Normals):
-        return torch.as_tensor(distribution_of(predictive).crps(y.double().cpu().numpy()))
+        return torch.as_tensor(distribution_of(predictive).crps(y.cpu().numpy()))
     mean, variance = _float64(predictive)
     # A loop over components needs S x n numbers of memory instead of S x S x n.
     spread = sum(_expected_absolute(mean - mean[s], variance + variance[s]).mean(0) for s in range(len(mean)))
@@ -104,6 +110,7 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
 
 def moments(predictive: Regression) -> Normals:
     """Return mean and variance of the predictive per point, (n,) each, float64."""
+    checks.predictive(predictive, *KINDS)
     if not isinstance(predictive, Normals):
         single = distribution_of(predictive)
         return Normals(torch.as_tensor(single.mean), torch.as_tensor(single.variance))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from torch import Tensor
 
-from bench.metrics import classification
+from bench.metrics import checks, classification
 from bench.metrics.pooling import pool
 from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
 from bench.shifts import Shift
@@ -17,7 +17,8 @@ from methods.maths.predictive import Classes
 
 def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
     """Return `accuracy`, `nmll`, `brier`, `ece` and mean `entropy` for class numbers y (n,)."""
-    pooled, labels = pool(predictive), y.long().numpy()
+    labels = checks.targets(predictive, y, Classes).cpu().numpy()
+    pooled = pool(predictive)
     probabilities = pooled.probabilities.numpy()
     correct = probabilities.argmax(1) == labels
     return {
@@ -52,6 +53,7 @@ def elsewhere(predictive: Classes, y: Tensor) -> dict[str, float]:
 
 def corrupted_means(shifts: pa.Table) -> dict[str, float]:
     """Return the metrics of `bench.schema.CORRUPTED` from a table of `table`; none if it has no corruption."""
+    checks.table(shifts, SHIFTS, "bench.metrics.shifted.table")
     corrupted = shifts.filter(pc.field("family") == "corruption")
     if not len(corrupted):
         return {}

@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 from scipy import special, stats
 
-from methods.maths.predictive import Quantiles, Single, StudentT
+from bench.metrics import checks
+from methods.maths.predictive import Histogram, Quantiles, Single, StudentT
 
 SUM_TOLERANCE = 1e-4  # of the sum of a histogram's probabilities, in single precision; they are divided by their sum
 
@@ -41,9 +42,11 @@ def distribution_of(predictive: Single) -> Distribution:
     """Return the distribution that a predictive describes.
 
     Raises:
-        ValueError: if the predictive has several components, or describes no distribution with a density and a
-            variance. The message says what is wrong.
+        TypeError: the predictive is none of these.
+        ValueError: it has several components, or parts of wrong shapes.
+        bench.metrics.checks.NoDistribution: a ValueError; it describes no distribution with a density and a variance.
     """
+    checks.predictive(predictive, StudentT, Quantiles, Histogram)
     name = type(predictive).__name__
     parts = [part.double().cpu().numpy() for part in predictive]
     if len(parts[0]) != 1:
@@ -209,7 +212,7 @@ def _tail(distance: np.ndarray, mass: np.ndarray, scale: np.ndarray) -> np.ndarr
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise ValueError(message)
+        raise checks.NoDistribution(message)
 
 
 def _require_increasing(values: np.ndarray, name: str) -> None:

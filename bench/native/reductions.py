@@ -55,29 +55,31 @@ def _argmax(nests: Nests, operation: Operation, view: View, axis: int | None = N
     return nests.call(text, [nests.whole(view)], operation.shape, dtype=torch.int64)[0]
 
 
-def _exponentials(nests: Nests, view: View, axis: int) -> tuple[View, View]:
-    """Return the largest number along an axis, 0 where that is infinite, and the sum of exp(x - largest)."""
+def _exponentials(nests: Nests, view: View, largest: View, axis: int) -> View:
+    """Return the sum of exp(x - largest) along an axis."""
     dtype = view.value.dtype
-    largest = nests.largest(view, [axis])
-    text = f"select(abs_({{0}}) == {literal(float('inf'), dtype)}, {literal(0, dtype)}, {{0}})"
-    finite = nests.compute(text, [largest], largest.shape, dtype)
-    powers = nests.compute("exp_({0} - {1})", [view, spread(finite, axis)], view.shape, dtype)
-    return finite, nests.sum(powers, [axis])
+    powers = nests.compute("exp_({0} - {1})", [view, spread(largest, axis)], view.shape, dtype)
+    return nests.sum(powers, [axis])
 
 
 def _logsumexp(nests: Nests, operation: Operation, view: View, axes: Axes, keepdim: bool = False) -> View:
     (axis, *others) = axes_of(view, axes)
     if others:
         raise Unsupported("logsumexp over several axes has no native form")
-    largest, total = _exponentials(nests, view, axis)
-    return shaped(operation, nests.compute("log_({0}) + {1}", [total, largest], total.shape, view.value.dtype))
+    dtype, largest = view.value.dtype, nests.largest(view, [axis])
+    # Where the largest number is infinite, the logarithm of the sum is infinite too, as in torch, and not NaN.
+    text = f"select(abs_({{0}}) == {literal(float('inf'), dtype)}, {literal(0, dtype)}, {{0}})"
+    finite = nests.compute(text, [largest], largest.shape, dtype)
+    total = _exponentials(nests, view, finite, axis)
+    return shaped(operation, nests.compute("log_({0}) + {1}", [total, finite], total.shape, dtype))
 
 
 def _softmax_like(text: str) -> Callable[..., View]:
     def rule(nests: Nests, operation: Operation, view: View, axis: int, _: bool) -> View:
         axis %= len(view.shape)
-        largest, total = (spread(part, axis) for part in _exponentials(nests, view, axis))
-        return nests.compute(text, [view, largest, total], view.shape, view.value.dtype)
+        largest = nests.largest(view, [axis])  # an infinite one makes every number NaN, as in torch
+        total = _exponentials(nests, view, largest, axis)
+        return nests.compute(text, [view, spread(largest, axis), spread(total, axis)], view.shape, view.value.dtype)
 
     return rule
 

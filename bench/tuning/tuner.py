@@ -27,6 +27,7 @@ from bench.tuning.journal import SEAL, Journal
 from bench.tuning.storing import storing
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
+FLAW = "flaw"  # user attribute of a failed trial
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
 
 Trials = list[tuple[int, dict[str, float]]]  # (trial number, hyper-parameters) of a round
@@ -77,6 +78,7 @@ class Search:
     def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
         self._space, self._protocol, self._seed = space, protocol, seed
         self._path = journal
+        self._flaws: dict[int, str] = {}
         with storing(journal):
             self._study, self._journal = _opened(journal, protocol)
 
@@ -98,6 +100,10 @@ class Search:
             asked.append(self._study.ask(self._space))
         return asked
 
+    def explain(self, trial: int, flaw: str) -> None:
+        """Note why a trial has no score, before `tell` stores it; "" for nothing."""
+        self._flaws[trial] = flaw
+
     def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
         """Store a round: its trials, their scores, and their duration."""
         self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
@@ -105,6 +111,8 @@ class Search:
             if math.isfinite(score) and score < ABSURD_NMLL:
                 self._study.tell(trial, score)
             else:
+                if flaw := self._flaws.get(trial.number):
+                    trial.set_user_attr(FLAW, flaw)
                 self._study.tell(trial, state=TrialState.FAIL)
         with storing(self._path):
             self._journal.store(self._study)
@@ -118,7 +126,9 @@ class Search:
         trials = self._study.get_trials(deepcopy=False)
         failed = sum(trial.state == TrialState.FAIL for trial in trials)
         if failed == len(trials):
-            raise Diverged(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}")
+            known = [(trial.number, trial.user_attrs[FLAW]) for trial in trials if FLAW in trial.user_attrs]
+            example = f"; in trial {known[0][0]} {known[0][1]}" if known else ""
+            raise Diverged(f"all {failed} trials diverged: no validation NMLL was below {ABSURD_NMLL:g}{example}")
         seconds = sum(value for name, value in self._study.user_attrs.items() if name.startswith(SECONDS))
         return Tuned(self._study.best_params, self._study.best_value, len(trials), failed, seconds)
 

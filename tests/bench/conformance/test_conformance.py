@@ -284,8 +284,8 @@ class ExplodesBeyondItsUsualSpace(MAP):
         (ForeignDraw(np.random.standard_normal), "deterministic", "one seed gave two results"),
         (ForeignDraw(random.random), "deterministic", "one seed gave two results"),
         (NormalisesOverTheStack(), "stack equals alone", r"fit \d of 3 in a stack differs .* mixes the fits"),
-        (CountsItsFits(), "stack equals alone", "keeps nothing in `self`"),
-        (KeepsTheLastFit(), "stack equals alone", "keeps nothing in `self`"),
+        (CountsItsFits(), "stack equals alone", "`init` changes `self.fits`, from .* keep nothing in `self`"),
+        (KeepsTheLastFit(), "stack equals alone", "`finish` changes `self.last`, from .* keep nothing in `self`"),
         (StartsInDouble(), "state keeps its shape", "`init`: state.weights is of double precision"),
         (FinishesInDouble(), "state keeps its shape", "`finish`: posterior is of double precision"),
         (DropsAWeight(), "state keeps its shape", r"state.weights was torch.float64 .41,. and is torch.float64 .40,."),
@@ -321,7 +321,8 @@ def test_broken_adapters_fail_the_right_check(method, check_title, complaint):
 
 @pytest.mark.parametrize("leak", [NormalisesOverTheStack, CountsItsFits])
 def test_leak_between_fits_fails_no_other_check(leak):
-    rules = [title for title in QUICK if title not in ("stack equals alone", "deterministic")]
+    leaks = ("stack equals alone", "deterministic", "keeps nothing in itself", "keeps the units")
+    rules = [title for title in QUICK if title not in leaks]
     assert failures(leak(), rules=rules, tasks=TASKS[:1]) == {}
 
 
@@ -329,6 +330,127 @@ def test_wrong_noise_scale_fails_only_conjugate_posterior():
     complaints = failures(TwiceTheNoise(), rules=[*QUICK, "conjugate posterior"], tasks=TASKS[:1])
     assert list(complaints) == ["conjugate posterior"]
     assert "x that of the best Gaussian with independent weights" in complaints["conjugate posterior"]
+
+
+class CountsItsUpdates(MAP):
+    """Decays its step by a counter in `self`, which a traced update does not count."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def update(self, problem, state, batch, noise, step):
+        self.count += 1
+        state, diagnostics = super().update(problem, state, batch, noise, step)
+        return state._replace(weights=state.weights * (1 - 1 / (1 + self.count))), diagnostics
+
+
+class CountsAnew(CountsItsUpdates):
+    def init(self, problem, noise):
+        self.count = 0
+        return super().init(problem, noise)
+
+
+class CountsInItsClass(MAP):
+    calls = 0
+
+    def sample(self, problem, posterior, noise, n_samples):
+        type(self).calls += 1
+        return super().sample(problem, posterior, noise, n_samples)
+
+
+class KeepsAList(MAP):
+    def __init__(self):
+        super().__init__()
+        self.history = []
+
+    def finish(self, problem, state):
+        self.history.append(len(self.history))
+        return state.weights
+
+
+class KeepsItInAPart(MAP):
+    def __init__(self):
+        super().__init__()
+        self.part = {"counter": {"n": 0}}
+
+    def finish(self, problem, state):
+        self.part["counter"]["n"] += 1
+        return state.weights
+
+
+class KeepsItsLastWeights(MAP):
+    last = None
+
+    def finish(self, problem, state):
+        self.last = state.weights
+        return state.weights
+
+
+@pytest.mark.parametrize(
+    ("method", "attribute"),
+    [
+        (CountsItsUpdates(), "`update` changes `self.count`, from 0 to 1."),
+        (CountsAnew(), "`update` changes `self.count`, from 0 to 1."),
+        (CountsInItsClass(), "`sample` changes `CountsInItsClass.calls`, from "),
+        (KeepsAList(), "`finish` changes `self.history`, from [] to [0]."),
+        (KeepsItInAPart(), "`finish` changes `self.part`, from {'counter': {'n': 0}} to {'counter': {'n': 1}}."),
+        (KeepsItsLastWeights(), "`finish` changes `self.last`, from tensor("),
+        (CountsItsFits(), "`init` changes `self.fits`, from "),
+    ],
+    ids=lambda part: type(part).__name__ if isinstance(part, Method) else "",
+)
+def test_attribute_that_changes_is_named(method, attribute):
+    assert attribute in failures(method, rules=["keeps nothing in itself"])["keeps nothing in itself"]
+
+
+def test_counter_is_no_fault_of_native_loops():
+    complaint = failures(CountsItsUpdates(), rules=["trains natively"], tasks=TASKS[:1])["trains natively"]
+    assert re.search("differs from the same fit alone .*`update` changes `self.count`, from", complaint)
+    assert "bench.native" not in complaint
+
+
+class CachesAConstant(MAP):
+    def finish(self, problem, state):
+        self.log_2pi = getattr(self, "log_2pi", 1.8378770664093453)
+        return state.weights
+
+
+def test_cache_of_a_constant_passes():
+    assert failures(CachesAConstant(), rules=["keeps nothing in itself"]) == {}
+
+
+class OfStandardisedTargets(MAP):
+    """Predicts in standardised units, with the given parts in original ones."""
+
+    likelihoods = ("gaussian", "heteroscedastic")
+
+    def __init__(self, scales_mean=False, shifts_mean=False, scales_variance=False):
+        super().__init__()
+        self.parts = scales_mean, shifts_mean, scales_variance
+
+    def predict(self, problem, posterior, x, noise, n_samples):
+        mean, variance = super().predict(problem, posterior, x, noise, n_samples)
+        mean, variance = (mean - problem.y_mean) / problem.y_scale, variance / problem.y_scale**2
+        scales_mean, shifts_mean, scales_variance = self.parts
+        mean = mean * problem.y_scale if scales_mean else mean
+        return Normals(
+            mean + problem.y_mean if shifts_mean else mean,
+            variance * problem.y_scale**2 if scales_variance else variance,
+        )
+
+
+@pytest.mark.parametrize(
+    "parts", [(), (True,), (False, True), (True, True), (True, False, True), (False, True, True), (False, False, True)]
+)
+def test_predictions_in_other_units_fail(parts):
+    complaint = failures(OfStandardisedTargets(*parts), rules=["keeps the units"])["keeps the units"]
+    assert "with targets 64 times as large plus 1024" in complaint
+    assert ("they are of standardised targets" in complaint) == (not any(parts[:2]))
+
+
+def test_predictions_in_original_units_pass():
+    assert failures(OfStandardisedTargets(True, True, True), rules=["keeps the units"]) == {}
 
 
 class FullBatch(FullBatchMethod):
@@ -345,7 +467,8 @@ class FullBatch(FullBatchMethod):
         return y.std()
 
     def predict(self, problem, posterior, x, noise, n_samples):
-        return Normals(x.new_zeros(1, len(x)), posterior.square().expand(1, len(x)))
+        variance = (problem.y_scale * posterior).square()
+        return Normals(problem.y_mean.expand(1, len(x)), variance.expand(1, len(x)))
 
 
 class UsesItsSeed(FullBatch):

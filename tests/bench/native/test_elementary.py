@@ -71,6 +71,24 @@ def test_error_is_at_most_the_stated_ulps(probes, name):
     assert errors[worst] <= bound, f"{name}({x[worst]!r}) is off by {errors[worst]:.2f} ulp, allowed are {bound}"
 
 
+# The largest error in ulp of powers with a known exponent, as elementary.hpp states it. For whole exponents it depends
+# on the mantissa alone.
+POWERS = {2: 0.5, 3: 1.3, 8: 5.2, 16: 12.1, -2: 1.5, -16: 14.0, 0.5: 0.5, -0.5: 1.5, 1.5: 1.3, 0.3: 0.6, 17: 0.6}
+
+
+@pytest.mark.parametrize("exponent", POWERS)
+def test_error_of_powers_is_at_most_the_stated_ulps(probes, exponent):
+    x = np.linspace(0.5, 2, 1 << 19, dtype=np.float32)
+    powers = apply(probes, "float_power", x, extra=(ctypes.c_float(exponent),))
+    errors = ulps(powers, x.astype(np.float64) ** np.float64(np.float32(exponent)))
+    assert errors.max() <= POWERS[exponent]
+
+
+def test_power_of_tensors_has_the_stated_error(probes):
+    x, y = geometric(0.01, 100), np.random.default_rng(0).uniform(-15, 15, COUNT).astype(np.float32)
+    assert ulps(apply(probes, "float_pow", x, y), x.astype(np.float64) ** y.astype(np.float64)).max() <= 0.6
+
+
 def test_turns_have_two_ulps_error(probes):
     turns = even(-0.5, 0.5)
     quarter = np.round(turns.astype(np.float64) * 4)

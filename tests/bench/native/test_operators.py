@@ -232,6 +232,13 @@ RULE_CASES = {
     "softmax": (lambda a: a.softmax(1), A),
     "softmax over first": (lambda a: a.softmax(0), A),
     "log_softmax": (lambda a: a.log_softmax(-1), A),
+    "softmax at the edge": (lambda a: a.view(6, 2).softmax(1), EDGE),
+    "log_softmax at the edge": (lambda a: a.view(3, 4).log_softmax(0), EDGE),
+    **{
+        f"{name} of {row}": (lambda a, name=name, row=row: getattr(torch.tensor(row) + 0 * a[0, 0], name)(0), A)
+        for name in ("softmax", "log_softmax", "logsumexp")
+        for row in ([INF, 0.0, 1.0], [INF, INF, 0.0], [INF, -INF, 0.0], [-INF, 0.0, 1.0], [-INF, -INF], [NAN, INF])
+    },
     "softmax backward": (lambda g, a: aten._softmax_backward_data(g, a.softmax(1), 1, torch.float32), A, B),
     "log_softmax backward": (lambda g, a: aten._log_softmax_backward_data(g, a.log_softmax(0), 0, torch.float32), A, B),
     "cat of inputs": (lambda a, b: torch.cat([a, b]), A, B),
@@ -354,6 +361,26 @@ def test_native_operator_equals_torch(runs, group, name):
     place = list(GROUPS[group]).index(name)
     outcome, expected = (getattr(runs[group], kind)[place] for kind in ("outcomes", "expected"))
     torch.testing.assert_close(outcome, expected, rtol=1e-5, atol=2e-6, equal_nan=True)
+
+
+def test_softmax_of_finite_numbers_keeps_its_bits(run_update):
+    """Softmax as it was before it treated infinite numbers as torch does."""
+
+    def earlier(a):
+        largest = a.amax(1, keepdim=True)
+        powers = (a - torch.where(largest.abs() == INF, 0.0, largest)).exp()
+        return powers / powers.sum(1, keepdim=True)
+
+    def earlier_logarithm(a):
+        largest = a.amax(1, keepdim=True)
+        finite = torch.where(largest.abs() == INF, 0.0, largest)
+        return a - finite - (a - finite).exp().sum(1, keepdim=True).log()
+
+    inputs = [scale * numbers(7, 10, seed=seed) for seed, scale in enumerate((0.01, 1, 30, 1e4))]
+    for now, before in ((lambda a: a.softmax(1), earlier), (lambda a: a.log_softmax(1), earlier_logarithm)):
+        run = run_update(lambda *given, now=now, before=before: [f(a) for a in given for f in (now, before)], inputs)
+        for result, same in zip(run.outcomes[::2], run.outcomes[1::2], strict=True):
+            assert torch.equal(result, same)
 
 
 def test_every_native_operator_is_compared(runs):

@@ -1,0 +1,56 @@
+"""Check that predictions of a regression are in the units of its targets, by a second scale and offset of them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bench.conformance.examined import TRAIN_ROWS, Examined, data_of, on_every_task, require
+from bench.engine.replica import Data
+from bench.metrics.regression import moments
+from methods.maths.likelihoods import Gaussian
+from methods.maths.predictive import Classes
+from methods.problem import Task
+
+# Powers of two. Targets are whole multiples of `STEP` whose training mean is 0, so that both sets of targets give the
+# same standardised ones to the last bit, and a sampler, which amplifies rounding, the same fit.
+SCALE, OFFSET, STEP = 64.0, 1024.0, 2.0**-20
+TOLERANCE = 0.001  # of standard deviations: of the targets for means, relative for spreads
+
+
+@on_every_task
+def keeps_the_units_of_its_targets(examined: Examined, task: Task) -> str:
+    """Check that targets `SCALE` times as large plus `OFFSET` give such predictions, whose spread is `SCALE` times."""
+    if not task.likelihood.standardises:
+        return "not applicable: classes have no units"
+    likelihood = task.likelihood
+    if isinstance(likelihood, Gaussian):  # its noise precision is in units of 1 / y^2
+        low, high = likelihood.noise_precisions
+        likelihood = Gaussian((low / SCALE**2, high / SCALE**2))
+    y = (data_of(task).y / STEP).round() * STEP
+    y[0] -= y[TRAIN_ROWS].sum()
+    data, other = (Data(data_of(task).x, targets) for targets in (y, SCALE * y + OFFSET))
+    (mean, sd), (moved_mean, moved_sd) = (
+        _moments(examined, each, of) for each, of in ((task, data), (replace(task, likelihood=likelihood), other))
+    )
+    y_sd = float(data.y.std(correction=0))
+    off = float(np.abs((moved_mean - OFFSET) / SCALE - mean).max() / y_sd)
+    spread = float(np.abs(moved_sd / SCALE / sd - 1).max())
+    unchanged = float(np.abs(moved_mean - mean).max() / y_sd) < TOLERANCE
+    cause = "Predictions are unchanged, so they are of standardised targets" if unchanged else "Units are mixed"
+    require(
+        off < TOLERANCE and spread < TOLERANCE,
+        f"with targets {SCALE:g} times as large plus {OFFSET:g}, predictions should be so too, and their standard "
+        f"deviations {SCALE:g} times as large. Means are off by {off:.2g} standard deviations of the targets, and "
+        f"standard deviations by {spread:.2g} (relative); allowed are {TOLERANCE:g}. {cause}. Return the mean "
+        "`problem.y_mean + problem.y_scale * f` and the variance `problem.y_scale**2 * v` of a standardised mean f and "
+        "variance v",
+    )
+    return f"those of targets {SCALE:g} times as large plus {OFFSET:g} follow them"
+
+
+def _moments(examined: Examined, task: Task, data: Data) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of a fit's predictive at the test rows, (n,) each."""
+    (predictive,) = examined.predictives(examined.train(task, (0,), stacked=False, data=data))
+    assert not isinstance(predictive, Classes)
+    mean, variance = moments(predictive)
+    return mean.numpy(), variance.sqrt().numpy()

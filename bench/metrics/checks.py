@@ -1,0 +1,228 @@
+"""Checks of the arguments of public functions of `bench.metrics` and `bench.arrays`: types, shapes, labels, sums.
+
+Every message says what was got, what is allowed, and what to do. Numbers of a predictive that are NaN or infinite pass:
+the metrics of a fit that diverged are NaN, and `bench.metrics.flaws` says why.
+"""
+
+from operator import index
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+
+# How many axes the parts of a predictive have, of which the first two are samples and points.
+AXES: dict[type, int] = {Normals: 2, Classes: 3, StudentT: 2, Quantiles: 3, Histogram: 3}
+# A sum of class probabilities that is 1 + t changes the NMLL by t nats. Rounding in single precision gives 1e-6 with a
+# thousand classes, and probabilities that are clipped at 1e-6 before the logarithm 1e-5 with ten. Pages show 1e-3.
+SUM_TOLERANCE = 1e-4
+AT_ONCE = 1 << 22  # probabilities that are summed together (16 MiB)
+
+
+class NoDistribution(ValueError):
+    """A predictive describes no probability distribution. The message says what is wrong."""
+
+
+def reals(values: Any, name: str, shape: str, *, finite: bool = True) -> np.ndarray:
+    """Return values as an array of real numbers; those that are double precision stay so.
+
+    Args:
+        values: an array, a tensor, or what NumPy makes an array of.
+        name: of the argument, for messages.
+        shape: the shape that is wanted, as in "(n,)" or "(n, C)", for messages and for the number of axes.
+        finite: whether NaN and infinite values are refused.
+
+    Raises:
+        TypeError: They are no real numbers.
+        ValueError: They have another number of axes, are masked, or not finite.
+    """
+    array = values if isinstance(values, np.ndarray) else _array(values)
+    if np.ma.is_masked(array):
+        count = int(np.ma.getmaskarray(array).sum())
+        raise ValueError(f"{name} should have a number everywhere, got {count} masked values; fill or remove them")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} should be an array of real numbers, got {_kind(values, array)}; turn it into numbers, as by "
+            "numpy.asarray(values, dtype=float)"
+        )
+    axes = sum(bool(part.strip()) for part in shape.strip("()").split(","))
+    if array.ndim != axes:
+        column = axes == 1 and array.ndim == 2 and array.shape[1] == 1
+        remedy = f"give {name}[:, 0]" if column else "reshape it"
+        raise ValueError(f"{name} should have the shape {shape}, got {tuple(array.shape)}; {remedy}")
+    if finite and array.dtype.kind == "f" and (wrong := int((~np.isfinite(array)).sum())):
+        raise ValueError(
+            f"{name} should hold finite numbers, got NaN or infinite ones at {wrong} of {array.size} places; fill or "
+            "remove them"
+        )
+    return np.asarray(array)
+
+
+def _array(values: Any) -> np.ndarray:
+    if isinstance(values, Tensor):
+        return values.detach().cpu().numpy()
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return np.asarray(values, dtype=object)
+
+
+def _kind(values: Any, array: np.ndarray) -> str:
+    return f"the type {array.dtype}" if array.ndim else f"a {type(values).__name__}"
+
+
+def of_length(array: np.ndarray, n: int, name: str, of: str) -> np.ndarray:
+    """Return an array of n rows; raise ValueError if it has another length than what it belongs to."""
+    if len(array) != n:
+        raise ValueError(
+            f"{name} should have the length {n}, one for each of {of}, got {len(array)}; give rows that belong together"
+        )
+    return array
+
+
+def class_numbers(labels: Any, n_classes: int, name: str = "y") -> np.ndarray:
+    """Return labels (n,) as integers from 0 to n_classes - 1.
+
+    Raises:
+        TypeError: They are no numbers.
+        ValueError: They have another shape, or are other numbers.
+    """
+    array = reals(labels, name, "(n,)")
+    wrong = (array < 0) | (array >= n_classes) | (array != np.floor(array))
+    if wrong.any():
+        raise ValueError(
+            f"{name} should hold class numbers 0 to {n_classes - 1}, got {array[wrong][0]:g} at the first of "
+            f"{int(wrong.sum())} such places of {len(array)}; number the classes, as by "
+            f"numpy.unique({name}, return_inverse=True)[1]"
+        )
+    return array.astype(np.int64)
+
+
+def integer(value: Any, name: str, least: int) -> int:
+    """Return an integer of at least `least`; NumPy's are integers too."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{name} should be an integer of at least {least}, got {value!r}; leave out decimals") from None
+    if isinstance(value, bool) or number < least:
+        raise ValueError(f"{name} should be an integer of at least {least}, got {value!r}")
+    return number
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a finite number above 0."""
+    number = float(reals(value, name, "()"))
+    if number <= 0:
+        raise ValueError(f"{name} should be a number above 0, got {number:g}")
+    return number
+
+
+def probabilities(values: Any, name: str = "probabilities") -> np.ndarray:
+    """Return probabilities (n, C) whose rows sum to 1."""
+    array = reals(values, name, "(n, C)")
+    off = np.abs(array.sum(axis=1) - 1)
+    wrong = (array < 0).any(axis=1) | (off > SUM_TOLERANCE)
+    if wrong.any():
+        raise ValueError(
+            f"{name} should be at least 0 and sum to 1 at each point, which they do not at {int(wrong.sum())} of "
+            f"{len(array)}; divide them by their sum"
+        )
+    return array
+
+
+def predictive(given: Any, *kinds: type) -> int:
+    """Return the number of points of a predictive, after checks of its type and shapes.
+
+    Args:
+        given: the predictive.
+        kinds: types that are allowed; by default all.
+
+    Raises:
+        TypeError: It is no such predictive, or holds no tensors of real numbers.
+        ValueError: Its parts have shapes that do not belong together.
+        NoDistribution: Class probabilities do not sum to 1.
+    """
+    allowed = kinds or tuple(AXES)
+    if type(given) not in allowed:
+        names = " or ".join(kind.__name__ for kind in allowed)
+        raise TypeError(f"a predictive should be {names} of `methods.api`, got a {type(given).__name__}")
+    name = type(given).__name__
+    for part, values in given._asdict().items():
+        if not isinstance(values, Tensor) or not values.is_floating_point():
+            got = str(values.dtype) if isinstance(values, Tensor) else f"a {type(values).__name__}"
+            raise TypeError(f"`{part}` of {name} should be a tensor of real numbers, got {got}")
+    shapes = [tuple(part.shape) for part in given]
+    fits = all(len(shape) == AXES[type(given)] and shape[:2] == shapes[0][:2] for shape in shapes) and shapes[0][0] > 0
+    if fits and len(shapes) > 1:
+        last = [shape[-1] for shape in shapes]
+        fits = last[0] == last[1] + 1 if isinstance(given, Histogram) else len(set(last)) == 1
+    if not fits:
+        got = ", ".join(f"{part} {shape}" for part, shape in zip(given._fields, shapes, strict=True))
+        raise ValueError(
+            f"the parts of {name} should have the shapes that its docstring gives, with samples in the first place and "
+            f"points in the second, got {got}; a single sample is part[None]"
+        )
+    if isinstance(given, Classes) and (problem := _unnormalised(given)):
+        raise NoDistribution(problem)
+    return shapes[0][1]
+
+
+def _unnormalised(classes: Classes) -> str | None:
+    """Return at how many points class probabilities do not sum to 1, or None; NaN counts as normalised."""
+    n_samples, n_points, n_classes = classes.log_probs.shape
+    parts = classes.log_probs.split(max(1, AT_ONCE // (n_samples * max(1, n_classes))), dim=1)
+    sums = torch.cat([part.exp().sum(-1) for part in parts], dim=1)
+    off = ((sums - 1).abs() > SUM_TOLERANCE).any(0)
+    count = int(off.sum())
+    if not count:
+        return None
+    first = sums[:, off][:, 0]
+    worst = first[(first - 1).abs().nan_to_num().argmax()].item()
+    return (
+        f"the class probabilities exp(log_probs) sum to {worst:.4g} and not to 1 at {count} of {n_points} points; "
+        "normalise log_probs, as by torch.log_softmax"
+    )
+
+
+def targets(given: Predictive, y: Any, *kinds: type) -> Tensor:
+    """Return targets y (n,) as a tensor on the predictive's device: float64, or int64 of classes.
+
+    Args:
+        given: the predictive at n points, n at least 1.
+        y: (n,), real numbers, or class numbers 0 to C - 1; a tensor or an array.
+        kinds: types of predictives that are allowed; by default all.
+
+    Raises:
+        TypeError: One of them has another type.
+        ValueError: One of them has another shape, or y has impossible values.
+    """
+    n_points = predictive(given, *kinds)
+    if isinstance(given, Classes):
+        array: np.ndarray = class_numbers(y, given.log_probs.shape[2])
+    else:
+        array = reals(y, "y", "(n,)").astype(np.float64)
+    of_length(array, n_points, "y", "the predictive's points")
+    if not n_points:
+        raise ValueError("a predictive should have at least one point to be scored, got none")
+    return torch.as_tensor(array, device=given[0].device)
+
+
+def pooled(given: Any) -> None:
+    """Raise TypeError or ValueError if the argument is not what `bench.metrics.pool` returns."""
+    if not hasattr(given, "probabilities"):
+        raise TypeError(f"a pooled predictive should be what bench.metrics.pool returns, got a {type(given).__name__}")
+    n_points = len(probabilities(given.probabilities))
+    for name, part in given._asdict().items():
+        if name != "probabilities":
+            of_length(reals(part, name, "(n,)"), n_points, name, "the points")
+
+
+def table(given: Any, schema: pa.Schema, made_by: str) -> None:
+    """Raise TypeError or ValueError if the argument is no table with the columns of a schema."""
+    if not isinstance(given, pa.Table):
+        raise TypeError(f"the table should be a pyarrow.Table as {made_by} returns, got a {type(given).__name__}")
+    if lacking := [name for name in schema.names if name not in given.column_names]:
+        raise ValueError(f"the table lacks the columns {', '.join(lacking)}; give one that {made_by} returned")

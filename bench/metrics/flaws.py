@@ -1,0 +1,32 @@
+"""Reasons for which a predictive describes no probability distribution, for the row of a cell."""
+
+from bench.metrics import checks
+from bench.metrics.single import distribution_of
+from methods.maths.predictive import Classes, Normals, Predictive
+
+
+def flaw(predictive: Predictive, points: str = "test points") -> str | None:
+    """Return why a predictive cannot be scored, or None if it can: "variance is negative at 3 of 50 test points".
+
+    Args:
+        predictive: samples at n points.
+        points: what these are.
+
+    Raises:
+        TypeError, ValueError: it is no predictive, or its parts have wrong shapes.
+    """
+    problem = None
+    try:
+        checks.predictive(predictive)
+        if not isinstance(predictive, Normals | Classes):
+            distribution_of(predictive)
+    except checks.NoDistribution as error:
+        problem = str(error)
+    for name, part in predictive._asdict().items():
+        wrong = {"NaN": part.isnan(), "infinite": part.isinf()}
+        if isinstance(predictive, Normals) and name == "variance":
+            wrong |= {"negative": part < 0, "0": part == 0}
+        for word, where in wrong.items():
+            if count := int(where.transpose(0, 1).flatten(1).any(1).sum()):
+                return f"{name} is {word} at {count} of {part.shape[1]} {points}"
+    return problem

@@ -31,6 +31,7 @@ from bench.experiment.request import InvalidRequest, Request
 from bench.experiment.resolved import resolve
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.requests import requests_of
+from datasets.options import folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,30 @@ def main(
         str | None,
         typer.Option(help="regression or classification; by default as the target suggests.", rich_help_panel=OWN),
     ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER", help="Decimal separator, where texts leave it open: . or ,", rich_help_panel=OWN
+        ),
+    ] = None,
+    thousands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER", help="Separator between thousands, where texts leave it open.", rich_help_panel=OWN
+        ),
+    ] = None,
+    na_values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXTS",
+            help="Comma-separated texts and numbers that stand for missing values, for example -999,unclear.",
+            rich_help_panel=OWN,
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool,
+        typer.Option("--no-header", help="Its first line is a row; columns are 1, 2, 3, ...", rich_help_panel=OWN),
+    ] = False,
     impute: Annotated[
         str | None,
         typer.Option(
@@ -193,14 +218,28 @@ def main(
         Path | None, typer.Option(help="Key of that certificate, likewise.", rich_help_panel=WHERE)
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Results folder; running again does what is missing.", rich_help_panel=WHERE)
+        Path,
+        typer.Option(
+            metavar="DIR",
+            parser=folder,
+            help="Results folder; running again does what is missing.",
+            rich_help_panel=WHERE,
+        ),
     ] = Path("results"),
     data_dir: Annotated[
         Path | None,
-        typer.Option(help="Data folder; by default $BENCH_DATA_DIR or the user's cache.", rich_help_panel=WHERE),
+        typer.Option(
+            metavar="DIR",
+            parser=folder,
+            help="Data folder; by default $BENCH_DATA_DIR or the user's cache.",
+            rich_help_panel=WHERE,
+        ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Folder of the page; by default OUT/html.", rich_help_panel=WHERE)
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=folder, help="Folder of the page; by default OUT/html.", rich_help_panel=WHERE
+        ),
     ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="Show what there is; run nothing.", rich_help_panel=OTHERWISE)
@@ -262,7 +301,8 @@ def main(
         raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
     numbers = None if splits is None else parse_splits(splits)
     names = parse_names("--datasets", datasets)
-    given = own_data.Given(csv, target, task, impute, splits_file)
+    layout = decimal, thousands, na_values, no_header or None
+    given = own_data.Given(csv, target, task, *layout, impute, splits_file)
     if own := own_data.register(given, suite, names, on_cluster=elsewhere is not None):
         suite, names = own_data.SUITE, [own[0].name]
         display.show_table(*own)

@@ -10,6 +10,7 @@ import datasets
 from bench.door import Door
 from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from datasets.images.weights import WEIGHTS
+from datasets.options import folder
 
 app = Door(
     help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
@@ -17,18 +18,19 @@ app = Door(
 )
 
 
-def _possible(folder: Path | None) -> Path | None:
+def _possible(path: Path | None) -> Path | None:
     try:
-        datasets.data_dir(folder)
+        datasets.data_dir(path)
     except datasets.InvalidFolder as problem:
         raise typer.BadParameter(str(problem)) from None
-    return folder
+    return path
 
 
 DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
+        parser=folder,
         help="Where the files lie. Default: BENCH_DATA_DIR, else the user's cache folder.",
         callback=_possible,
     ),
@@ -129,6 +131,22 @@ def new(
     task: Annotated[
         str | None, typer.Option(help="regression or classification; by default as the target suggests.")
     ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="Decimal separator, where texts leave it open: . or ,")
+    ] = None,
+    thousands: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="Separator between thousands, where texts leave it open.")
+    ] = None,
+    na_values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXTS",
+            help="Comma-separated texts and numbers that stand for missing values, for example -999,unclear.",
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="Its first line is a row; columns are 1, 2, 3, ...")
+    ] = False,
     impute: Annotated[
         str | None, typer.Option(help="median: fill missing numbers with the medians of each fit's training rows.")
     ] = None,
@@ -140,23 +158,35 @@ def new(
         ),
     ] = None,
     into: Annotated[
-        Path | None, typer.Option(help="Folder to write the package to; by default ./NAME.", show_default=False)
+        Path | None,
+        typer.Option(parser=folder, help="Folder to write the package to; by default ./NAME.", show_default=False),
     ] = None,
 ) -> None:
     """Write an installable package with a table of your own, its checksum and its description."""
     from datasets.own import package
 
-    folder = into or Path(name)
+    place = into or Path(name)
     try:
-        table, warnings = datasets.describe(csv, target, name=name, task=task, impute=impute, splits_file=splits_file)
-        written = package.write(table, folder, datasets.names())
+        table, warnings = datasets.describe(
+            csv,
+            target,
+            name=name,
+            task=task,
+            decimal=decimal,
+            thousands=thousands,
+            na_values=na_values,
+            no_header=no_header,
+            impute=impute,
+            splits_file=splits_file,
+        )
+        written = package.write(table, place, datasets.names())
     except datasets.InvalidTable as problem:
         raise typer.BadParameter(str(problem)) from None
     for warning in warnings:
         typer.echo(f"Note: {warning}", err=True)
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"\nNext: pip install -e {folder}\n      python run_all.py --suite own --datasets {name}")
+    typer.echo(f"\nNext: pip install -e {place}\n      python run_all.py --suite own --datasets {name}")
 
 
 def _verified(name: str, data_dir: Path | None) -> datasets.Availability:

@@ -77,6 +77,10 @@ def test_a_table_is_run_resumed_and_guarded(run, invoke, houses, tmp_path, monke
     train = datasets.fixed_splits(len(houses), 20, 0)[row["split"]].train
     space = json.loads(row["search_space"])["noise_precision"]["attributes"]
     assert space["low"] == pytest.approx(1 / houses["price"][train].var(ddof=0))
+    listed = [line.split() for line in first.stdout.splitlines()]
+    assert ["area", "number", "2", "missing", repr(float(houses["area"][0]))[:6]] in [
+        [*words[:-1], words[-1][:6]] for words in listed if words
+    ]
     page = (tmp_path / "r/html/dataset-houses.html").read_text()
     assert "houses: price" in page
     assert "--csv houses.csv --target price --task regression --impute median --methods map" in page
@@ -89,3 +93,42 @@ def test_a_table_is_run_resumed_and_guarded(run, invoke, houses, tmp_path, monke
     changed = invoke(*asked, "--impute", "median")
     assert changed.exit_code == 2
     assert "the results folder holds other data than are here: 4 cells of houses" in changed.stderr
+
+
+def test_options_of_a_table_reach_workers_and_the_page(run, houses, tmp_path):
+    rows = [f'"{row},250",{"x" if row % 9 == 0 else row % 5 + 0.5},{row**2 % 37}' for row in range(1, 61)]
+    (tmp_path / "bare.csv").write_text("\n".join(rows))
+    options = ("--target", "3", "--thousands", ",", "--na-values", "x", "--no-header", "--impute", "median")
+    done = run("--csv", "bare.csv", *options, "--methods", "map", "--splits", "0", *TINY)
+    assert done.returncode == 0, done.stderr
+    assert ["1", "number", "with", "commas", "between", "thousands", "'1,250'", "is", "1250"] in map(
+        str.split, done.stdout.splitlines()
+    )
+    assert pd.read_parquet(tmp_path / "r" / "cells")["status"].tolist() == ["ok"]
+    command = "--csv bare.csv --target 3 --task regression --thousands , --na-values x --no-header --impute median"
+    assert command in (tmp_path / "r/html/dataset-bare.html").read_text()
+
+
+def test_first_columns_of_a_wide_table_are_listed(invoke, tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 30))).add_prefix("c")
+    frame.assign(city=np.resize(["Oslo", "Bern"], 60)).to_csv(tmp_path / "wide.csv", index=False)
+    shown = invoke("--csv", "wide.csv", "--target", "c0", "--methods", "map", "--folds", "99", "--dry-run").stdout
+    assert "c19" in shown
+    assert "c20" not in shown
+    assert "and 11 more columns: 10 number, 1 category" in shown
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ()])
+def test_more_folds_than_training_rows_are_refused(invoke, houses, tmp_path, words):
+    asked = ("--csv", "houses.csv", "--target", "price", "--methods", "map", "--impute", "median", "--out", "r", *words)
+    refused = invoke(*asked, "--folds", "55")
+    assert "split 0 of houses has 54 training rows; a fold needs at least one, so give at most 54" in refused.stderr
+    assert (refused.exit_code, (tmp_path / "r").exists()) == (2, False)
+
+
+@pytest.mark.parametrize("option", ["--out", "--html", "--data-dir"])
+def test_empty_text_is_no_folder(invoke, houses, tmp_path, option):
+    refused = invoke("--csv", "houses.csv", "--target", "price", "--impute", "median", option, "")
+    assert refused.exit_code == 2
+    assert "an empty text is no folder; write . for the current one" in refused.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["houses.csv"]

@@ -24,10 +24,13 @@ from bench.experiment.suites import SUITES
 from bench.replications.entries import SUITE as PAPERS
 from bench.replications.entries import entries
 from bench.texts import visible, with_short_words
+from datasets.own.overview import overview
 
 if TYPE_CHECKING:
     from bench.execution.workers import Worker
 
+MOST_COLUMNS = 20  # of an own table that are listed
+LONGEST_CELL = 60  # characters, in that list
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
 # How commands are written where the package's own command was called; `python` is another one there.
@@ -121,6 +124,15 @@ def show_lists(data_dir: Path | None) -> None:
 def show_table(table: datasets.Table, warnings: Sequence[str]) -> None:
     """Print how an own table is taken, and warnings about it."""
     say(f"{table.name}: {table.task} of {table.target}, {table.n_rows} rows, {table.n_features} features")
+    lines = overview(table)
+    columns = Table("Column", "Kind", "Read as", "For example", box=None, pad_edge=False)
+    for line in lines[:MOST_COLUMNS]:
+        columns.add_row(
+            *(escape(words if len(words) <= LONGEST_CELL else f"{words[:LONGEST_CELL]} ...") for words in line)
+        )
+    out.print(columns)
+    if more := Counter(line.kind for line in lines[MOST_COLUMNS:]):
+        say(f"and {more.total()} more columns: {', '.join(f'{count} {kind}' for kind, count in more.items())}")
     for note in table.notes:
         say(f"  {note}")
     show_notes(warnings)

@@ -20,15 +20,21 @@ class Given(NamedTuple):
         csv: file of the table.
         target: column that is predicted.
         task: "regression" or "classification".
+        decimal, thousands, na_values: as of `datasets.describe`.
+        no_header: True if the first line is a row.
         impute: "median".
         splits_file: file of the splits.
     """
 
-    csv: Path | None
-    target: str | None
-    task: str | None
-    impute: str | None
-    splits_file: Path | None
+    csv: Path | None = None
+    target: str | None = None
+    task: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    na_values: str | None = None
+    no_header: bool | None = None
+    impute: str | None = None
+    splits_file: Path | None = None
 
 
 def register(
@@ -64,6 +70,10 @@ def register(
             given.csv,
             given.target,
             task=given.task,
+            decimal=given.decimal,
+            thousands=given.thousands,
+            na_values=given.na_values,
+            no_header=bool(given.no_header),
             impute=given.impute,
             splits_file=given.splits_file,
             taken=datasets.names(),
@@ -78,7 +88,8 @@ def _refuse_without_csv(given: Given, suite: str, names: Sequence[str] | None) -
     """Raise InvalidRequest for options without their table, a file among names of sets, and a suite without sets."""
     for field, value in given._asdict().items():
         if value is not None:
-            raise InvalidRequest(f"--{field.replace('_', '-')} {value} is about an own table; give it with --csv FILE")
+            option = f"--{field.replace('_', '-')}" + ("" if value is True else f" {value}")
+            raise InvalidRequest(f"{option} is about an own table; give it with --csv FILE")
     if suite == SUITE and not SUITES[SUITE].datasets():
         raise InvalidRequest(
             f"the suite {SUITE} has no data set yet; run one with --csv FILE --target COLUMN, see {PAGE}"

@@ -4,11 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import datasets
 from bench.experiment import plan
 from bench.experiment.available import Missing, broken_datasets, check_data_folder, have, outsiders, runnable
 from bench.experiment.cells import Cell
 from bench.experiment.given import given_hparams
-from bench.experiment.request import Request
+from bench.experiment.protocol import VECTORS
+from bench.experiment.request import InvalidRequest, Request
+
+FEW_FOLDS = 10  # every split of a table has as many training rows
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
         others |= dict.fromkeys(outsiders(available))
         excluded = plan.excluded(request, available, usable)
         chosen = {name: splits[name] for name in available}
+        _check_rows_of_folds(request, chosen, data_dir)
         cells |= {cell.key: cell for cell in plan.cells(request, chosen, usable, excluded)}
         without |= excluded
     _, absent = have([name for name in others if name not in needed], data_dir, fetch)
@@ -73,6 +78,24 @@ def _most_work_first(cells: list[Cell]) -> list[Cell]:
     one_of_each = {(cell.dataset, cell.protocol.hash): cell for cell in cells}
     work = {key: cell.work for key, cell in one_of_each.items()}
     return sorted(cells, key=lambda cell: -work[cell.dataset, cell.protocol.hash])
+
+
+def _check_rows_of_folds(request: Request, splits: Mapping[str, Sequence[int]], data_dir: Path | None) -> None:
+    """Raise InvalidRequest for more folds than a split has training rows."""
+    _, protocol = plan.protocol_of(request)
+    if plan.suite_of(request).kind.data != VECTORS or protocol.folds <= FEW_FOLDS:
+        return
+    for name, numbers in splits.items():
+        try:
+            loaded = datasets.load(name, data_dir)
+        except (datasets.BrokenDataset, datasets.Unavailable):
+            continue  # the set's cells will say so
+        n_train, split = min((len(loaded.splits[number].train), number) for number in numbers)
+        if protocol.folds > n_train:
+            raise InvalidRequest(
+                f"folds is {protocol.folds}, and split {split} of {name} has {n_train} training rows; a fold needs at "
+                f"least one, so give at most {n_train} folds"
+            )
 
 
 def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapping[str, tuple[int, ...]]]:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datasets.errors import InvalidTable
+from datasets.own.format import AS_FOUND, Format
 from datasets.paths import regular, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
+UNNAMED = "Unnamed:"  # how pandas begins the name of a column without one, and saves it in the next file
 
 
 def looks_like_a_table(name: str) -> bool:
@@ -29,14 +31,16 @@ def sha256_of(path: Path) -> str:
     return hashlib.sha256(_content(path)).hexdigest()
 
 
-def read_frame(path: Path) -> pd.DataFrame:
-    """Return the table in a file, whose types pandas infers.
+def read_frame(path: Path, layout: Format = AS_FOUND) -> pd.DataFrame:
+    """Return the table in a file; all cells of a CSV or TSV file are texts, and "" where they are empty.
 
     A comma separates the columns of a CSV file, or a semicolon if its first line has more of these; a tab those of a
-    TSV file. Empty cells and the texts that `pandas.read_csv` takes for missing, such as NA and NaN, are missing.
+    TSV file. A named index of a Parquet file is a column. The index of the result counts the lines of the file as an
+    editor does, or the rows of Parquet.
 
     Args:
         path: a .csv, .tsv or .parquet file.
+        layout: what a person says of the file.
 
     Raises:
         InvalidTable: there is no such file, it cannot be read, two columns have one name, or a cell is no single number
@@ -47,20 +51,11 @@ def read_frame(path: Path) -> pd.DataFrame:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidTable(f"{shown(path)} is not a .csv, .tsv or .parquet file; save the table as one of these")
+    if suffix == ".parquet" and layout.no_header:
+        raise InvalidTable(f"{shown(path)} has names of columns, as all Parquet files; leave --no-header out")
     content = _content(path)
     try:
-        if suffix == ".parquet":
-            frame = pd.read_parquet(io.BytesIO(content)).reset_index(drop=True)
-            names = [str(name) for name in frame.columns]
-        else:
-            text = content.decode("utf-8-sig")
-            separator = "\t" if suffix == ".tsv" else _separator(text)
-            names = next(csv.reader(io.StringIO(text), delimiter=separator), [])
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "error", pd.errors.ParserWarning
-                )  # of rows that are cut to the first line's length
-                frame = pd.read_csv(io.StringIO(text), sep=separator, low_memory=False, index_col=False)
+        frame = _parquet(content) if suffix == ".parquet" else _texts(content, suffix, layout.no_header)
     except (
         ValueError,
         OSError,
@@ -70,17 +65,56 @@ def read_frame(path: Path) -> pd.DataFrame:
         raise InvalidTable(
             f"{path} cannot be read as a table: {error}. Its first line must name the columns, in UTF-8"
         ) from error
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise InvalidTable(f"{path} has several columns called {twice[0]!r}; give each column a name of its own")
-    frame.columns = frame.columns.map(str)
+    if twice := [name for name, count in Counter(frame.columns).items() if count > 1]:
+        raise InvalidTable(
+            f"{path} has several columns called {twice[0]!r}; give each column a name of its own, or give --no-header "
+            "if the first line is a row"
+        )
     for name in map(str, frame):
-        _check_cells(name, frame[name])
+        if frame[name].dtype == object:
+            _check_cells(name, frame[name])
+    return frame
+
+
+def _parquet(content: bytes) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.read_parquet(io.BytesIO(content))
+    named = [name for name in frame.index.names if name is not None]
+    frame = frame.reset_index(named).reset_index(drop=True)
+    frame.columns = frame.columns.map(str)
+    frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
+    return frame
+
+
+def _texts(content: bytes, suffix: str, no_header: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    text = content.decode("utf-8-sig").lstrip("\r\n")
+    separator = "\t" if suffix == ".tsv" else _separator(text, no_header)
+    first = next(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True), [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are cut to the first line's length
+        frame = pd.read_csv(
+            io.StringIO(text),
+            sep=separator,
+            header=None if no_header else 0,
+            index_col=False,
+            dtype=str,
+            keep_default_na=False,
+            skipinitialspace=True,
+        )
+    numbered = enumerate(first, start=1)
+    names = [str(number) if no_header else name.strip() or f"{UNNAMED} {number}" for number, name in numbered]
+    frame.columns = pd.Index(names)
+    start = 1 if no_header else 2
+    frame.index = pd.RangeIndex(start, len(frame) + start, name="line")
     return frame
 
 
 def _check_cells(name: str, column: pd.Series) -> None:
     """Raise InvalidTable for a column of Parquet whose cells are no single numbers or texts."""
-    for kind in set(map(type, column)) if column.dtype.kind == "O" else ():
+    for kind in set(map(type, column)):
         if kind.__hash__ is None:
             raise InvalidTable(
                 f"the column {name!r} holds {'records' if kind is dict else 'lists'}, and a cell must be one number or "
@@ -96,9 +130,10 @@ def _check_cells(name: str, column: pd.Series) -> None:
                 ) from None
 
 
-def _separator(text: str) -> str:
+def _separator(text: str, no_header: bool) -> str:
     first = text.partition("\n")[0]
-    return ";" if first.count(";") > first.count(",") else ","
+    commas = 0 if no_header else first.count(",")  # which may be decimal in a row of numbers
+    return ";" if first.count(";") > commas else ","
 
 
 def _content(path: Path) -> bytes:

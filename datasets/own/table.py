@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from datasets.errors import InvalidTable
-from datasets.own.columns import TASKS, chosen, features_of, target_of
+from datasets.own.columns import TASKS, Features, check_target, features_of, target_of
 from datasets.own.dummies import with_inputs
 from datasets.own.files import read_frame, sha256_of
+from datasets.own.format import Format
+from datasets.own.reading import Column, check_names, columns_of, doubts_about, inputs_of, notes_on
 from datasets.own.splits_file import read_splits, scheme_of
+from datasets.own.wording import examples
 from datasets.records import Source, Split
 from datasets.splits import fixed_splits
 
@@ -36,6 +39,7 @@ class Table:
         sha256: of the file's bytes.
         target: column that is predicted.
         task, n_classes, n_rows, n_features, n_splits, split_scheme, notes: as of `datasets.Source`.
+        decimal, thousands, na_values, no_header: as of `datasets.own.format.Format`.
         impute: "median" if missing values are filled, "" if there are none.
         splits_file: file of the splits; "" for `N_SPLITS` random ones of 90 % training rows.
         splits_sha256: of that file's bytes; "" if there is none.
@@ -54,6 +58,10 @@ class Table:
     n_features: int
     n_splits: int
     split_scheme: str
+    decimal: str = ""
+    thousands: str = ""
+    na_values: tuple[str, ...] = ()
+    no_header: bool = False
     impute: str = ""
     splits_file: str = ""
     splits_sha256: str = ""
@@ -74,24 +82,28 @@ class Table:
         """
         values = json.loads(text)
         try:
-            notes = values["notes"]
-            table = cls(**values | {"notes": tuple(notes)})
+            notes, missing = values["notes"], values.get("na_values", ())
+            table = cls(**values | {"notes": tuple(notes), "na_values": tuple(missing)})
         except (TypeError, KeyError) as problem:
             raise ValueError(f"not the description of a table: {problem}") from problem
-        kinds: dict[Any, Any] = {"str": str, "int": int, "int | None": int | None}
+        kinds: dict[Any, Any] = {"str": str, "int": int, "bool": bool, "int | None": int | None}
         for each in fields(table):
             value = getattr(table, each.name)
             if not isinstance(value, kinds.get(each.type, tuple)):
                 raise ValueError(f"not the description of a table: {each.name} is {value!r}")
-        if not all(isinstance(note, str) for note in notes):
-            raise ValueError("not the description of a table: wrong notes")
+        if not all(isinstance(text, str) for text in (*notes, *missing)):
+            raise ValueError("not the description of a table: wrong notes or na_values")
         return table
+
+    @property
+    def layout(self) -> Format:
+        """What a person has said of the file's cells."""
+        return Format(self.decimal, self.thousands, self.na_values, self.no_header)
 
     @property
     def options(self) -> tuple[str, ...]:
         """Options of `run_all.py` that give this table."""
-        task = "regression" if self.task == "regression" else "classification"
-        words = ["--csv", self.path, "--target", self.target, "--task", task]
+        words = ["--csv", self.path, "--target", self.target, "--task", _task(self), *self.layout.options]
         words += ["--impute", self.impute] if self.impute else []
         return (*words, *(("--splits-file", self.splits_file) if self.splits_file else ()))
 
@@ -130,12 +142,17 @@ def read(table: Table, contents: Mapping[str, bytes]) -> tuple[np.ndarray, np.nd
     for path, expected in ((table.path, table.sha256), (table.splits_file, table.splits_sha256)):
         if path and (got := sha256_of(Path(path))) != expected:
             raise InvalidTable(f"{path} has changed since it was described: SHA-256 {got[:12]}, not {expected[:12]}")
-    frame = read_frame(Path(table.path))
-    task = "regression" if table.task == "regression" else "classification"
-    target = target_of(chosen(frame, table.target), task)
-    features = features_of(frame.drop(columns=table.target), table.impute)
-    splits = with_inputs(_splits(table.splits_file, len(frame)), features.x, features.dummies)
+    columns = columns_in(table)
+    target = target_of(columns.pop(table.target), _task(table))
+    features = _features(columns, table.impute)
+    splits = with_inputs(_splits(table.splits_file, len(features.x)), features.x, features.dummies)
     return features.x, target.y, splits
+
+
+def columns_in(table: Table) -> dict[str, Column]:
+    """Return the columns of a table by name, as they are read."""
+    classes = None if table.task == "regression" else table.target
+    return columns_of(read_frame(Path(table.path), table.layout), table.layout, classes)
 
 
 def describe(
@@ -144,6 +161,10 @@ def describe(
     *,
     name: str | None = None,
     task: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    na_values: str | None = None,
+    no_header: bool = False,
     impute: str | None = None,
     splits_file: Path | None = None,
     taken: Container[str] = (),
@@ -155,6 +176,10 @@ def describe(
         target: column that is predicted.
         name: of the data set; None for one made from the file's name.
         task: "regression" or "classification"; None to infer it from the target.
+        decimal: decimal separator of numbers; None to infer it from each column.
+        thousands: separator between thousands; None likewise.
+        na_values: further texts and numbers that stand for missing values, with commas between them.
+        no_header: whether the first line is a row; columns are then called 1, 2, 3, ...
         impute: "median" to fill missing values; None to refuse them.
         splits_file: file of the splits (`datasets.own.splits_file`); None for random ones.
         taken: names that other data sets have.
@@ -164,15 +189,20 @@ def describe(
     """
     _check_choice("--task", task, TASKS)
     _check_choice("--impute", impute, IMPUTE)
-    frame = read_frame(path)
+    layout = Format.of(decimal, thousands, na_values, no_header)
+    frame = read_frame(path, layout)
     if len(frame) < LEAST_ROWS:
         raise InvalidTable(f"{path} has {len(frame)} rows; at least {LEAST_ROWS} are needed to tune, train and test")
-    of_target = target_of(chosen(frame, target), task)
-    inputs = frame.drop(columns=target)
-    features = features_of(inputs, impute or "")
+    if not no_header:
+        check_names(frame, target)
+    check_target(list(map(str, frame)), target)
+    columns = columns_of(frame, layout, target if task == "classification" else None)
+    read_as, doubts = notes_on(columns), doubts_about(columns)
+    of_target = target_of(columns.pop(target), task)
+    features = _features(columns, impute or "")
     splits = with_inputs(_splits(str(splits_file or ""), len(frame)), features.x, features.dummies)
     n_classes = len(of_target.classes) or None
-    warnings = (*_doubts(len(frame), features.x), *of_target.warnings, *features.warnings)
+    warnings = (*_doubts(len(frame), features.x), *doubts, *of_target.warnings, *features.warnings)
     table = Table(
         name=name or _name_of(path, taken),
         title=f"{path.stem}: {target}",
@@ -185,12 +215,23 @@ def describe(
         n_features=features.x.shape[1],
         n_splits=len(splits),
         split_scheme=scheme_of(splits) if splits_file else "resampled",
-        impute=impute if impute and inputs.isna().to_numpy().any() else "",
+        **layout._asdict(),
+        impute=impute if impute and any(column.cells.isna().any() for column in columns.values()) else "",
         splits_file=str(splits_file or ""),
         splits_sha256=sha256_of(splits_file) if splits_file else "",
-        notes=(*of_target.notes, *features.notes, *_repeated(frame), _on_splits(splits_file)),
+        notes=(*read_as, *of_target.notes, *features.notes, *_repeated(frame), _on_splits(splits_file)),
     )
     return table, warnings
+
+
+def _task(table: Table) -> str:
+    """Return the task by its option's value."""
+    return "regression" if table.task == "regression" else "classification"
+
+
+def _features(columns: Mapping[str, Column], impute: str) -> Features:
+    placeholders = {name: examples(c.placeholders) for name, c in columns.items() if len(c.placeholders)}
+    return features_of(inputs_of(columns), impute, placeholders)
 
 
 def _splits(splits_file: str, n_rows: int) -> tuple[Split, ...]:

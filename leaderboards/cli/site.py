@@ -8,16 +8,16 @@ import typer
 
 import leaderboards
 from bench.texts import visible
-from leaderboards.cli.options import Folders, read_folders, require_results, stop
+from leaderboards.cli.options import Folders, folder, read_folders, require_results, stop
 
 
 def build(
     results: Folders,
-    html: Annotated[Path, typer.Option("--html", metavar="DIR", help="Folder to write index.html to.")],
+    html: Annotated[Path, typer.Option("--html", metavar="DIR", parser=folder, help="Folder to write index.html to.")],
 ) -> None:
     """Write DIR/index.html and the pages it links to. They need neither a server nor a network."""
-    for folder in results:
-        require_results(folder)
+    for each in results:
+        require_results(each)
     try:
         html.mkdir(parents=True, exist_ok=True)  # before the work
         page = leaderboards.build(results, html)
@@ -45,7 +45,7 @@ def publish(
         if to.startswith("branch:"):
             contents, commit = publish_to_branch(read, to.removeprefix("branch:"))
         else:
-            contents, commit = publish_to_folder(read, Path(to)), None
+            contents, commit = publish_to_folder(read, folder(to)), None
     except PublishingRefused as refusal:
         stop(str(refusal))
     except OSError as error:
@@ -74,8 +74,8 @@ def serve(
         if len(folders) == 1 and os.path.isfile(folders[0] / "index.html"):
             (site,) = folders
         else:
-            for folder in folders:
-                require_results(folder)
+            for each in folders:
+                require_results(each)
             site = leaderboards.build(folders, built).parent
         try:
             running = server(site, port)

@@ -202,6 +202,17 @@ def test_an_unknown_format_is_refused(folder, command):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize("words", [("build", "--html"), ("publish", "--to")])
+def test_empty_text_is_no_folder(folder, tmp_path, monkeypatch, words):
+    results = folder({"nmll": 1.0})
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    result = run(words[0], results, words[1], "")
+    assert result.exit_code == 2
+    assert "an empty text is no folder" in result.stderr
+    assert not list((tmp_path / "here").iterdir())
+
+
 RANKED = (
     "method,family,mean_rank,rank_low,rank_high,difference,low,high,p_best,verdict,n_datasets,n_splits,n_failed,"
     "n_compared,remark"

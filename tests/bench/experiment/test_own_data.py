@@ -8,7 +8,7 @@ import datasets
 from bench.experiment.own_data import Given, register
 from bench.experiment.request import InvalidRequest
 
-NOTHING = Given(None, None, None, None, None)
+NOTHING = Given()
 
 
 @pytest.fixture
@@ -56,3 +56,14 @@ def test_a_file_among_names_leads_to_the_option(name):
 def test_options_without_their_table_are_refused():
     with pytest.raises(InvalidRequest, match="--splits-file splits is about an own table"):
         register(NOTHING._replace(splits_file=Path("splits")), "uci", None, on_cluster=False)
+    with pytest.raises(InvalidRequest, match="--no-header is about an own table"):
+        register(NOTHING._replace(no_header=True), "uci", None, on_cluster=False)
+
+
+def test_every_option_of_the_table_is_passed_on(houses):
+    given = NOTHING._replace(
+        csv=houses, target="2", decimal=".", thousands=",", na_values="-999,unclear", no_header=True
+    )
+    houses.write_text(houses.read_text().partition("\n")[2])
+    table, _ = register(given, "uci", None, on_cluster=False)
+    assert table.options[6:] == ("--decimal", ".", "--thousands", ",", "--na-values", "-999,unclear", "--no-header")

@@ -7,11 +7,16 @@ import pytest
 
 from datasets.errors import InvalidTable
 from datasets.own.files import looks_like_a_table, read_frame
+from datasets.own.format import AS_FOUND, Format
+from datasets.own.reading import columns_of
 
 
 @pytest.mark.parametrize("name", ["houses.csv", "houses.tsv", "houses.parquet", "HOUSES.CSV"])
 def test_every_format_gives_the_same_table(frame, write, name):
-    pd.testing.assert_frame_equal(read_frame(write(frame, name)), frame, check_dtype=False)
+    cells = read_frame(write(frame, name))
+    columns = {column: each.cells.to_numpy() for column, each in columns_of(cells, AS_FOUND).items()}
+    pd.testing.assert_frame_equal(pd.DataFrame(columns), frame, check_dtype=False)
+    assert cells.index[0] == (1 if name.endswith("parquet") else 2)  # as editors number lines
 
 
 def test_semicolons_separate_columns_too(tmp_path):
@@ -19,7 +24,36 @@ def test_semicolons_separate_columns_too(tmp_path):
     path.write_text("a;b,c\n1;2\n3;4\n")
     assert list(read_frame(path).columns) == ["a;b", "c"]  # a tie goes to the comma
     path.write_text("a;b;c\n1;2;3\n")
-    assert read_frame(path).to_numpy().tolist() == [[1, 2, 3]]
+    assert read_frame(path).to_numpy().tolist() == [["1", "2", "3"]]
+
+
+def test_rows_without_names_are_numbered_columns(tmp_path):
+    path = tmp_path / "bare.csv"
+    path.write_text("1,5;2,5;3\n4,5;5,5;6\n")
+    frame = read_frame(path, Format(no_header=True))
+    assert (list(frame), frame.to_numpy().tolist()) == (["1", "2", "3"], [["1,5", "2,5", "3"], ["4,5", "5,5", "6"]])
+    assert frame.index[0] == 1
+
+
+def test_spaces_around_names_and_quotes_do_not_count(tmp_path):
+    path = tmp_path / "spaced.csv"
+    path.write_text('a, b ,"c, d"\n1, 2, "3, 4"\n')
+    frame = read_frame(path)
+    assert (list(frame), frame.to_numpy().tolist()) == (["a", "b", "c, d"], [["1", "2", "3, 4"]])
+
+
+def test_named_index_of_parquet_is_a_column(tmp_path):
+    frame = pd.DataFrame({"b": [1, 2]}, index=pd.Index([0.5, 0.7], name="a"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "unnamed.parquet")
+    frame.set_index(pd.Index(["x", "y"], name="c"), append=True).to_parquet(tmp_path / "two.parquet")
+    columns = [list(read_frame(tmp_path / f"{name}.parquet")) for name in ("named", "unnamed", "two")]
+    assert columns == [["a", "b"], ["b"], ["a", "c", "b"]]
+
+
+def test_parquet_has_names(write, frame):
+    with pytest.raises(InvalidTable, match="leave --no-header out"):
+        read_frame(write(frame, "named.parquet"), Format(no_header=True))
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):

@@ -78,11 +78,33 @@ def test_file_name_outside_utf8_is_refused(frame, write, tmp_path):
     assert "is not UTF-8" in result.stderr
 
 
+def test_package_reads_the_table_as_options_said(frame, write, tmp_path):
+    path = write(frame.assign(area=[f"{row},250" for row in range(1, 41)], price=range(40)))
+    path.write_text(path.read_text().partition("\n")[2])
+    options = ("--target", "4", "--decimal", ",", "--na-values", "-999,Oslo", "--no-header", "--impute", "median")
+    made = new("houses", "--csv", path, *options, "--into", tmp_path / "new")
+    assert made.exit_code == 0, made.output
+    code = (tmp_path / "new/src/houses/__init__.py").read_text()
+    for line in ('decimal=",",', "na_values=('-999', 'Oslo'),", "no_header=True,", 'impute="median",'):
+        assert f"    {line}\n" in code
+    assert code.count("thousands") == 0
+
+
 @pytest.mark.parametrize("folder", ["x" * 5000, f"{__file__}/below", os.fsdecode(b"u\xff")])
 def test_impossible_folder_is_refused(frame, write, folder):
     result = new("houses", "--csv", write(frame), "--target", "price", "--into", folder)
     assert result.exit_code == 2
     assert "choose another with --into" in " ".join(result.stderr.split())
+
+
+def test_empty_text_is_no_folder(frame, write, tmp_path, monkeypatch):
+    path = write(frame)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    result = new("houses", "--csv", path, "--target", "price", "--into", "")
+    assert result.exit_code == 2
+    assert "an empty text is no folder" in result.stderr
+    assert not list(Path().iterdir())
 
 
 def test_nothing_is_written_over(frame, write, tmp_path):

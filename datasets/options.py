@@ -1,0 +1,12 @@
+"""Values of options of command lines."""
+
+from pathlib import Path
+
+import typer
+
+
+def folder(text: str | Path) -> Path:
+    """Return the path of a folder; exit at an empty text, which as a path is the current folder."""
+    if not str(text):
+        raise typer.BadParameter("an empty text is no folder; write . for the current one")
+    return Path(text)

@@ -1,0 +1,57 @@
+"""How the cells of a table are written, as far as a person says so by options such as `--decimal`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from datasets.errors import InvalidTable
+
+SEPARATORS = {"decimal": (".", ","), "thousands": (",", ".", "'", " ")}
+
+
+class Format(NamedTuple):
+    """What a person says of the cells of a table.
+
+    Attributes:
+        decimal: decimal separator of numbers; "" where it is to be found out.
+        thousands: separator between thousands, likewise.
+        na_values: texts and numbers that stand for missing values.
+        no_header: whether the first line is a row, and not the names of the columns, which are then 1, 2, 3, ...
+    """
+
+    decimal: str = ""
+    thousands: str = ""
+    na_values: tuple[str, ...] = ()
+    no_header: bool = False
+
+    @classmethod
+    def of(cls, decimal: str | None, thousands: str | None, na_values: str | None, no_header: bool) -> Format:
+        """Return what options say; None for those that are left out, and `na_values` with commas between them.
+
+        Raises:
+            InvalidTable: a separator is none, or both are one character.
+        """
+        for name, value in (("decimal", decimal), ("thousands", thousands)):
+            if value is not None and value not in SEPARATORS[name]:
+                allowed = " ".join(map(repr, SEPARATORS[name]))
+                raise InvalidTable(f"--{name} {value!r} is no separator of numbers; allowed: {allowed}")
+        if decimal and decimal == thousands:
+            raise InvalidTable(f"--decimal and --thousands are both {decimal!r}; they must differ")
+        texts = [text.strip() for text in (na_values or "").split(",")]
+        return cls(decimal or "", thousands or "", tuple(text for text in texts if text), no_header)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that say this."""
+        values = {"decimal": self.decimal, "thousands": self.thousands, "na-values": ",".join(self.na_values)}
+        words = [word for name, value in values.items() if value for word in (f"--{name}", value)]
+        return (*words, *(["--no-header"] if self.no_header else []))
+
+    @property
+    def decimals(self) -> frozenset[str]:
+        """The decimal separator that follows from the options, or none."""
+        follows = {",": ".", ".": ","}.get(self.thousands, "")
+        return frozenset({self.decimal or follows} - {""})
+
+
+AS_FOUND = Format()  # nothing is said

@@ -1,0 +1,264 @@
+"""What tables of ordinary people hold is read as they mean it, or refused in words."""
+
+import datetime
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from datasets import InvalidTable, describe
+from datasets.own.overview import overview
+from datasets.own.table import columns_in, read
+
+N = 40
+X = np.random.default_rng(0).normal(size=N).round(3)
+Y = np.random.default_rng(1).normal(size=N).round(3)
+
+
+@pytest.fixture
+def table(write):
+    """`table(column, name, **options)`: describe a table of x, y and one more column, `more`, and predict y."""
+
+    def table(more, name="table.csv", target="y", **options):
+        frame = pd.DataFrame({"x": X, "more": more, "y": Y})
+        return describe(write(frame, name), target, **options)
+
+    return table
+
+
+def cells(table, name="more"):
+    return columns_in(table)[name].cells
+
+
+def every(text: str, others: list[str], period: int = 10) -> list[str]:
+    """Return N texts: `text` in every row of the period, and others around them."""
+    return [text if row % period == 0 else others[row % len(others)] for row in range(N)]
+
+
+FEW = ["2.5", "3.1", "4", "5.7"]
+
+
+@pytest.mark.parametrize("sign", ["-", "?", "NA", "n/a", "missing", "#N/A"])
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_target_with_placeholders_is_refused_with_its_rows(table, sign, name):
+    where = "lines 2, 12, 22" if name.endswith("csv") else "rows 1, 11, 21"
+    complaint = re.escape(f"{sign!r} in 4 of 40 rows ({where} and 1 more); remove these rows")
+    with pytest.raises(InvalidTable, match=f"the target 'more' holds numbers, and {complaint}"):
+        table(every(sign, FEW), name, "more")
+    with pytest.raises(InvalidTable, match="remove these rows"):
+        table(every(sign, FEW), name, "more", task="classification")
+
+
+@pytest.mark.parametrize("sign", ["-", "?", "NA", "n/a", "missing", "#N/A"])
+def test_feature_with_placeholders_is_refused_or_imputed(table, sign):
+    with pytest.raises(InvalidTable, match=re.escape(f"more (4: {sign!r}); fill or remove them, or give --impute")):
+        table(every(sign, FEW))
+    described, _ = table(every(sign, FEW), impute="median")
+    assert np.isnan(read(described, {})[0]).sum(axis=0).tolist() == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("written", "how"),
+    [
+        (lambda value: f"{value:.1f}".replace(".", ","), "with decimal commas"),
+        (lambda value: f"{1000 * value:,.0f}", "with commas between thousands"),
+        (lambda value: f"{value:.1f}%", "in %"),
+        (lambda value: f"{value:.1f} kg", "in kg"),
+        (lambda value: f"${1000 * value:,.2f}", "in $ with commas between thousands"),
+        (lambda value: f"{1000 * value:,.1f}".translate(str.maketrans(",.", ".,")), "with decimal commas and points"),
+    ],
+)
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
+def test_numbers_written_as_texts_are_read_and_said(table, written, how, name):
+    values = 10 + np.arange(N) + 0.3
+    texts = list(map(written, values))
+    options = {"thousands": ","} if name.endswith("parquet") else {}  # no other text shows which a comma is
+    described, _ = table(texts, name, **options)
+    assert any(note.startswith("The numbers of more are written") and how in note for note in described.notes)
+    np.testing.assert_allclose(np.corrcoef(cells(described).astype(float), values)[0, 1], 1, atol=1e-3)
+    line = next(line for line in overview(described) if line.name == "more")
+    assert (line.kind, how in line.how) == ("number", True)
+    assert line.example.startswith(f"'{texts[0]}' is 1")
+    of_target, _ = table(texts, name, "more", **options)
+    assert of_target.task == "regression"
+
+
+def test_thousands_of_a_target_keep_their_scale(table):
+    described, _ = table([f"{16455 + 100 * row:,}" for row in range(N)], target="more")
+    assert read(described, {})[1][0] == 16455
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [Decimal(row) / 4 for row in range(N)],
+        [*[Decimal("0.25")] * (N - 1), None],
+        [None if row % 7 == 0 else row for row in range(N)],
+        pd.array([row if row % 7 else None for row in range(N)], dtype="Int64"),
+        [f"{row}.25" for row in range(N)],
+        [f"{row},25".encode() for row in range(N)],
+    ],
+)
+def test_numbers_of_parquet_are_numbers(table, texts):
+    described, _ = table(texts, "table.parquet", impute="median")
+    assert read(described, {})[0].shape == (N, 2)
+
+
+def test_decimals_of_parquet_are_a_target_of_a_regression(table):
+    assert table([Decimal(row * row) / 4 for row in range(N)], "table.parquet", "more")[0].task == "regression"
+
+
+DAYS = [datetime.date(2024, 1, 1) + datetime.timedelta(days=row) for row in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("dates", "name"),
+    [
+        (DAYS, "table.parquet"),
+        ([*DAYS[:-1], None], "table.parquet"),
+        (pd.to_datetime(DAYS), "table.parquet"),
+        ([datetime.time(row // 2, 30) for row in range(N)], "table.parquet"),
+        (pd.to_timedelta(range(N), "h"), "table.parquet"),
+        (DAYS, "table.csv"),
+        ([day.strftime("%d.%m.%y") for day in DAYS], "table.csv"),
+        ([f"{row // 2}:30" for row in range(N)], "table.csv"),
+        (["2024-01-01", "2024-07-01"] * (N // 2), "table.csv"),
+    ],
+)
+def test_dates_are_refused(table, dates, name):
+    with pytest.raises(InvalidTable, match=r"the column 'more' holds dates or times .*; turn them into numbers"):
+        table(dates, name, impute="median")
+    with pytest.raises(InvalidTable, match=r"the target 'more' (holds dates or times|is missing)"):
+        table(dates, name, "more")
+
+
+@pytest.mark.parametrize("names", [[f"pat{row}" for row in range(20)], [f"Ann {row % 15}" for row in range(20)]])
+def test_names_in_few_rows_are_refused(write, names):
+    frame = pd.DataFrame({"x": X[:20], "name": names, "y": Y[:20]})
+    with pytest.raises(InvalidTable, match=r"the column 'name' has \d+ different texts in 20 rows .* like a name"):
+        describe(write(frame), "y")
+
+
+@pytest.mark.parametrize(
+    "classes", [("yes", "yes ", "no"), (" a", "a", "b"), ("a\u00a0", "a", "b"), ("b", "a", "a\t"), ("a", "  b", "b  ")]
+)
+def test_spaces_make_no_classes_and_are_said(table, classes):
+    described, _ = table(list(np.resize(classes, N)), "table.parquet", "more")
+    assert described.task == "binary"
+    spaced = len([text for text in classes if text.strip() != text and text.strip() in classes])
+    assert any(note.startswith("Spaces around texts do not count") for note in described.notes) == bool(spaced)
+
+
+def test_class_in_every_row_but_for_spaces_is_refused_in_words(table):
+    with pytest.raises(InvalidTable, match=r"is 'yes' in every row \('yes ' too, as spaces do not count\)"):
+        table(["yes", "yes "] * (N // 2), target="more")
+
+
+def test_texts_that_differ_in_capitals_are_warned_of(table):
+    assert "texts of column 'more' differ in capitals only: 'Yes', 'yes'" in table(["Yes", "no", "yes", "a"] * 10)[1]
+
+
+@pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "N/A", "-"])
+def test_class_called_like_a_missing_value_is_a_class(table, name):
+    described, warnings = table([name, "cat", "dog", "cat"] * 10, target="more")
+    assert described.n_classes == 3
+    assert any(f"{name} (10). If these rows lack a class" in warning for warning in warnings)
+    with pytest.raises(InvalidTable, match=r"missing in 10 of 40 rows \(lines 2, 6, 10 and 7 more\)"):
+        table([name, "cat", "dog", "cat"] * 10, target="more", na_values=name)
+
+
+@pytest.mark.parametrize(
+    ("lines", "target"),
+    [
+        (["0.126,4.05,-3.545"], "y"),
+        (["0.126,4.05,-3.545"], "-3.545"),
+        (["5.1,3.5,1.4,setosa"], "species"),
+        (["5.1,3.5,1.4,setosa"], "setosa"),
+        (["1,5;2,5;3,7"], "y"),
+        (["red,big,yes"], "yes"),
+        (["1.5\t2\t2.5"], "y"),
+    ],
+)
+def test_first_line_that_is_a_row_is_refused(tmp_path, lines, target):
+    path = tmp_path / ("table.tsv" if "\t" in lines[0] else "table.csv")
+    path.write_text("\n".join(lines * N))
+    with pytest.raises(InvalidTable, match=r"the first line of the table holds .*, like a row .*; give --no-header"):
+        describe(path, target)
+
+
+def test_line_of_names_that_is_repeated_is_refused(tmp_path):
+    lines = ["x,y", *(f"{x},{y}" for x, y in zip(X, Y, strict=True))]
+    (tmp_path / "joined.csv").write_text("\n".join(lines * 2))
+    with pytest.raises(InvalidTable, match=r"the column 'x' holds numbers but for 'x' \(line 42\)"):
+        describe(tmp_path / "joined.csv", "y")
+
+
+@pytest.mark.parametrize("header", ["2001,2002,2003,y", "x,400.5,y", "0,1,2,y", "2001,2005,2010,y", "a,b,c,y"])
+def test_names_with_numbers_are_names(tmp_path, header):
+    path = tmp_path / "table.csv"
+    rows = [",".join(map(str, values)) for values in np.random.default_rng(0).normal(size=(N, header.count(",") + 1))]
+    path.write_text("\n".join([header, *rows]))
+    assert describe(path, "y")[0].n_features == header.count(",")
+
+
+def test_table_without_names_is_run_by_numbers(tmp_path):
+    path = tmp_path / "bare.csv"
+    path.write_text("\n".join(f"{x},{x * x},{y}" for x, y in zip(X, Y, strict=True)))
+    described, _ = describe(path, "3", no_header=True)
+    assert described.n_rows == N
+    np.testing.assert_array_equal(read(described, {})[1], Y)
+    assert [line.name for line in overview(described)] == ["3", "1", "2"]
+
+
+@pytest.mark.parametrize("numbers", [range(N), range(1, N + 1), range(N, 0, -1), range(5, 5 + 3 * N, 3)])
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", " "])
+def test_first_column_without_a_name_that_numbers_rows_is_refused(write, numbers, name):
+    shuffled = np.random.default_rng(0).permutation(list(numbers))
+    for column in (list(numbers), shuffled):
+        path = write(pd.DataFrame({name: column, "x": X, "y": Y}))
+        with pytest.raises(InvalidTable, match="the first column has no name and another whole number in each row"):
+            describe(path, "y")
+
+
+def test_shuffled_row_numbers_with_a_name_are_warned_of(table):
+    numbers = np.random.default_rng(0).permutation(N)
+    for column in (numbers, numbers + 1):
+        assert any("'more' counts the rows" in warning for warning in table(column)[1])
+    assert not any("'more' counts the rows" in warning for warning in table(numbers * 2)[1])
+
+
+def test_first_column_without_a_name_may_be_an_input(write):
+    assert describe(write(pd.DataFrame({"": X, "y": Y})), "y")[0].n_features == 1
+
+
+def test_description_reads_again_what_options_said(table, write):
+    texts = [f"{row},234" if row % 5 else "-999" for row in range(1, N + 1)]
+    for option, value in ({"decimal": ","}, 1.234), ({"thousands": ","}, 1234):
+        described, _ = table(texts, na_values="-999", impute="median", **option)
+        assert cells(type(described).from_json(described.to_json()))[2] == value
+        assert np.isnan(cells(described)).sum() == N // 5
+
+
+def test_overview_lists_the_target_first(table):
+    described, _ = table([f"{row % 7},5 kg" if row else None for row in range(N)], "table.parquet", impute="median")
+    assert [tuple(line) for line in overview(described)] == [
+        ("y", "target", "", f"{Y[0]:g}"),
+        ("x", "number", "", f"{X[0]:g}"),
+        ("more", "number", "in kg with decimal commas, 1 missing", "'1,5 kg' is 1.5"),
+    ]
+    described, _ = table(["a", "b"] * (N // 2), target="more")
+    assert overview(described)[0] == ("more", "target", "2 classes", "'a'")
+
+
+def test_dates_may_be_classes_where_asked_for(table):
+    for name in ("table.csv", "table.parquet"):
+        described, _ = table(DAYS[:2] * (N // 2), name, "more", task="classification")
+        assert overview(described)[0] == ("more", "target", "2 classes", "'2024-01-01'")
+        assert read(described, {})[1][:2].tolist() == [0, 1]
+
+
+def test_truth_values_in_any_capitals_are_zeros_and_ones(table):
+    described, _ = table(["TRUE", "false", "True", "FALSE"] * 10)
+    assert read(described, {})[0][:4, 1].tolist() == [1, 0, 1, 0]

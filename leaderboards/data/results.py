@@ -11,7 +11,7 @@ import pyarrow as pa
 from bench.results.encoded import joined
 from bench.results.reader import CellFiles, read_longer, read_timings
 from leaderboards.data.fingerprints import Choice, decide
-from leaderboards.data.frames import CELL_ROWS, LONGER_ROWS, TIMING_ROWS, as_frame, checked
+from leaderboards.data.frames import LONGER_ROWS, TIMED_ROWS, TIMING_ROWS, as_frame, checked
 from leaderboards.data.longer import with_convergence
 from leaderboards.data.rechecks import FILE, Recheck, read_rechecks, with_recheck
 from leaderboards.data.times import latest_timings, with_exclusive_times
@@ -37,7 +37,7 @@ class Results(NamedTuple):
 
     Attributes:
         folders: as given.
-        cells: one row per cell, columns `frames.CELL_ROWS`; times only where they are uncontended; convergence also
+        cells: one row per cell, columns `frames.TIMED_ROWS`; times only where they are uncontended; convergence also
             from repetitions (`longer.with_convergence`).
         choices: the rows that no board uses because they contradict others; see `fingerprints.decide`.
         rows: the rows of `cells` and those that no board uses, copies included, as they are in their files.
@@ -89,7 +89,7 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
     cells, choices = decide(rows)
     latest = checked(latest_timings(pa.concat_tables(timings).to_pandas()), TIMING_ROWS)
     trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
-    cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), CELL_ROWS)
+    cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), TIMED_ROWS)
     found = list(unavailable.values())
     return Results(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks))
 

@@ -27,7 +27,8 @@ def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataF
     uncontended = np.where(cells[["exclusive"]].eq(True), cells[times], np.nan)
     values = np.where(repeated[:, None], cells[cell].merge(timings, "left", cell)[times], uncontended)
     known = cells.assign(**pd.DataFrame(values, cells.index, times))
-    return known.assign(total_seconds=known["tune_seconds"].fillna(0.0) + known["fit_seconds"])
+    total = known["tune_seconds"].fillna(0.0) + known["fit_seconds"]
+    return pd.concat([known, total.rename("total_seconds")], axis=1)
 
 
 def about_times(summary: pd.DataFrame) -> str:

@@ -124,10 +124,9 @@ class Board(NamedTuple):
         """True if there are so many methods that each gets a single line."""
         return sum(not row.published for row in self.rows) > LONG
 
-    @property
-    def n_splits(self) -> int:
-        """The largest number of splits that a method was run on."""
-        return max(row.n + row.n_failed for row in self.rows)
+    def n_splits(self, fewer: bool = False) -> int:
+        """Return the largest number of splits that a method was run on; of the methods `fewer`, if asked for."""
+        return max(row.n + row.n_failed for row in self.rows if (row.method in self.fewer) == fewer)
 
     def rows_about(self, columns: dict[str, Metric], fewer: bool = False) -> list[Row]:
         """Return the measured rows of a table, and its published rows that have one of the metrics `columns`.

@@ -54,8 +54,7 @@ def cells():
     """Cells as a reader of results gets them, from dictionaries of what matters."""
 
     def make(*rows: dict) -> pd.DataFrame:
-        table = pa.Table.from_pylist([_row(**row) for row in rows], schema=CELLS).to_pandas()
-        return table.assign(total_seconds=table["tune_seconds"].fillna(0.0) + table["fit_seconds"])
+        return pa.Table.from_pylist([_row(**row) for row in rows], schema=CELLS).to_pandas()
 
     return make
 

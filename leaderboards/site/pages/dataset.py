@@ -127,7 +127,7 @@ def with_parts(dataset: str, sections: Sequence[Section], rendered: Rendered) ->
     for made in sections:
         rest += OF_NUMBER * len(made.board.rows) * len(made.board.headline)
         key, board = (made.suite, made.preset), made.board
-        usual = board.n_splits if board.long else -1
+        usual = board.n_splits() if board.long else -1
         if board.others:
             label, name = f"Other metrics on {dataset}", f"{made.suite}/{dataset}/{made.preset}/others"
             tables = [rendered("table", *key, board, board.others, label, name, home=page)]

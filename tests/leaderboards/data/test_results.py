@@ -23,7 +23,7 @@ def test_every_file_is_one_cell_more(folder):
 def test_a_folder_without_anything_is_empty_not_an_error(tmp_path):
     results = read_results(tmp_path)
     assert results.cells.empty
-    assert list(results.cells.columns) == [*CELLS.names, "folder", "rechecked"]
+    assert list(results.cells.columns) == [*CELLS.names, "folder", "rechecked", "total_seconds"]
 
 
 def foreign(path, row):

@@ -13,7 +13,7 @@ def say(cells):
     """The sentences about a method, from rows."""
 
     def of(method: str, *rows: dict, covered=(), statuses=("ok",)):
-        table = cells(*rows)
+        table = cells(*rows).assign(total_seconds=lambda frame: frame["fit_seconds"])
         by_metric = {
             name: standings_of(
                 table, "uci", "paper", name, rank_on_datasets(table, "uci", "paper", name, families=False)

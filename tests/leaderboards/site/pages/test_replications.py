@@ -65,7 +65,7 @@ def site(cells, tmp_path, monkeypatch):
     monkeypatch.setattr(content, "entries", lambda: made)
 
     def make(*rows: dict) -> Site:
-        frame = cells(*rows).assign(folder="", rechecked=None)
+        frame = cells(*rows).assign(folder="", rechecked=None, total_seconds=float("nan"))
         return Site(Results((), frame, [], [], [], frame, frame.iloc[:0]))
 
     return make

@@ -29,7 +29,8 @@ def run(levels: dict[str, float], **changes) -> list[dict]:
 @pytest.fixture
 def said(cells):
     def make(*rows: dict):
-        frame = cells(*rows).assign(folder="")
+        frame = cells(*rows)
+        frame = frame.assign(folder="", total_seconds=frame["tune_seconds"] + frame["fit_seconds"])
         return overview(Site(Results((), frame, [], [], [], frame, frame.iloc[:0]))).verdict
 
     return make

@@ -84,7 +84,7 @@ def simulate(
     overlap: Annotated[
         float, typer.Option("--overlap", min=0.05, max=0.95, help="Share of the rows that a split trains on.")
     ] = 0.9,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 400,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Leaderboards of each scenario.")] = 1000,
     gap: Annotated[
         float, typer.Option("--gap", min=0, help="How much better the best method is, in split standard deviations.")
     ] = 1.5,

@@ -255,7 +255,7 @@ def _result(
     if unknown:
         notes.append(f"Not tested by splits, as all splits have the same test rows: {', '.join(unknown)}.")
     shared = [visible(name) for name, board in by_dataset.items() if _too_much_shared(board)]
-    if shared:
+    if shared and len(by_dataset) == 1:
         notes.append(
             f"Not tested by splits, which share too many rows to be worth two experiments: {', '.join(shared)}."
         )

@@ -133,7 +133,12 @@ def detectable_errors(df: float, alpha: float) -> float:
     """
     if df == inf:
         return float(scipy.special.ndtri(1 - alpha) + scipy.special.ndtri(POWER))
-    bounds = _bounds(df, alpha)
+    return errors_beyond(df, float(scipy.special.stdtrit(df, 1 - alpha)))
+
+
+def errors_beyond(df: float, critical: float) -> float:
+    """Return `detectable_errors` of a test whose critical value is known, above 0."""
+    bounds = critical * _spreads(df)
     return float(scipy.optimize.brentq(lambda d: scipy.special.ndtr(d - bounds).mean() - POWER, 0, 2 * bounds.max()))
 
 

@@ -27,13 +27,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from leaderboards.stats.corrected_t import detectable_errors, needed
+from leaderboards.stats.corrected_t import errors_beyond, needed
 from leaderboards.stats.significance import ALPHA
 
 FEWEST_DATASETS = ceil(1 + np.log2(1 / ALPHA))  # 6, with which 2^(D-1) is at least 1 / ALPHA
 MOST_FLIPS = 4096  # all of up to 13 data sets, and that many at random of more
 MOST_MEDIANS = 9.0  # sizes of a pair's differences, in their median, above which they count as that large
-ROUNDING = 1e-12  # of u, up to which values count as equal
+ROUNDING = 1e-12  # of u, and of losses relative to their size, up to which values count as equal
 
 
 class Compared(NamedTuple):
@@ -62,8 +62,8 @@ class Compared(NamedTuple):
         shifts = np.full(self.differences.shape[1], inf)
         if self.critical < 1:
             t = self.critical * sqrt((n_datasets - 1) / (1 - self.critical**2))
-            level = min(float(scipy.special.stdtr(n_datasets - 1, -t)), ALPHA / 2)
-            errors = detectable_errors(n_datasets - 1, level)
+            alone = float(scipy.special.stdtrit(n_datasets - 1, 1 - ALPHA / 2))  # if no other pair were tested
+            errors = errors_beyond(n_datasets - 1, max(t, alone))
             shifts = _shifts(self.differences, errors / sqrt(n_datasets - 1 + errors**2))
         first, second = np.triu_indices(n_methods, 1)
         smallest[first, second] = smallest[second, first] = shifts
@@ -110,7 +110,9 @@ def _differences(losses: np.ndarray) -> np.ndarray:
     losses = np.where(np.isnan(losses), inf, losses)
     with np.errstate(invalid="ignore"):
         differences = losses[:, first] - losses[:, second]
-    differences[np.isnan(differences)] = 0.0  # of two infinite losses
+        sizes = np.maximum(np.abs(losses[:, first]), np.abs(losses[:, second]))
+        equal = np.abs(differences) <= ROUNDING * sizes
+    differences[np.isnan(differences) | (equal & np.isfinite(sizes))] = 0.0  # NaN are those of two infinite losses
     infinite = np.isinf(differences)
     largest = np.abs(differences).max(axis=0, initial=0.0, where=~infinite)
     largest[largest == 0] = 1.0

@@ -1,7 +1,7 @@
 """The board of a page: the methods on one data set under one preset, with published numbers below them."""
 
 from collections.abc import Mapping
-from math import isnan, nan
+from math import isfinite, isnan, nan
 from statistics import median
 from typing import NamedTuple
 
@@ -391,8 +391,8 @@ def _tests_in_words(ranking: Ranking | None) -> str:
     )
     if n_splits < FEWEST_SPLITS:
         tests = "Too few splits to test differences: no method is marked."
-    elif isnan(ranking.rows[0].p_best):  # unknown dependence of the splits, which the notes state
-        tests = ""
-    elif sizes := [row.verdict_detectable for row in ranking.rows if not isnan(row.verdict_detectable)]:
+    elif not (sizes := [row.verdict_detectable for row in ranking.rows if isfinite(row.verdict_detectable)]):
+        tests = ""  # the notes say why nothing is tested
+    else:
         tests += f" The median pair would be distinguished with 80 % power if it differed by {rounded(median(sizes))}."
     return " ".join(filter(None, [tests, *ranking.notes]))

@@ -20,6 +20,7 @@ from bench.results import remembered
 from bench.results.sealed import sealed
 from bench.schema import CELLS, cell_key
 from leaderboards.__main__ import app
+from leaderboards.simulation.promises import scenarios
 
 
 def run(*words):
@@ -310,8 +311,8 @@ def test_rank_prints_exactly_these_columns(ranked):
     assert result.stdout.splitlines() == [
         RANKED,
         "swag,swag,1.0,1,1,-1.0,-1.0,-1.0,1.0,best,6,12,0,6,",
-        "map,map,2.0,2,3,,,,0.0,worse,6,12,0,0,",
-        "vifa,vifa,3.0,2,3,1.0,1.0,1.0,0.0,worse,6,12,0,6,",
+        "map,map,2.0,2,2,,,,0.0,worse,6,12,0,0,",
+        "vifa,vifa,3.0,3,3,1.0,1.0,1.0,0.0,worse,6,12,0,6,",
     ]
     assert "One method of each family, by validation score; 4 variants were run." in result.stderr
 
@@ -379,7 +380,7 @@ def test_simulate_prints_a_row_per_scenario():
     result = run("simulate", "--methods", 3, "--datasets", 3, "--splits", 2, "--repeats", 2)
     assert result.exit_code == 0
     assert result.stdout.startswith("| scenario | false verdict over sets |")
-    assert len(result.stdout.splitlines()) == 10
+    assert len(result.stdout.splitlines()) == 2 + len(scenarios(1.5))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import datasets
 import methods
 from bench.engine.stacked_training import train_stacked
 from bench.evaluation.prediction import largest_alike
+from bench.evaluation.tuned import Score
 from bench.execution.run import run
 from methods.maths.search_spaces import OneOf
 
@@ -33,7 +34,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
 
     def scores(self, fits, validation, numbers):
         seen.extend(zip(fits, validation, strict=True))
-        return np.arange(1.0, len(fits) + 1)
+        return [Score(float(place)) for place in range(1, len(fits) + 1)]
 
     monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
@@ -53,7 +54,7 @@ def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
 
     def scores(self, fits, validation, numbers):
         seen.extend(zip(fits, validation, strict=True))
-        return np.arange(1.0, len(fits) + 1)
+        return [Score(float(place)) for place in range(1, len(fits) + 1)]
 
     def watched(method, task, data, fits, *arguments, **others):
         seen.extend((fit, None) for fit in fits)

@@ -219,7 +219,7 @@ def test_reference_need_not_be_shown(cells):
 
 
 def test_variants_of_a_family_take_one_place(cells):
-    values = board({"map": 3.0, "swag": 1.0, "swa": 1.1, "swag-diag": 1.2, "vifa": 4.0}, 4, 2, 0.01)
+    values = board({"map": 3.0, "swag": 1.0, "swa": 1.1, "swag-diag": 1.2, "vifa": 4.0}, 6, 2, 0.01)
     rows = [row | {"validation_nmll": {"swa": 0.0}.get(row["method"], 1.0)} for row in rows_of(values)]
     ranking = rank(cells(*rows), "uci", "paper", "nmll")
     assert [(row.method, row.family, row.mean_rank) for row in ranking.rows] == [

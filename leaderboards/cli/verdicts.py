@@ -33,7 +33,7 @@ def rank(
     ] = False,
     format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,
 ) -> None:
-    """Rank methods by one metric, with verdicts that are false in at most 5 % of leaderboards.
+    """Rank methods by one metric, with verdicts that are false in at most 5 % of leaderboards (--each: of data sets).
 
     Verdicts: best (all others are worse), could be best (better than some, worse than none), worse (than some other),
     undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.

@@ -10,7 +10,7 @@ SEPARATORS = {"decimal": (".", ","), "thousands": (",", ".", "'", " ")}
 
 
 class Format(NamedTuple):
-    """What a person says of the cells of a table.
+    """Options of a person on how the cells of a table are written.
 
     Attributes:
         decimal: decimal separator of numbers; "" where it is to be found out.

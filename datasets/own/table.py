@@ -97,7 +97,7 @@ class Table:
 
     @property
     def layout(self) -> Format:
-        """What a person has said of the file's cells."""
+        """Options on how the file's cells are written."""
         return Format(self.decimal, self.thousands, self.na_values, self.no_header)
 
     @property

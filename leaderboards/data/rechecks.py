@@ -73,7 +73,7 @@ class Recheck(NamedTuple):
 
     @property
     def agreed(self) -> bool:
-        """Whether every cell was run again, with a number that is equal or within noise."""
+        """True if every cell was run again, with a number that is equal or within noise."""
         return bool(self.cells) and all(cell.outcome in (EQUAL, WITHIN) for cell in self.cells)
 
     @property

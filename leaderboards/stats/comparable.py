@@ -156,8 +156,8 @@ def comparable_on_each(requested: Request) -> list[Comparable]:
 
     The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
     for each set of splits follows: these methods get a place among all that were run on the same splits. Where methods
-    are named, all of them are compared on the splits that they share. The first parts of all data sets are one family
-    of tests, the others (`Comparable.fewer`) another: these tests cost the methods with most splits no power.
+    are named, all of them are compared on the splits that they share. Each part is one family of tests, so that
+    the others (`Comparable.fewer`) cost the methods with most splits no power.
     """
     return _on_each(requested, *_tables(requested))
 

@@ -117,7 +117,7 @@ class Foreign(Unlucky):
 
 
 def test_log_of_a_good_cell_is_what_its_job_says(monkeypatch, job, pool):
-    """That of another is all that its process wrote."""
+    """The log of another call is all that its process wrote."""
     ended = {0: "ok", 1: "failed"}
     results = [
         dataclasses.replace(result_of_lost_process(cell, "cpu", Outcome(status=ended[cell.split]), 1.0), log="slow")

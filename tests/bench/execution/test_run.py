@@ -196,7 +196,7 @@ def test_a_classification_cell_with_ood_rows_is_complete(job):
 
 
 def test_log_says_why_fits_are_not_native(job, monkeypatch, capsys):
-    """Of each job anew: reasons of earlier ones do not count."""
+    """Reasons are those of each job anew; earlier jobs do not count."""
 
     def refuse(*arguments):
         raise NoCompiler("the cache of compiled loops is full")

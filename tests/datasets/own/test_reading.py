@@ -1,4 +1,4 @@
-"""What tables of ordinary people hold is read as they mean it, or refused in words."""
+"""Tables of ordinary people are read as they mean them, or refused in words."""
 
 import datetime
 import re

@@ -1,4 +1,4 @@
-"""What pages say of rows of other code: a mark, or the recheck that vouches for them."""
+"""Pages mark rows of other code, or name the recheck that vouches for them."""
 
 from datetime import UTC, datetime
 

@@ -8,7 +8,7 @@ import io
 import sys
 from typing import Any
 
-from bench import limits
+from lockstep_bench.bench import limits
 
 sys.excepthook = limits.say  # a door imports this module first: what it imports next may hit a limit already
 

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.door import Door
+from lockstep_bench.bench.door import Door
 
 if TYPE_CHECKING:  # --help imports no pandas
     import pandas as pd

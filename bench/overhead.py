@@ -22,30 +22,30 @@ from typing import Annotated
 
 import typer
 
-from bench.door import Door
-from bench.costs.trivial import trivial_cells
+from lockstep_bench.bench.door import Door
+from lockstep_bench.bench.costs.trivial import trivial_cells
 
 WRITE = """
 import sys
 from pathlib import Path
-from bench.costs import many_rows
+from lockstep_bench.bench.costs import many_rows
 getattr(many_rows, sys.argv[3])(Path(sys.argv[1]), many_rows.size_of(int(sys.argv[2])))
 """
 RESUME = """
 import sys
 from pathlib import Path
-from bench.results.folder import Results
+from lockstep_bench.bench.results.folder import Results
 results = Results(Path(sys.argv[1]))
 results.mend()
 results.rows()
 """
 DRY_RUN = """
 import sys
-from bench.console import forecast
-from bench.costs.many_sets import keep_made_up_costs
+from lockstep_bench.bench.console import forecast
+from lockstep_bench.bench.costs.many_sets import keep_made_up_costs
 forecast.measuring = lambda *_: keep_made_up_costs
-import run_all
-run_all.app(sys.argv[1:])
+from lockstep_bench.run import app
+app(sys.argv[1:])
 """
 
 app = Door()
@@ -77,10 +77,10 @@ def main(
 
 
 def _of_jobs(folder: Path, count: int, workers: int) -> str:
-    from bench.execution.scheduler import run_jobs
-    from bench.execution.workers import workers_on
-    from bench.experiment.jobs import Job
-    from bench.results.folder import Results
+    from lockstep_bench.bench.execution.scheduler import run_jobs
+    from lockstep_bench.bench.execution.workers import workers_on
+    from lockstep_bench.bench.experiment.jobs import Job
+    from lockstep_bench.bench.results.folder import Results
 
     results = Results(folder)
     jobs = [Job((cell,), (results.journal(cell),), None) for cell in trivial_cells(count + workers)]
@@ -108,7 +108,7 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
 
 
 def _of_scan(folder: Path, count: int) -> str:
-    from bench.costs.many_rows import size_of
+    from lockstep_bench.bench.costs.many_rows import size_of
 
     _write(folder, count, "write_separately")
     first, then = (_of_command(["-c", RESUME, str(folder)], folder) for _ in range(2))
@@ -117,7 +117,7 @@ def _of_scan(folder: Path, count: int) -> str:
 
 def _of_commands(folder: Path, count: int) -> Iterator[str]:
     """Yield what each command takes on a folder of published rows, in a process of its own."""
-    from bench.costs.many_rows import PRESET, SUITE, size_of
+    from lockstep_bench.bench.costs.many_rows import PRESET, SUITE, size_of
 
     size, site = size_of(count), folder / "site"
     _write(folder, count, "write_published")
@@ -132,7 +132,7 @@ def _of_commands(folder: Path, count: int) -> Iterator[str]:
 
 
 def _of_plan(folder: Path, count: int) -> str:
-    from bench.costs.many_sets import plan_of, write_package
+    from lockstep_bench.bench.costs.many_sets import plan_of, write_package
 
     plan = plan_of(count)
     write_package(folder)

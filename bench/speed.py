@@ -28,13 +28,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-import methods
-from bench.door import Door
-from bench.experiment.protocol import NETWORKS
+from lockstep_bench.bench.door import Door
+from lockstep_bench import methods
+from lockstep_bench.bench.experiment.protocol import NETWORKS
 
 if TYPE_CHECKING:  # `--help` imports no torch
-    from bench.engine.stacked_training import Execution
-    from methods.base import Method
+    from lockstep_bench.bench.engine.stacked_training import Execution
+    from lockstep_bench.methods.base import Method
 
 # Method, stack, and microseconds per model-step: alone and in the stack, or in the stack and in JAX.
 Measured = tuple[str, int, float, float]
@@ -93,7 +93,7 @@ def speed(
         raise typer.BadParameter(f"--stack {stacks}: sizes must be at least 1")
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # silences the profiler; read when torch is imported
 
-    from bench.environment import process
+    from lockstep_bench.bench.environment import process
 
     process.settle(threads)
     if scaling:
@@ -129,7 +129,7 @@ def _check(
 
 def _execution(name: str) -> "Execution | None":
     """Return the way to train stacks that an option names; None for the default."""
-    from bench.engine.stacked_training import Execution
+    from lockstep_bench.bench.engine.stacked_training import Execution
 
     ways: dict[str, Execution] = {way: way for way in get_args(Execution)}
     if name and name not in ways:
@@ -146,7 +146,7 @@ def _stacked(
     output: str,
 ) -> None:
     """Time methods alone and in stacks, and print the rows."""
-    from bench.engine.timing import microseconds
+    from lockstep_bench.bench.engine.timing import microseconds
 
     with _progress() as progress:
         bar = progress.add_task("measuring", total=len(chosen) * REPEATS * (len(sizes) + 1))
@@ -178,7 +178,7 @@ def _against_jax(chosen: "Sequence[Method]", sizes: Sequence[int], execution: "E
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen=false {flags}".strip()  # read when JAX is imported
     try:
-        from bench.costs.jax_loops import timed_loop
+        from lockstep_bench.bench.costs.jax_loops import timed_loop
     except ModuleNotFoundError as missing:
         if missing.name not in ("jax", "jaxlib"):
             raise
@@ -186,7 +186,7 @@ def _against_jax(chosen: "Sequence[Method]", sizes: Sequence[int], execution: "E
             "--against jax needs JAX, which is not installed; run `pip install 'lockstep-bench[reference]'`, or "
             "`pip install -e '.[reference]'` in a checkout"
         ) from missing
-    from bench.engine.timing import microseconds
+    from lockstep_bench.bench.engine.timing import microseconds
 
     rows: list[Measured] = []
     with _progress() as progress:
@@ -220,8 +220,8 @@ def _relative_to_sgd(
     """Measure what methods cost on a large network relative to plain SGD, and print the rows."""
     import torch
 
-    from bench.costs.large_networks import Scale
-    from bench.costs.published import published
+    from lockstep_bench.bench.costs.large_networks import Scale
+    from lockstep_bench.bench.costs.published import published
 
     scale = Scale(network, batch_size, torch.device(device))
     suited = [method.suited_to(scale.task) for method in chosen]
@@ -256,7 +256,7 @@ def _relative_to_sgd(
 
 def _scaling(path: Path) -> None:
     """Measure how time grows, draw it to a file, and print the lines through the measured times."""
-    from bench.costs import scaling
+    from lockstep_bench.bench.costs import scaling
 
     with _progress() as progress:
         bar = progress.add_task("measuring", total=scaling.n_measurements())

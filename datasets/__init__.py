@@ -1,6 +1,6 @@
 """Data sets with fixed splits, checked byte by byte before use.
 
->>> import datasets
+>>> from lockstep_bench import datasets
 >>> yacht = datasets.load("yacht")  # after `python -m datasets fetch yacht`
 >>> yacht.x.shape, len(yacht.splits)
 ((308, 6), 20)
@@ -8,19 +8,29 @@
 A package adds a set by an entry point of the group `lockstep_bench.datasets` that names a `datasets.Source`.
 """
 
-from datasets.errors import BrokenDataset, InvalidFolder, InvalidTable, Unavailable, UnknownDataset, Unreachable
-from datasets.images.shapes import as_images
-from datasets.loading import load, load_weights
-from datasets.of_split import dataset_of_split, source_of_split
-from datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
-from datasets.own.table import Table, describe
-from datasets.records import Dataset, File, Source, Split
-from datasets.registry import add, added, entry, names, problems, provider, published
-from datasets.splits import block_folds, fixed_splits, folds, held_out_splits
-from datasets.standardise import Standardisation, noise_precisions
-from datasets.storage.download import fetch
-from datasets.storage.places import data_dir
-from datasets.storage.store import Availability, availability
+from lockstep_bench.datasets.errors import (
+    BrokenDataset,
+    InvalidFolder,
+    InvalidTable,
+    Unavailable,
+    UnknownDataset,
+    Unreachable,
+)
+from lockstep_bench.datasets.images.shapes import as_images
+from lockstep_bench.datasets.loading import load, load_weights
+from lockstep_bench.datasets.of_split import dataset_of_split, source_of_split
+from lockstep_bench.datasets.out_of_distribution import matched_labels, ood_images, partner, partner_images
+from lockstep_bench.datasets.own.table import Table, describe
+from lockstep_bench.datasets.records import Dataset, File, Source, Split
+from lockstep_bench.datasets.registry import add, added, entry, names, problems, provider, published
+from lockstep_bench.datasets.splits import block_folds, fixed_splits, folds, held_out_splits
+from lockstep_bench.datasets.standardise import Standardisation, noise_precisions
+from lockstep_bench.datasets.storage.download import fetch
+from lockstep_bench.datasets.storage.places import data_dir
+from lockstep_bench.datasets.storage.store import Availability, availability
+from lockstep_bench.full_name import require_full_name
+
+require_full_name(__name__)
 
 __all__ = [
     "Availability",

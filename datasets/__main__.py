@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 import typer
 
-import datasets
-from bench.door import Door
-from datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
-from datasets.images.weights import WEIGHTS
-from datasets.options import folder
+from lockstep_bench.bench.door import Door
+from lockstep_bench import datasets
+from lockstep_bench.datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
+from lockstep_bench.datasets.images.weights import WEIGHTS
+from lockstep_bench.datasets.options import folder
 
 app = Door(
     help="The benchmark's data sets: which there are, getting them, checking them, adding one.",
@@ -163,7 +163,7 @@ def new(
     ] = None,
 ) -> None:
     """Write an installable package with a table of your own, its checksum and its description."""
-    from datasets.own import package
+    from lockstep_bench.datasets.own import package
 
     place = into or Path(name)
     try:

@@ -4,7 +4,7 @@ import difflib
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from datasets.records import File
+    from lockstep_bench.datasets.records import File
 
 
 class UnknownDataset(LookupError):

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from datasets.errors import Fault
-from datasets.images import weights
-from datasets.images.weights import Weights
-from datasets.records import Dataset, Source
-from datasets.registry import entry, published
-from datasets.storage import places, store
+from lockstep_bench.datasets.errors import Fault
+from lockstep_bench.datasets.images import weights
+from lockstep_bench.datasets.images.weights import Weights
+from lockstep_bench.datasets.records import Dataset, Source
+from lockstep_bench.datasets.registry import entry, published
+from lockstep_bench.datasets.storage import places, store
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from datasets.records import Dataset, Source
-from datasets.standardise import noise_precisions
+from lockstep_bench.datasets.records import Dataset, Source
+from lockstep_bench.datasets.standardise import noise_precisions
 
 
 def source_of_split(source: Source, dataset: Dataset, number: int) -> Source:

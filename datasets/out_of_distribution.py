@@ -4,9 +4,9 @@ import os
 
 import numpy as np
 
-from datasets.images.shapes import as_images
-from datasets.loading import load
-from datasets.registry import entry
+from lockstep_bench.datasets.images.shapes import as_images
+from lockstep_bench.datasets.loading import load
+from lockstep_bench.datasets.registry import entry
 
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 STL10 = ("airplane", "bird", "automobile", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")  # its "car" too

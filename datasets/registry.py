@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from datasets import images
-from datasets.errors import BrokenDataset, UnknownDataset, in_words
-from datasets.images.weights import WEIGHTS, Weights
-from datasets.own.table import Table
-from datasets.records import Source
-from datasets.synthetic import factor_models, posteriors, sgd_streams, toy
-from datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
+from lockstep_bench.datasets import images
+from lockstep_bench.datasets.errors import BrokenDataset, UnknownDataset, in_words
+from lockstep_bench.datasets.images.weights import WEIGHTS, Weights
+from lockstep_bench.datasets.own.table import Table
+from lockstep_bench.datasets.records import Source
+from lockstep_bench.datasets.synthetic import factor_models, posteriors, sgd_streams, toy
+from lockstep_bench.datasets.tabular import diabetes, sklearn_classification, uci, uci_classification, uci_features
 
 GROUP = "lockstep_bench.datasets"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")  # folders are called by it

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from datasets.records import Split
+from lockstep_bench.datasets.records import Split
 
 
 def permutation(n_rows: int, seed: int | Sequence[int]) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Leaderboards: HTML pages, tables and figures made from results in Parquet. Imports no torch.
 
->>> import leaderboards
+>>> from lockstep_bench import leaderboards
 >>> leaderboards.export("results")  # a tidy table, one row per method and metric
 >>> leaderboards.build("results", "site")  # site/index.html and the pages it leads to
 """
@@ -10,12 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockstep_bench.full_name import require_full_name
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
     Folders = Path | str | Sequence[Path | str]
+
+require_full_name(__name__)
 
 __all__ = ["build", "export", "prepare"]
 
@@ -33,8 +37,8 @@ def build(results: Folders, html: Path | str, running: tuple[int, int] | None = 
     """
     import pandas as pd
 
-    from leaderboards.data.results import read_results
-    from leaderboards.site.pages import write_site
+    from lockstep_bench.leaderboards.data.results import read_results
+    from lockstep_bench.leaderboards.site.pages import write_site
 
     # Pages ask for text one value at a time, which is faster from Python's own strings than from Arrow's.
     with pd.option_context("mode.string_storage", "python"):
@@ -45,10 +49,9 @@ def prepare() -> None:
     """Import what `build` needs, a second of work that fits into the time in which results are awaited."""
     import scipy.stats  # noqa: F401
 
-    import leaderboards.site.pages
-    import leaderboards.site.studies
+    from lockstep_bench.leaderboards.site import pages, studies  # noqa: F401
 
-    leaderboards.site.studies.prepare()
+    studies.prepare()
 
 
 def export(results: Folders) -> pd.DataFrame:
@@ -56,9 +59,9 @@ def export(results: Folders) -> pd.DataFrame:
 
     Rows that were run for tables of papers are left out; `leaderboards.replications` compares them with their papers.
     """
-    from leaderboards.data.replicated import set_apart
-    from leaderboards.data.results import read_results
-    from leaderboards.tables.tidy import tidy
+    from lockstep_bench.leaderboards.data.replicated import set_apart
+    from lockstep_bench.leaderboards.data.results import read_results
+    from lockstep_bench.leaderboards.tables.tidy import tidy
 
     return tidy(set_apart(read_results(*_paths(results))).others.cells)
 

@@ -3,13 +3,13 @@
 import gc
 import os
 
-from bench.door import Door
-from leaderboards.cli.compare import compare
-from leaderboards.cli.export import export
-from leaderboards.cli.recheck import recheck
-from leaderboards.cli.replications import replications
-from leaderboards.cli.site import build, publish, serve
-from leaderboards.cli.verdicts import rank, simulate
+from lockstep_bench.bench.door import Door
+from lockstep_bench.leaderboards.cli.compare import compare
+from lockstep_bench.leaderboards.cli.export import export
+from lockstep_bench.leaderboards.cli.recheck import recheck
+from lockstep_bench.leaderboards.cli.replications import replications
+from lockstep_bench.leaderboards.cli.site import build, publish, serve
+from lockstep_bench.leaderboards.cli.verdicts import rank, simulate
 
 app = Door(
     help="Leaderboards from results folders: a web site, tables for papers and programs, comparisons of two runs.",

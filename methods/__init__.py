@@ -4,8 +4,9 @@ Imports nothing of `bench`, `datasets` or `leaderboards`. `names`, `describe` an
 `get` imports the method.
 """
 
-from methods.catalogue.cards import Card, card
-from methods.catalogue.registry import (
+from lockstep_bench.full_name import require_full_name
+from lockstep_bench.methods.catalogue.cards import Card, card
+from lockstep_bench.methods.catalogue.registry import (
     BASELINE,
     UNRANKED,
     BrokenMethod,
@@ -16,6 +17,8 @@ from methods.catalogue.registry import (
     names,
     problem_with,
 )
+
+require_full_name(__name__)
 
 __all__ = [
     "BASELINE",

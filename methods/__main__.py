@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import methods
-from bench.door import Door
+from lockstep_bench.bench.door import Door
+from lockstep_bench import methods
 
 if TYPE_CHECKING:
-    from methods.base import Method
+    from lockstep_bench.methods.base import Method
 
 app = Door(
     help="List the methods of approximate inference, check one against the method contract, or start a new one.",
@@ -87,7 +87,7 @@ def _print_findings(names: list[str], jobs: int | None) -> int:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     # The checks train with the engine. This is the only import of `bench` in `methods`.
-    from bench.conformance.parallel import check_each
+    from lockstep_bench.bench.conformance.parallel import check_each
 
     torch.set_num_threads(1)
     console = Console(highlight=False)
@@ -113,7 +113,7 @@ def new(
     ] = None,
 ) -> None:
     """Write an installable package with a small working method and its test, as a starting point."""
-    from methods.catalogue import scaffold
+    from lockstep_bench.methods.catalogue import scaffold
 
     folder = into or Path(name)
     try:

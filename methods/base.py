@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, Self
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.maths.gaussian import LowRankNormal, LowRankPrecision
-from methods.maths.likelihoods import KINDS, Likelihood
-from methods.maths.noise import Noise
-from methods.maths.predictive import Predictive
-from methods.maths.search_spaces import for_images, widened
-from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Step, Sweep, Task
+from lockstep_bench.methods.maths.gaussian import LowRankNormal, LowRankPrecision
+from lockstep_bench.methods.maths.likelihoods import KINDS, Likelihood
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.maths.search_spaces import for_images, widened
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
 
 
 class Paper(NamedTuple):

@@ -16,10 +16,10 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper
-from methods.maths.noise import Noise
-from methods.maths.predictive import Classes, Normals, Predictive
-from methods.problem import Batch, Problem, Step, Sweep, Task
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
 
 
 class Sums(NamedTuple):

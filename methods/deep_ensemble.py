@@ -5,8 +5,8 @@ predictive is the equally weighted mixture of the members' predictives (Lakshmin
 adversarial training).
 """
 
-from methods.base import Paper
-from methods.map import MAP
+from lockstep_bench.methods.base import Paper
+from lockstep_bench.methods.map import MAP
 
 
 class DeepEnsemble(MAP):

@@ -29,13 +29,13 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from methods import search_ranges
-from methods.base import Method, Paper
-from methods.maths.gradients import grad_and_value
-from methods.maths.likelihoods import HeteroscedasticGaussian, Likelihood
-from methods.maths.noise import Noise
-from methods.maths.predictive import Predictive
-from methods.maths.priors import (
+from lockstep_bench.methods import search_ranges
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.gradients import grad_and_value
+from lockstep_bench.methods.maths.likelihoods import HeteroscedasticGaussian, Likelihood
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.maths.priors import (
     PENALTY_WEIGHTS,
     EmpiricalBayes,
     Fixed,
@@ -45,10 +45,10 @@ from methods.maths.priors import (
     averaged,
     unshared,
 )
-from methods.maths.search_spaces import LogUniform, OneOf
-from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import Adam
+from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import Adam
 
 
 class State(NamedTuple):

@@ -17,14 +17,14 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper
-from methods.maths import triangular
-from methods.maths.gradients import grad_and_value
-from methods.maths.noise import Noise
-from methods.maths.search_spaces import LogUniform
-from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import Adam
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths import triangular
+from lockstep_bench.methods.maths.gradients import grad_and_value
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import Adam
 
 INITIAL_SD = math.exp(-3)  # as mean-field VI
 MAX_WEIGHTS = 1000

@@ -27,10 +27,10 @@ from scipy.optimize import Bounds, minimize
 from torch import Tensor
 from torch.linalg import cholesky, solve_triangular
 
-from methods.base import FullBatchMethod, Paper
-from methods.maths.noise import Noise
-from methods.maths.predictive import Normals, Predictive
-from methods.problem import Problem, Task
+from lockstep_bench.methods.base import FullBatchMethod, Paper
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Normals, Predictive
+from lockstep_bench.methods.problem import Problem, Task
 
 INDUCING, PROXY_INDUCING = 500, 100
 FIRST_ROWS, FIRST_STEPS = 250, 50  # rows and L-BFGS iterations of each start

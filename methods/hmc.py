@@ -22,12 +22,12 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import vmap
 
-from methods.base import Method, Paper
-from methods.maths.noise import Noise
-from methods.maths.search_spaces import LogUniform
-from methods.mcmc import nuts
-from methods.networks.mlp import MLP
-from methods.problem import Batch, Problem, Step, Sweep, Task
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.mcmc import nuts
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
 
 CHAINS = 4
 PROXY_DEPTH = 8  # tree depth of the single chain of tuning

@@ -37,19 +37,19 @@ from torch import Tensor
 from torch.func import vmap
 from torch.nn.functional import logsigmoid, softplus
 
-from methods import search_ranges
-from methods.base import Method, Paper, Plan
-from methods.maths.gradients import grad_and_value_over_samples
-from methods.maths.matheron import matheron, orthonormal
-from methods.maths.noise import Noise
-from methods.maths.search_spaces import LogUniform
-from methods.maths.triangular import inverse_softplus, length, lower_triangle, raw_diagonal
-from methods.networks.layers import Matrix
-from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Step, Task
-from methods.training import annealing
-from methods.training.annealing import Annealing
-from methods.training.optim import Adam
+from lockstep_bench.methods import search_ranges
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.maths.gradients import grad_and_value_over_samples
+from lockstep_bench.methods.maths.matheron import matheron, orthonormal
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.maths.triangular import inverse_softplus, length, lower_triangle, raw_diagonal
+from lockstep_bench.methods.networks.layers import Matrix
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training import annealing
+from lockstep_bench.methods.training.annealing import Annealing
+from lockstep_bench.methods.training.optim import Adam
 
 SMALL = 1e-3  # initial lambda, D and standard deviations of q(U)
 PAPER_SIZE = 128  # M of the paper's ResNet-18; results with 64 are similar (section 4.2)

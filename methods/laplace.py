@@ -21,14 +21,14 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import jacrev, jvp, vmap
 
-from methods.base import Method, Paper
-from methods.map import MAP
-from methods.map import State as Trained
-from methods.maths.noise import Noise
-from methods.maths.predictive import Predictive
-from methods.networks.layers import Dense
-from methods.networks.mlp import Network, features
-from methods.problem import Batch, Problem, Step, Sweep, Task
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.map import State as Trained
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.networks.layers import Dense
+from lockstep_bench.methods.networks.mlp import Network, features
+from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
 
 MAX_UNCERTAIN = 1000  # largest T: a stack of 150 took 3 GB at T = 701; at 1000 it would take 6 GB, as T^2
 JACOBIAN_NUMBERS = 1 << 18  # entries of one model's Jacobian that are computed at once

@@ -30,11 +30,11 @@ from optuna.distributions import BaseDistribution
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from methods.base import FullBatchMethod, Paper
-from methods.maths.noise import Noise
-from methods.maths.predictive import Normals, Predictive
-from methods.networks.mlp import Network
-from methods.problem import Problem, Task
+from lockstep_bench.methods.base import FullBatchMethod, Paper
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Normals, Predictive
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Problem, Task
 
 RATIOS = np.logspace(-8, 12, 201)  # of which the best is refined between its neighbours
 LEAST_NOISE = 1e-12  # variance of standardised targets; a linear target without noise has none

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper
-from methods.maths.gradients import grad_and_value
-from methods.maths.noise import Noise
-from methods.maths.search_spaces import LogUniform
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import Adam, clip_norm
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.gradients import grad_and_value
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import Adam, clip_norm
 
 PRETRAINED_MAX_NORM = 10.0
 

@@ -21,15 +21,15 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods import search_ranges
-from methods.base import Method, Paper
-from methods.maths.gradients import grad_and_value
-from methods.maths.noise import Noise
-from methods.maths.predictive import Predictive
-from methods.maths.search_spaces import LogUniform, OneOf
-from methods.networks.layers import Layer, Matrix, Pieces
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import Adam
+from lockstep_bench.methods import search_ranges
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.gradients import grad_and_value
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
+from lockstep_bench.methods.networks.layers import Layer, Matrix, Pieces
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import Adam
 
 
 class State(NamedTuple):

@@ -30,18 +30,25 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods import search_ranges
-from methods.base import Method, Paper, Plan
-from methods.maths.gaussian import kl_diagonal
-from methods.maths.gradients import grad_and_value
-from methods.maths.noise import Noise
-from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, Fixed, LearnedMean, LearnedMeanAndVariance, Prior
-from methods.maths.search_spaces import LogUniform, OneOf
-from methods.networks.layers import Layer, Matrix
-from methods.problem import Batch, Problem, Step, Task
-from methods.training import annealing
-from methods.training.annealing import Annealing
-from methods.training.optim import Adam
+from lockstep_bench.methods import search_ranges
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.maths.gaussian import kl_diagonal
+from lockstep_bench.methods.maths.gradients import grad_and_value
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.priors import (
+    PENALTY_WEIGHTS,
+    EmpiricalBayes,
+    Fixed,
+    LearnedMean,
+    LearnedMeanAndVariance,
+    Prior,
+)
+from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
+from lockstep_bench.methods.networks.layers import Layer, Matrix
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training import annealing
+from lockstep_bench.methods.training.annealing import Annealing
+from lockstep_bench.methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0
 IMAGE_SD_LR_RATIO = 10.0

@@ -36,12 +36,12 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper, Plan
-from methods.maths.factor_analysis import WARM_UP, Averages, ExpectationMaximisation, GradientAscent
-from methods.maths.gaussian import LowRankNormal
-from methods.maths.noise import Noise
-from methods.problem import Batch, Problem, Step, Task
-from methods.training import sgd
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.maths.factor_analysis import WARM_UP, Averages, ExpectationMaximisation, GradientAscent
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training import sgd
 
 RECENCY = 4  # iterate i of the burn-in weighs about i^(RECENCY - 1) in the running mean and variance
 MIN_SHARE = 1e-4  # smallest variance relative to the mean variance: weights of a dead unit hardly move

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from methods.maths.likelihoods import Likelihood
-from methods.maths.noise import Noise
-from methods.maths.predictive import Predictive
-from methods.networks.mlp import Network
+from lockstep_bench.methods.maths.likelihoods import Likelihood
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.networks.mlp import Network
 
 
 @dataclass(frozen=True)

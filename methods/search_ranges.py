@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from optuna.distributions import BaseDistribution
 
-from methods.maths.priors import PENALTY_WEIGHTS
-from methods.maths.search_spaces import LogUniform, OneOf
+from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS
+from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
 
 Ranges = Mapping[str, BaseDistribution]
 

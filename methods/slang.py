@@ -24,14 +24,14 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import vmap
 
-from methods import search_ranges
-from methods.base import Method, Paper
-from methods.maths.gaussian import LowRankPrecision, top_eigenpairs
-from methods.maths.gradients import grad_and_value
-from methods.maths.noise import Noise
-from methods.maths.search_spaces import LogUniform
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import MOMENTUM
+from lockstep_bench.methods import search_ranges
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.gaussian import LowRankPrecision, top_eigenpairs
+from lockstep_bench.methods.maths.gradients import grad_and_value
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import MOMENTUM
 
 INITIAL_DIAGONAL = 1.0
 MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB for 500,000 weights, S = 4 and M = 128

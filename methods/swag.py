@@ -22,11 +22,11 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper, Plan
-from methods.maths.gaussian import LowRankNormal
-from methods.maths.noise import Noise
-from methods.problem import Batch, Problem, Step, Task
-from methods.training import sgd
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training import sgd
 
 MIN_VARIANCE = 1e-30
 RANK = 20

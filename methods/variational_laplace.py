@@ -46,15 +46,15 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper, Plan
-from methods.maths.gaussian import kl_diagonal
-from methods.maths.gradients import grad, grad_and_value, value_and_pull_back
-from methods.maths.noise import Noise
-from methods.maths.search_spaces import LogUniform
-from methods.networks.mixed_precision import Mixed
-from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import Adam
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.maths.gaussian import kl_diagonal
+from lockstep_bench.methods.maths.gradients import grad, grad_and_value, value_and_pull_back
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.networks.mixed_precision import Mixed
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0  # relative to the prior's
 STEP = 0.015  # h |v| = STEP sqrt(eps E|theta|^2), eps the machine precision and theta ~ q

@@ -20,15 +20,15 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from methods.base import Method, Paper, Plan
-from methods.maths.gaussian import LowRankNormal
-from methods.maths.gradients import ExpectedGradient, expected_gradient, expected_gradient_of_mean
-from methods.maths.noise import Noise
-from methods.maths.orthogonal import thin_qr
-from methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
-from methods.networks.mlp import Network
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import SGD, Adam, clip_norm
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.maths.gradients import ExpectedGradient, expected_gradient, expected_gradient_of_mean
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.orthogonal import thin_qr
+from lockstep_bench.methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import SGD, Adam, clip_norm
 
 MAX_GRADIENT_NORM = 10.0  # each of the gradients in c, F and gamma is clipped to it
 FIRST_STAGE = 2 / 10  # fraction of training

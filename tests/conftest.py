@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from methods.catalogue import registry
+from lockstep_bench.methods.catalogue import registry
 
 torch.set_num_threads(1)
 

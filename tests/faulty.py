@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from methods.map import MAP
-from methods.maths.predictive import Normals
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.predictive import Normals
 
 
 class Kill(MAP):

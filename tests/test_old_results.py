@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import leaderboards
-from bench.results.folder import Results
-from bench.results.reader import CellFiles
-from bench.schema import CELLS, READABLE_VERSIONS
-from leaderboards.data.results import read_results
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.reader import CellFiles
+from lockstep_bench.bench.schema import CELLS, READABLE_VERSIONS
+from lockstep_bench.leaderboards.data.results import read_results
 
 ASSETS = Path(__file__).with_name("assets")
 CELLS_OF_A_FOLDER = ("diabetes", "map"), ("diabetes", "mfvi"), ("wdbc", "map")

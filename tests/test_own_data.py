@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import datasets
-import leaderboards
-import run_all
+from lockstep_bench import datasets, leaderboards
+from lockstep_bench.run import app
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--workers", "2", "--out", "r")
@@ -41,7 +40,7 @@ def invoke(tmp_path, monkeypatch):
 
     def invoke(*arguments: str):
         with datasets.added([]):
-            return CliRunner().invoke(run_all.app, list(arguments))
+            return CliRunner().invoke(app, list(arguments))
 
     return invoke
 
@@ -63,7 +62,9 @@ def test_a_table_is_run_resumed_and_guarded(run, invoke, houses, tmp_path, monke
     assert (refused.exit_code, (tmp_path / "r").exists()) == (2, False)
     assert "area (2)" in refused.stderr
 
-    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)  # which has tests of its own
+    monkeypatch.setattr(
+        "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
+    )  # which has tests of its own
     planned = invoke(*asked, "--impute", "median", "--dry-run")
     assert planned.exit_code == 0, planned.stderr
     assert not (tmp_path / "r").exists()

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import methods
-import run_all as front_door
-from bench.schema import REGRESSION
-from methods.catalogue import registry
+from lockstep_bench import methods
+from lockstep_bench import run as front_door
+from lockstep_bench.bench.schema import REGRESSION
+from lockstep_bench.methods.catalogue import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")
@@ -212,7 +212,9 @@ def test_strict_refuses_before_any_work(invoke, tmp_path):
     ],
 )
 def test_bad_requests_are_refused_before_any_work(invoke, tmp_path, monkeypatch, arguments, complaint):
-    monkeypatch.setattr("bench.execution.spare.start", lambda environment: None)  # it would only import torch
+    monkeypatch.setattr(
+        "lockstep_bench.bench.execution.spare.start", lambda environment: None
+    )  # it would only import torch
     done = invoke(*arguments, "--out", "r")
     assert done.exit_code == 2
     assert isinstance(done.exception, SystemExit)
@@ -234,7 +236,7 @@ def test_refusal_prints_no_traceback(run_all, tmp_path):
     [(signal.SIGINT, 130, "Stopped: by Ctrl-C."), (signal.SIGTERM, 143, "Stopped: by SIGTERM.")],
 )
 def test_signal_to_a_run_that_plans_is_told(invoke, monkeypatch, number, code, said):
-    monkeypatch.setattr("bench.execution.spare.start", lambda environment: os.kill(os.getpid(), number))
+    monkeypatch.setattr("lockstep_bench.bench.execution.spare.start", lambda environment: os.kill(os.getpid(), number))
     done = invoke("--methods", "map", "--datasets", "diabetes", "--splits", "0", "--out", "r")
     assert done.exit_code == code
     assert said in done.stderr
@@ -252,7 +254,9 @@ def test_links_out_of_the_results_folder_are_refused(invoke, tmp_path, name):
 
 
 def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)  # which has tests of its own
+    monkeypatch.setattr(
+        "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
+    )  # which has tests of its own
     done = invoke("--dry-run", "--preset", "paper", "--methods", "all", "--out", "r")
     assert done.exit_code == 0
     here = [name for name in methods.names() if "uci" in methods.get(name).suites]
@@ -265,7 +269,7 @@ def test_dry_run_shows_the_plan_and_does_nothing(invoke, tmp_path, monkeypatch):
 
 
 def test_by_default_one_method_of_each_idea_runs(invoke, monkeypatch):
-    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)
+    monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
     done = invoke("--dry-run", "--datasets", "diabetes", "--out", "r")
     assert f"diabetes: {len(methods.headline())} methods x 2 splits" in done.stdout
 
@@ -282,7 +286,9 @@ def test_dry_run_says_how_long_it_will_take_and_why_it_thinks_so(invoke, tmp_pat
 
 def test_other_methods_are_planned_without_a_broken_adapter(invoke, install_faulty, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(install_faulty(tmp_path / "site", **{"no-such": "faulty_and_gone:Method"}))
-    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)  # probes of all take 20 seconds
+    monkeypatch.setattr(
+        "lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None
+    )  # probes of all take 20 seconds
     registry._targets.cache_clear()
     planned = invoke("--dry-run", "--methods", "all", "--splits", "0", "--datasets", "diabetes", "--out", "r")
     registry._targets.cache_clear()
@@ -292,7 +298,7 @@ def test_other_methods_are_planned_without_a_broken_adapter(invoke, install_faul
 
 
 def test_fixed_hyperparameters_are_recorded_and_not_tuned(invoke, tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.console.forecast.measuring", lambda *arguments: None)
+    monkeypatch.setattr("lockstep_bench.bench.console.forecast.measuring", lambda *arguments: None)
     arguments = ("--methods", "map,vifa", "--splits", "0", "--workers", "1", "--out", "r", *TINY)
     fixing = ("--hparam", "lr=0.001", "--hparam", "map:prior_precision=2", "--hparam", "map:noise_precision=0.0003")
     planned = invoke(*arguments, *fixing, "--dry-run")
@@ -389,8 +395,8 @@ def test_results_of_other_data_are_refused_and_of_other_code_told(invoke, tmp_pa
 
 def test_help_and_list_import_no_torch(run_all):
     for option in ("--help", "--list"):
-        code = f"import sys; sys.argv = ['run_all.py', '{option}']; import run_all\n"
-        code += "try: run_all.app()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
+        code = f"import sys; sys.argv = ['run_all.py', '{option}']; from lockstep_bench.run import app\n"
+        code += "try: app()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
         subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
     listed = run_all("--list").stdout
     for name in ("yacht", "diabetes", "vifa", "deep-ensemble", "paper", "quick"):

@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 import torch
 
-import datasets
-from bench.native.compiler import compiler as native_compiler
+from lockstep_bench import datasets
+from lockstep_bench.bench.native.compiler import compiler as native_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = json.loads((ROOT / "tests/assets/stored_figures.json").read_text())

@@ -3,10 +3,10 @@
 `estimators` has these as scikit-learn estimators, `training` and `posterior` as functions.
 """
 
-from bench.arrays.data import Arrays, classification, registered, regression
-from bench.arrays.posterior import Posterior
-from bench.arrays.storage import load, save
-from bench.arrays.training import fit, protocol_of, tune
+from lockstep_bench.bench.arrays.data import Arrays, classification, registered, regression
+from lockstep_bench.bench.arrays.posterior import Posterior
+from lockstep_bench.bench.arrays.storage import load, save
+from lockstep_bench.bench.arrays.training import fit, protocol_of, tune
 
 __all__ = [
     "Arrays",

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bench.arrays import storage
-from bench.arrays.data import Arrays
-from bench.arrays.training import fit, protocol_of, tune
-from bench.experiment.progress import JobProgress
-from bench.experiment.protocol import Protocol
-from bench.metrics import flaw, log_density
-from bench.tuning.tuner import Diverged
-from methods.maths.predictive import Predictive
+from lockstep_bench.bench.arrays import storage
+from lockstep_bench.bench.arrays.data import Arrays
+from lockstep_bench.bench.arrays.training import fit, protocol_of, tune
+from lockstep_bench.bench.experiment.progress import JobProgress
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.metrics import flaw, log_density
+from lockstep_bench.bench.tuning.tuner import Diverged
+from lockstep_bench.methods.maths.predictive import Predictive
 
 DEFAULT_METHOD = "deep-ensemble"
 BLOCK = 64  # rows

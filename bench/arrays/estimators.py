@@ -9,13 +9,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
-from bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator
-from bench.arrays.data import classification, regression
-from bench.metrics import pool
-from bench.metrics.intervals import quantiles
-from bench.metrics.regression import moments
-from bench.metrics.single import distribution_of
-from methods.maths.predictive import Classes, Normals, Regression
+from lockstep_bench.bench.arrays.base import DEFAULT_METHOD, PosteriorEstimator
+from lockstep_bench.bench.arrays.data import classification, regression
+from lockstep_bench.bench.metrics import pool
+from lockstep_bench.bench.metrics.intervals import quantiles
+from lockstep_bench.bench.metrics.regression import moments
+from lockstep_bench.bench.metrics.single import distribution_of
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Regression
 
 
 class PosteriorRegressor(RegressorMixin, PosteriorEstimator):

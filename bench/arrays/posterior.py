@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from bench.engine.replica import Data
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.trained import TrainedFits
-from bench.engine.training_record import TrainingRecord
-from bench.experiment.protocol import Protocol
-from bench.metrics import checks
-from datasets import Source
-from methods.maths.predictive import Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.bench.engine.replica import Data
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.engine.training_record import TrainingRecord
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.datasets import Source
+from lockstep_bench.methods.maths.predictive import Histogram, Normals, Predictive, Quantiles, StudentT
 
 LOCATIONS = {Normals: "mean", StudentT: "location", Quantiles: "values", Histogram: "edges"}  # in units of the target
 NO_ROWS = np.empty(0, np.int64)

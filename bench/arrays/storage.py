@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.arrays.data import described
-from bench.arrays.posterior import NO_ROWS, Posterior
-from bench.arrays.trees import packed, unpacked
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit, Model
-from bench.engine.stack import Stack
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.training_record import TrainingRecord
-from bench.experiment.protocol import Protocol
-from bench.experiment.tasks import method_for, task_from
+from lockstep_bench.bench.arrays.data import described
+from lockstep_bench.bench.arrays.posterior import NO_ROWS, Posterior
+from lockstep_bench.bench.arrays.trees import packed, unpacked
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit, Model
+from lockstep_bench.bench.engine.stack import Stack
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.training_record import TrainingRecord
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.tasks import method_for, task_from
 
 FORMAT = 2
 

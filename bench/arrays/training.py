@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import torch
 
-import methods
-from bench.arrays.data import SUITE, Arrays
-from bench.arrays.posterior import Posterior, single_threaded
-from bench.engine.convergence import convergence
-from bench.evaluation.prediction import PredictionEvaluation
-from bench.experiment import fixed, given, plan
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.parsing import parse_devices
-from bench.experiment.progress import OnProgress
-from bench.experiment.protocol import SETTINGS, Protocol
-from bench.experiment.request import Request, known
-from bench.experiment.tasks import ranges_of
-from bench.metrics import checks
-from bench.tuning.tuner import Tuned
+from lockstep_bench import methods
+from lockstep_bench.bench.arrays.data import SUITE, Arrays
+from lockstep_bench.bench.arrays.posterior import Posterior, single_threaded
+from lockstep_bench.bench.engine.convergence import convergence
+from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.experiment import fixed, given, plan
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.parsing import parse_devices
+from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
+from lockstep_bench.bench.experiment.request import Request, known
+from lockstep_bench.bench.experiment.tasks import ranges_of
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.tuning.tuner import Tuned
 
 # A value fixes a hyper-parameter, and a pair (lowest, highest) is the range to search instead of the method's own.
 Given = Mapping[str, float | Sequence[float]]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.vectorise import PerReplica
+from lockstep_bench.bench.engine.vectorise import PerReplica
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -77,7 +77,7 @@ def _record(kind: str) -> Any:
     A file could name any module, whose import would execute its code.
     """
     module, _, name = kind.partition(":")
-    if module not in sys.modules and module.startswith("methods."):
+    if module not in sys.modules and module.startswith("lockstep_bench.methods."):
         importlib.import_module(module)
     found = vars(sys.modules.get(module, object)).get(name)
     return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None

@@ -9,11 +9,19 @@ Each check is a function of an `Examined` method. It returns a sentence for peop
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.conformance import attributes, conjugate_posterior, contract, correctness, execution, reproducibility, units
-from bench.conformance.examined import TASKS, Doubt, Examined, Violation
-from bench.engine.explanations import SAYS, explained
-from methods.base import Method
-from methods.problem import Task
+from lockstep_bench.bench.conformance import (
+    attributes,
+    conjugate_posterior,
+    contract,
+    correctness,
+    execution,
+    reproducibility,
+    units,
+)
+from lockstep_bench.bench.conformance.examined import TASKS, Doubt, Examined, Violation
+from lockstep_bench.bench.engine.explanations import SAYS, explained
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.problem import Task
 
 RULES: dict[str, Callable[[Examined], str]] = {
     "declares itself": contract.declares_itself,

@@ -7,8 +7,8 @@ from functools import wraps
 from inspect import isroutine
 from typing import Any
 
-from bench.conformance.examined import Examined, require
-from methods.base import FullBatchMethod, Method
+from lockstep_bench.bench.conformance.examined import Examined, require
+from lockstep_bench.methods.base import FullBatchMethod, Method
 
 HOOKS = ("init", "update", "sweep", "finish", "diagnostics", "moments", "sample", "predict", "fit")
 FITS = 2

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.conformance.examined import REGRESSION, Examined, Violation, in_words, middle_of, require
-from bench.reference.conjugate import LinearProblem, orthogonal, strong_prior
-from methods.base import COVARIANCES, Method
+from lockstep_bench.bench.conformance.examined import REGRESSION, Examined, Violation, in_words, middle_of, require
+from lockstep_bench.bench.reference.conjugate import LinearProblem, orthogonal, strong_prior
+from lockstep_bench.methods.base import COVARIANCES, Method
 
 PROBLEMS: dict[str, Callable[..., LinearProblem]] = {
     "a weak prior": orthogonal,

@@ -7,8 +7,8 @@ from itertools import starmap
 import torch
 from optuna.distributions import BaseDistribution
 
-import methods
-from bench.conformance.examined import (
+from lockstep_bench import methods
+from lockstep_bench.bench.conformance.examined import (
     HIDDEN,
     N_FEATURES,
     N_SAMPLES,
@@ -23,11 +23,11 @@ from bench.conformance.examined import (
     require,
     same_bits,
 )
-from bench.conformance.placement import first_double, first_misplaced
-from methods.base import COVARIANCES, FullBatchMethod, Paper
-from methods.catalogue.registry import BUILT_IN
-from methods.maths.likelihoods import KINDS
-from methods.problem import Task
+from lockstep_bench.bench.conformance.placement import first_double, first_misplaced
+from lockstep_bench.methods.base import COVARIANCES, FullBatchMethod, Paper
+from lockstep_bench.methods.catalogue.registry import BUILT_IN
+from lockstep_bench.methods.maths.likelihoods import KINDS
+from lockstep_bench.methods.problem import Task
 
 
 def declares_itself(examined: Examined) -> str:

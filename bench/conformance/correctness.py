@@ -6,8 +6,8 @@ from itertools import product
 import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 
-from bench import metrics
-from bench.conformance.examined import (
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.conformance.examined import (
     N_SAMPLES,
     REGRESSION,
     TEST_ROWS,
@@ -20,12 +20,12 @@ from bench.conformance.examined import (
     on_every_task,
     require,
 )
-from bench.engine.replica import Fit
-from bench.engine.stacked_training import train_stacked
-from bench.engine.timing import microseconds
-from bench.metrics.single import distribution_of
-from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
-from methods.problem import Task
+from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.engine.timing import microseconds
+from lockstep_bench.bench.metrics.single import distribution_of
+from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.problem import Task
 
 SPACE_DRAWS, SPACE_UPDATES = 24, 60
 COST_STEPS = 6000

@@ -10,16 +10,22 @@ import torch
 from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import RandomSampler
 
-from bench.engine.explanations import explained
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_training import train_stacked
-from methods.base import FullBatchMethod, Method
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
-from methods.maths.predictive import Predictive
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench.engine.explanations import explained
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.base import FullBatchMethod, Method
+from lockstep_bench.methods.maths.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    HeteroscedasticGaussian,
+    Likelihood,
+)
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 N_ROWS, N_FEATURES, HIDDEN = 40, 3, (8,)
 TRAIN_ROWS, TEST_ROWS = np.arange(30), np.arange(30, 40)

@@ -1,12 +1,21 @@
 """Checks of how a run trains a method."""
 
-from bench.conformance.attributes import first_change
-from bench.conformance.examined import SEEDS, TRAIN_ROWS, Doubt, Examined, Violation, data_of, middle_of, on_every_task
-from bench.engine.native_training import MIN_UPDATES, UNAVAILABLE
-from bench.engine.replica import Fit
-from bench.engine.stacked_training import MAX_PHASES, train_stacked
-from methods.base import FullBatchMethod, Plan
-from methods.problem import Task
+from lockstep_bench.bench.conformance.attributes import first_change
+from lockstep_bench.bench.conformance.examined import (
+    SEEDS,
+    TRAIN_ROWS,
+    Doubt,
+    Examined,
+    Violation,
+    data_of,
+    middle_of,
+    on_every_task,
+)
+from lockstep_bench.bench.engine.native_training import MIN_UPDATES, UNAVAILABLE
+from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.engine.stacked_training import MAX_PHASES, train_stacked
+from lockstep_bench.methods.base import FullBatchMethod, Plan
+from lockstep_bench.methods.problem import Task
 
 # Relative, between predictions of a fit in a stack and alone. Native states have equal bits. What follows is computed
 # by torch in single precision, with other kernels for other stacks.

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import joblib
 
-import methods
-from bench import conformance
-from bench.environment.machine import this_machine
-from bench.environment.process import settle
-from bench.experiment.checks import keep_outcome
-from methods.base import Method
+from lockstep_bench import methods
+from lockstep_bench.bench import conformance
+from lockstep_bench.bench.environment.machine import this_machine
+from lockstep_bench.bench.environment.process import settle
+from lockstep_bench.bench.experiment.checks import keep_outcome
+from lockstep_bench.methods.base import Method
 
 
 def check_each(

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import keystr, tree_flatten_with_path, tree_leaves, tree_map
-from bench.engine.replica import Data, Fit, Model, Replica, replicas_of
-from methods.base import Method
-from methods.maths.noise import Noise, NoiseGauge
-from methods.problem import Step, Task
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import keystr, tree_flatten_with_path, tree_leaves, tree_map
+from lockstep_bench.bench.engine.replica import Data, Fit, Model, Replica, replicas_of
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.problem import Step, Task
 
 META = torch.device("meta")
 KEPT = {"init": "state", "update": "state", "sweep": "state", "finish": "posterior"}  # what steps return

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import torch
 
-from bench.conformance.attributes import first_change
-from bench.conformance.examined import SEEDS, Examined, Violation, on_every_task, require, same_bits
-from methods.problem import Task
+from lockstep_bench.bench.conformance.attributes import first_change
+from lockstep_bench.bench.conformance.examined import SEEDS, Examined, Violation, on_every_task, require, same_bits
+from lockstep_bench.methods.problem import Task
 
 TOLERANCE = 1e-8  # relative, in float64, between a fit in a stack and the same fit alone
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from bench.conformance.examined import TRAIN_ROWS, Examined, data_of, on_every_task, require
-from bench.engine.replica import Data
-from bench.metrics.regression import moments
-from methods.maths.likelihoods import Gaussian
-from methods.maths.predictive import Classes
-from methods.problem import Task
+from lockstep_bench.bench.conformance.examined import TRAIN_ROWS, Examined, data_of, on_every_task, require
+from lockstep_bench.bench.engine.replica import Data
+from lockstep_bench.bench.metrics.regression import moments
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.methods.problem import Task
 
 # Powers of two. Targets are whole multiples of `STEP` whose training mean is 0, so that both sets of targets give the
 # same standardised ones to the last bit, and a sampler, which amplifies rounding, the same fit.

@@ -15,19 +15,18 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-import datasets
-import methods
-from bench.experiment.available import Missing
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.experiment.suites import SUITES
-from bench.replications.entries import SUITE as PAPERS
-from bench.replications.entries import entries
-from bench.texts import visible, with_short_words
-from datasets.own.overview import overview
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench.experiment.available import Missing
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.replications.entries import SUITE as PAPERS
+from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.bench.texts import visible, with_short_words
+from lockstep_bench.datasets.own.overview import overview
 
 if TYPE_CHECKING:
-    from bench.execution.workers import Worker
+    from lockstep_bench.bench.execution.workers import Worker
 
 MOST_COLUMNS = 20  # of an own table that are listed
 LONGEST_CELL = 60  # characters, in that list

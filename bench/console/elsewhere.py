@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bench.console import display
-from bench.execution.cluster.connection import Tls, check, connected, unprotected
-from bench.experiment.cells import Cell
-from bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.console import display
+from lockstep_bench.bench.execution.cluster.connection import Tls, check, connected, unprotected
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.request import InvalidRequest
 
 if TYPE_CHECKING:
-    from bench.execution.cluster.backend import DaskBackend
+    from lockstep_bench.bench.execution.cluster.backend import DaskBackend
 
 
 def cluster_of(
@@ -49,7 +49,7 @@ def backend_of(elsewhere: tuple[str, Tls] | None, todo: Sequence[Cell], fetch: b
             "there. Use tls:// as in docs/cluster.md, unless you trust everybody in the network"
         )
     with connected(*elsewhere) as client:
-        from bench.execution.cluster.backend import DaskBackend, needs_of
+        from lockstep_bench.bench.execution.cluster.backend import DaskBackend, needs_of
 
         backend = DaskBackend(client, needs_of(todo, fetch), display.warn)
         try:

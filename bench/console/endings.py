@@ -8,10 +8,10 @@ from typing import Any
 
 import typer
 
-from bench.console import display
-from bench.console.signals import Terminated, terminating
-from bench.execution import spare
-from bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.console import display
+from lockstep_bench.bench.console.signals import Terminated, terminating
+from lockstep_bench.bench.execution import spare
+from lockstep_bench.bench.experiment.request import InvalidRequest
 
 NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -33,8 +33,8 @@ def ended(command: Callable[..., None]) -> Callable[..., None]:
 @contextmanager
 def stops(out: Path) -> Iterator[None]:
     """Turn what can stop a run into a message and an exit code."""
-    from bench.results.lock import InUse
-    from bench.results.storage import NotStored, cannot_store
+    from lockstep_bench.bench.results.lock import InUse
+    from lockstep_bench.bench.results.storage import NotStored, cannot_store
 
     try:
         with terminating():

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from bench.costs.batching import MIB
-from bench.costs.calibration import Calibrations
-from bench.costs.estimates import BASES
-from bench.costs.workload import Measure, PlannedJob, Workload
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
+from lockstep_bench.bench.costs.batching import MIB
+from lockstep_bench.bench.costs.calibration import Calibrations
+from lockstep_bench.bench.costs.estimates import BASES
+from lockstep_bench.bench.costs.workload import Measure, PlannedJob, Workload
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
 
 LONGEST = 3  # jobs that are named
 PATIENCE_SECONDS = 20  # for probes; they are kept, and the next dry run makes those that are left

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.markup import escape
 
-from bench.console.display import err
-from bench.console.runner import Store
-from bench.execution.supervisor import Died, Stopped, Supervised
-from bench.results.record import CellResult
+from lockstep_bench.bench.console.display import err
+from lockstep_bench.bench.console.runner import Store
+from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised
+from lockstep_bench.bench.results.record import CellResult
 
 PAUSE = 10  # times as long as the last build, which so takes at most an eleventh of a core
 SHORTEST_PAUSE_SECONDS = 10

@@ -10,13 +10,13 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-import methods
-from bench.console.display import out, say
-from bench.experiment.available import Missing
-from bench.experiment.cells import Cell
-from bench.experiment.suites import SUITES
-from bench.results.folder import Results
-from bench.schema import STATUSES
+from lockstep_bench import methods
+from lockstep_bench.bench.console.display import out, say
+from lockstep_bench.bench.experiment.available import Missing
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.schema import STATUSES
 
 MOST_TABLES = 2  # more data sets than fit side by side in this many tables are summed up by method
 MOST_NAMED = 6

@@ -6,17 +6,17 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from bench.console import display
-from bench.console.endings import NO_PROCESS
-from bench.console.runner import Store, run
-from bench.costs.workload import Surroundings, workload
-from bench.execution import longer, timing
-from bench.execution.pool import NoProcess
-from bench.execution.scheduler import Backend
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.results.folder import Results
+from lockstep_bench.bench.console import display
+from lockstep_bench.bench.console.endings import NO_PROCESS
+from lockstep_bench.bench.console.runner import Store, run
+from lockstep_bench.bench.costs.workload import Surroundings, workload
+from lockstep_bench.bench.execution import longer, timing
+from lockstep_bench.bench.execution.pool import NoProcess
+from lockstep_bench.bench.execution.scheduler import Backend
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.results.folder import Results
 
 
 def run_cells(

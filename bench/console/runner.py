@@ -12,17 +12,17 @@ from typing import Protocol
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bench.console.display import err, show_not_native
-from bench.execution.run import NOT_NATIVE
-from bench.execution.scheduler import Backend, run_jobs
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import JobProgress
-from bench.experiment.suites import SUITES
-from bench.results.record import CellResult, Outcome, class_name
-from bench.results.storage import NotStored
-from bench.texts import capped
+from lockstep_bench.bench.console.display import err, show_not_native
+from lockstep_bench.bench.execution.run import NOT_NATIVE
+from lockstep_bench.bench.execution.scheduler import Backend, run_jobs
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import JobProgress
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.results.record import CellResult, Outcome, class_name
+from lockstep_bench.bench.results.storage import NotStored
+from lockstep_bench.bench.texts import capped
 
 POLL_SECONDS = 0.1
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump

@@ -9,9 +9,9 @@ from itertools import groupby
 from math import ceil
 from typing import NamedTuple
 
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.experiment.suites import SUITES
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.suites import SUITES
 
 MIB = 2**20
 HEADROOM = 0.8  # share of free memory that is used: allocators leave holes, and other programs grow

@@ -15,12 +15,12 @@ from importlib.metadata import version
 from math import inf
 from pathlib import Path
 
-import datasets
-from bench.costs.cost import Cost
-from bench.environment.provenance import code_revision, host
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import SETTINGS, Protocol
+from lockstep_bench import datasets
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.environment.provenance import code_revision, host
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
 
 VARIABLE = "BENCH_CALIBRATION_DIR"
 LIMIT_SECONDS = 60  # time limit of one probe; estimates do without a slower one
@@ -77,8 +77,8 @@ class Calibrations:
             on_progress: called after each probe, from several threads.
             seconds: time after which no further probe begins.
         """
-        from bench.costs.probe import probe
-        from bench.execution.pool import Pool
+        from lockstep_bench.bench.costs.probe import probe
+        from lockstep_bench.bench.execution.pool import Pool
 
         waiting, end, pool = deque(cells), time.monotonic() + seconds, Pool()
 

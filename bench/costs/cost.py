@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from bench.costs.batching import Need, rows_of
-from bench.experiment.cells import Cell
+from lockstep_bench.bench.costs.batching import Need, rows_of
+from lockstep_bench.bench.experiment.cells import Cell
 
 
 class Cost(NamedTuple):

@@ -7,12 +7,12 @@ from typing import NamedTuple, cast
 
 import pandas as pd
 
-import datasets
-from bench.costs.batching import ASSUMED, MIB, Need, rows_of
-from bench.costs.calibration import Calibrations
-from bench.costs.cost import Cost
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
+from lockstep_bench import datasets
+from lockstep_bench.bench.costs.batching import ASSUMED, MIB, Need, rows_of
+from lockstep_bench.bench.costs.calibration import Calibrations
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "earlier runs",  # of equal cells but for their split

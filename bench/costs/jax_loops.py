@@ -17,14 +17,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-import methods
-from bench.engine.timing import N_FEATURES, SHORT_UPDATES, clock_for, schedule_for, synthetic, timed_updates
-from methods.mfvi import INITIAL_LOG_SD
-from methods.networks.mlp import MLP
-from methods.swag import RANK
-from methods.training import sgd
-from methods.training.optim import EPSILON, MEAN_DECAY, MOMENTUM, SQUARE_DECAY
-from methods.vifa import MAX_GRADIENT_NORM
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.timing import (
+    N_FEATURES,
+    SHORT_UPDATES,
+    clock_for,
+    schedule_for,
+    synthetic,
+    timed_updates,
+)
+from lockstep_bench.methods.mfvi import INITIAL_LOG_SD
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.swag import RANK
+from lockstep_bench.methods.training import sgd
+from lockstep_bench.methods.training.optim import EPSILON, MEAN_DECAY, MOMENTUM, SQUARE_DECAY
+from lockstep_bench.methods.vifa import MAX_GRADIENT_NORM
 
 VIFA_SAMPLES = 4
 INITIAL_SD = 0.3

@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from bench.engine import plain_sgd
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_leaves, tree_map
-from bench.engine.replica import Data, Fit, Model, replicas_of
-from bench.engine.vectorise import replica_of
-from bench.environment.memory import peak_during
-from bench.experiment.tasks import image_network
-from bench.tuning.tuner import Centred
-from methods.base import Method
-from methods.maths.likelihoods import Categorical
-from methods.maths.noise import LiveNoise
-from methods.problem import Step, Task
-from methods.training.optim import OPTIMISERS
+from lockstep_bench.bench.engine import plain_sgd
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_leaves, tree_map
+from lockstep_bench.bench.engine.replica import Data, Fit, Model, replicas_of
+from lockstep_bench.bench.engine.vectorise import replica_of
+from lockstep_bench.bench.environment.memory import peak_during
+from lockstep_bench.bench.experiment.tasks import image_network
+from lockstep_bench.bench.tuning.tuner import Centred
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.likelihoods import Categorical
+from lockstep_bench.methods.maths.noise import LiveNoise
+from lockstep_bench.methods.problem import Step, Task
+from lockstep_bench.methods.training.optim import OPTIMISERS
 
 IMAGE, N_CLASSES = (3, 32, 32), 10
 N_IMAGES, EPOCHS = 50_000, 10

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-import methods
-from bench.experiment.protocol import Protocol
-from bench.results.sealed import sealed
-from bench.schema import CELLS, CLASSIFICATION, COSTS, REGRESSION, SCHEMA_VERSION, TIMES, cell_key
+from lockstep_bench import methods
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.sealed import sealed
+from lockstep_bench.bench.schema import CELLS, CLASSIFICATION, COSTS, REGRESSION, SCHEMA_VERSION, TIMES, cell_key
 
 SUITE, PRESET, FAILED = "uci", "made-up", 0.01
 PROTOCOL = Protocol()

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.costs.batching import MIB
-from bench.costs.calibration import Calibrations
-from bench.costs.cost import Cost
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from datasets.records import Contents, Source, Split
-from datasets.splits import fixed_splits
+from lockstep_bench.bench.costs.batching import MIB
+from lockstep_bench.bench.costs.calibration import Calibrations
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.datasets.records import Contents, Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
 
 N_ROWS, N_FEATURES, N_SPLITS = 500, 8, 20
 NAMES = tuple(f"made-up-{number:02}" for number in range(100))

@@ -17,23 +17,23 @@ import numpy as np
 import psutil
 import torch
 
-import datasets
-from bench.costs.batching import rows_of
-from bench.costs.cost import Cost
-from bench.engine.native_training import MIN_UPDATES, forget_loops
-from bench.engine.stacked_training import Execution
-from bench.engine.trained import TrainedFits
-from bench.environment.clock import now
-from bench.environment.memory import peak_during
-from bench.evaluation.tuned import RECORDED_UPDATES, TunedEvaluation
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import OnProgress, ProgressReporter
-from bench.experiment.suites import SUITES
-from bench.native.libraries import lanes
-from bench.tuning.tuner import Centred
-from datasets.synthetic.streams import StreamSource
-from methods.base import FullBatchMethod
+from lockstep_bench import datasets
+from lockstep_bench.bench.costs.batching import rows_of
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.engine.native_training import MIN_UPDATES, forget_loops
+from lockstep_bench.bench.engine.stacked_training import Execution
+from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.environment.clock import now
+from lockstep_bench.bench.environment.memory import peak_during
+from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES, TunedEvaluation
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.native.libraries import lanes
+from lockstep_bench.bench.tuning.tuner import Centred
+from lockstep_bench.datasets.synthetic.streams import StreamSource
+from lockstep_bench.methods.base import FullBatchMethod
 
 SMALL, LARGE = 16, 48  # replicas of the two stacks; native loops train them in blocks of 4, 8 or 16
 UPDATES = {"cpu": 7, "cuda": 193}  # of captured stacks; a GPU makes 64 at a time

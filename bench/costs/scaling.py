@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-import methods
-from bench.costs.trivial import trivial_cells
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.engine.timing import BATCH_SIZE, N_FEATURES, clock_for
-from bench.execution.run import result_of_lost_process, run
-from bench.experiment.jobs import Job
-from bench.results.folder import Results
-from bench.results.record import Outcome
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench import methods
+from lockstep_bench.bench.costs.trivial import trivial_cells
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.engine.timing import BATCH_SIZE, N_FEATURES, clock_for
+from lockstep_bench.bench.execution.run import result_of_lost_process, run
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.record import Outcome
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 METHOD, N_FITS = "map", 30
 HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bench.costs.batching import ROOM, batches, rows_of, stack_rows, workers_per_device
-from bench.costs.calibration import Calibrations
-from bench.costs.estimates import GUESSED, SECONDS_PER_WORK, Estimate, Estimates
-from bench.environment.machine import this_machine
-from bench.environment.provenance import host
-from bench.execution.workers import Worker, workers_on
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
+from lockstep_bench.bench.costs.batching import ROOM, batches, rows_of, stack_rows, workers_per_device
+from lockstep_bench.bench.costs.calibration import Calibrations
+from lockstep_bench.bench.costs.estimates import GUESSED, SECONDS_PER_WORK, Estimate, Estimates
+from lockstep_bench.bench.environment.machine import this_machine
+from lockstep_bench.bench.environment.provenance import host
+from lockstep_bench.bench.execution.workers import Worker, workers_on
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
 
 FIRST_LOOK_SECONDS = 60
 
@@ -116,8 +116,8 @@ def surroundings(devices: Sequence[str]) -> Surroundings:
 
 
 def _survey(worker: Worker) -> tuple[str, int]:
-    from bench.costs.probe import survey
-    from bench.execution.supervisor import Supervised
+    from lockstep_bench.bench.costs.probe import survey
+    from lockstep_bench.bench.execution.supervisor import Supervised
 
     child = Supervised(worker.environment)
     try:

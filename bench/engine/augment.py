@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.noise import Noise
 
 MARGIN = 4  # pixels, of 32 (He et al. 2016, section 4.2); other sizes in proportion
 SIZE = 32

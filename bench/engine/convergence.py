@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from bench.engine.training_record import Trace, pairs
+from lockstep_bench.bench.engine.training_record import Trace, pairs
 
 SIGNS = {"objective": 1.0, "elbo": -1.0}  # by diagnostic; an objective times its sign is minimised
 LEAST_GAIN = 0.01  # nats per training row

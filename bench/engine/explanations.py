@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from methods.base import Method
+from lockstep_bench.methods.base import Method
 
 FROM_GIVEN = "make tensors from those that it gets, as by `torch.zeros_like(weights)` or `weights.new_zeros(3)`"
 # What torch says -> what it means for a method. The first that matches is given.
@@ -26,7 +26,7 @@ MEANINGS = {
     r"must only return Tensors": "states and posteriors are pytrees of tensors (rule 3); make a number a tensor, as by "
     "`weights.new_tensor(0.5)`, and leave out what is None",
     r"does not require grad": "autograd records nothing during training; use `grad` or `grad_and_value` of "
-    "`methods.api` instead of `backward` and `torch.autograd.grad`",
+    "`lockstep_bench.methods.api` instead of `backward` and `torch.autograd.grad`",
     r"same dtype|expected scalar type|but found Double": f"it mixes single and double precision; {FROM_GIVEN}",
     r"on the expected device|on the same device": f"it mixes tensors of two devices; {FROM_GIVEN}",
     r"out of meta tensor": f"it takes a tensor off the device of the data, or reads its value; {FROM_GIVEN}",
@@ -80,7 +80,7 @@ def _frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:
 def _is_own(frame: FrameType, method: Method) -> bool:
     """Return whether a frame belongs to the package of a method's class, or to the file of a class it derives from."""
     package = type(method).__module__.partition(".")[0]
-    if package != "methods" and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    if package != "lockstep_bench" and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         return True
     classes = [kind for kind in type(method).__mro__ if kind not in Method.__mro__]
     functions = [member for kind in classes for member in vars(kind).values() if inspect.isfunction(member)]

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Interpreter, Node
 
-from bench.engine.private_torch import aten, draws_random_numbers, is_in_place, make_fx
+from lockstep_bench.bench.engine.private_torch import aten, draws_random_numbers, is_in_place, make_fx
 
 SHAPE_ONLY = {aten.ones_like.default, aten.zeros_like.default, aten.full_like.default}
 RESHAPES = {aten.view.default, aten._unsafe_view.default, aten.expand.default, aten._to_copy.default}

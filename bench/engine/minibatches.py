@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from methods.base import Plan
+from lockstep_bench.methods.base import Plan
 
 
 @dataclass(frozen=True)

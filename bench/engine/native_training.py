@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.graph_capture import trace, values_of
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_flatten, tree_map, tree_unflatten
-from bench.engine.random_streams import RandomStream, next_step
-from bench.engine.stack import Stack
-from bench.engine.vectorise import replica_of
-from bench.native.compiler import NoCompiler
-from bench.native.loop import Loop, Replicas, Streams, compile_loop
-from bench.native.values import Unsupported
-from methods.maths.noise import Noise
-from methods.problem import Step
+from lockstep_bench.bench.engine.graph_capture import trace, values_of
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_map, tree_unflatten
+from lockstep_bench.bench.engine.random_streams import RandomStream, next_step
+from lockstep_bench.bench.engine.stack import Stack
+from lockstep_bench.bench.engine.vectorise import replica_of
+from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.loop import Loop, Replicas, Streams, compile_loop
+from lockstep_bench.bench.native.values import Unsupported
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Step
 
 # A loop takes 0.3 to 3 seconds to trace and compile where no cache has it. The choice depends on the plan alone, not on
 # the stack or the cache, because the two ways of training differ by rounding.

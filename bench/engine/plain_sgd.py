@@ -7,10 +7,10 @@ from statistics import median
 
 import torch
 
-from bench.engine.replica import Data
-from methods.maths.likelihoods import Likelihood
-from methods.networks.mlp import Network
-from methods.problem import HParams
+from lockstep_bench.bench.engine.replica import Data
+from lockstep_bench.methods.maths.likelihoods import Likelihood
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.problem import HParams
 
 WARM_UP, TIMED = 2, 5
 LEARNING_RATE, MOMENTUM = 1e-3, 0.9

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from methods.base import Plan
+from lockstep_bench.methods.base import Plan
 
 # (number of the update, from 1; length of training) -> factor of the learning rate
 Rate = Callable[[int, Plan], float]

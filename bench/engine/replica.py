@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.private_torch import tree_leaves
-from bench.engine.training_record import require_scalars
-from datasets import Standardisation
-from methods.base import FullBatchMethod, Method
-from methods.maths.noise import Noise
-from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
-from methods.networks.mixed_precision import Mixed
-from methods.problem import Batch, HParams, Problem, Step, Sweep, Task
+from lockstep_bench.bench.engine.private_torch import tree_leaves
+from lockstep_bench.bench.engine.training_record import require_scalars
+from lockstep_bench.datasets import Standardisation
+from lockstep_bench.methods.base import FullBatchMethod, Method
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.networks.mixed_precision import Mixed
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Sweep, Task
 
 SEEDS = 1 << 32  # NumPy and scikit-learn take seeds below it
 

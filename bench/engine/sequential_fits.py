@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_map
-from bench.engine.replica import Fit
-from bench.engine.series import Series
-from bench.engine.training_record import Trace, TrainingRecord
-from bench.engine.vectorise import numbers_in
-from methods.base import Method
-from methods.maths.predictive import Predictive
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_map
+from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.engine.series import Series
+from lockstep_bench.bench.engine.training_record import Trace, TrainingRecord
+from lockstep_bench.bench.engine.vectorise import numbers_in
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.predictive import Predictive
 
 
 @dataclass(frozen=True)

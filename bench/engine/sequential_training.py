@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.engine.minibatches import RowStream, Schedule
-from bench.engine.rates import Rate
-from bench.engine.replica import Data, Fit, Model, Replica
-from bench.engine.seeds import seed_of
-from bench.engine.sequential_fits import SequentialFits
-from bench.engine.series import Series
-from bench.engine.training_record import TrainingRecord, require_scalars
-from methods.base import FullBatchMethod, Method
-from methods.maths.noise import Noise
-from methods.problem import FULL_LR, Step, Task
+from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
+from lockstep_bench.bench.engine.rates import Rate
+from lockstep_bench.bench.engine.replica import Data, Fit, Model, Replica
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.sequential_fits import SequentialFits
+from lockstep_bench.bench.engine.series import Series
+from lockstep_bench.bench.engine.training_record import TrainingRecord, require_scalars
+from lockstep_bench.methods.base import FullBatchMethod, Method
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import FULL_LR, Step, Task
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, Noise], Tensor]

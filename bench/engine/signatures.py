@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from bench.engine.private_torch import keystr, tree_flatten_with_path
+from lockstep_bench.bench.engine.private_torch import keystr, tree_flatten_with_path
 
 NO_TENSOR = "no tensor"
 

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_map
-from bench.engine.replica import Fit, Replica
-from bench.engine.stack import Stack, side_by_side
-from bench.engine.training_record import Trace, TrainingRecord
-from bench.engine.vectorise import numbers_in, replica_of
-from methods.base import Method
-from methods.maths.noise import Noise
-from methods.maths.predictive import Predictive
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_map
+from lockstep_bench.bench.engine.replica import Fit, Replica
+from lockstep_bench.bench.engine.stack import Stack, side_by_side
+from lockstep_bench.bench.engine.training_record import Trace, TrainingRecord
+from lockstep_bench.bench.engine.vectorise import numbers_in, replica_of
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Predictive
 
 PREDICTIVE_NUMBERS = 1 << 15  # samples x points x replicas evaluated at once, to stay in the caches
 

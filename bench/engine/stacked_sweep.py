@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.engine.replica import Replica
-from bench.engine.stack import Stack, side_by_side
+from lockstep_bench.bench.engine.replica import Replica
+from lockstep_bench.bench.engine.stack import Stack, side_by_side
 
 SWEEP_NUMBERS = 1 << 15  # training rows x replicas swept at once
 

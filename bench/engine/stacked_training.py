@@ -8,20 +8,20 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from bench.engine.minibatches import Schedule
-from bench.engine.native_training import UNAVAILABLE, NativeTraining, native_training
-from bench.engine.private_torch import tree_flatten, tree_map
-from bench.engine.replica import Data, Fit, Model
-from bench.engine.seeds import seed_of
-from bench.engine.stack import Stack
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_sweep import sweep
-from bench.engine.training_record import TrainingRecord
-from bench.engine.updates import ReplayedTraining, Update, needs_of
-from bench.engine.vectorise import PerReplica, replica_of
-from methods.base import FullBatchMethod, Method
-from methods.maths.noise import Noise
-from methods.problem import Task
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.native_training import UNAVAILABLE, NativeTraining, native_training
+from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_map
+from lockstep_bench.bench.engine.replica import Data, Fit, Model
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.stack import Stack
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_sweep import sweep
+from lockstep_bench.bench.engine.training_record import TrainingRecord
+from lockstep_bench.bench.engine.updates import ReplayedTraining, Update, needs_of
+from lockstep_bench.bench.engine.vectorise import PerReplica, replica_of
+from lockstep_bench.methods.base import FullBatchMethod, Method
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Task
 
 # Each phase has its own loop or graph, which takes 0.05 to 3 seconds to make.
 MAX_PHASES = 32

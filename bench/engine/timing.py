@@ -9,13 +9,13 @@ import optuna
 import torch
 from optuna.samplers import RandomSampler
 
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import Execution, train_stacked
-from methods.base import Method
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import Execution, train_stacked
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 N_ROWS, N_FEATURES, BATCH_SIZE = 277, 6, 10
 # What is timed is the difference of a longer and a shorter training, so that neither starting a stack nor capturing or

@@ -6,11 +6,11 @@ from typing import Protocol
 import numpy as np
 from torch import Tensor
 
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Fit
-from bench.engine.training_record import Trace, TrainingRecord
-from methods.base import Method
-from methods.maths.predictive import Predictive
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.engine.training_record import Trace, TrainingRecord
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.predictive import Predictive
 
 
 class TrainedFits(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.environment.clock import now
+from lockstep_bench.bench.environment.clock import now
 
 MOST_PAIRS = 15
 PAIRS_APART = 10  # a pair is a tenth of training apart

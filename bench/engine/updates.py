@@ -8,17 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.cuda_loop import GraphedUpdates
-from bench.engine.graph_capture import capture
-from bench.engine.private_torch import TreeSpec, tree_flatten, tree_map, tree_unflatten
-from bench.engine.random_streams import RandomStream
-from bench.engine.replica import Replica
-from bench.engine.signatures import require_equal
-from bench.engine.stack import Stack
-from bench.engine.training_record import require_scalars
-from bench.engine.vectorise import replica_of
-from methods.maths.noise import Noise
-from methods.problem import Step
+from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates
+from lockstep_bench.bench.engine.graph_capture import capture
+from lockstep_bench.bench.engine.private_torch import TreeSpec, tree_flatten, tree_map, tree_unflatten
+from lockstep_bench.bench.engine.random_streams import RandomStream
+from lockstep_bench.bench.engine.replica import Replica
+from lockstep_bench.bench.engine.signatures import require_equal
+from lockstep_bench.bench.engine.stack import Stack
+from lockstep_bench.bench.engine.training_record import require_scalars
+from lockstep_bench.bench.engine.vectorise import replica_of
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Step
 
 
 class Needs(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.engine.private_torch import tree_leaves, tree_map
+from lockstep_bench.bench.engine.private_torch import tree_leaves, tree_map
 
 
 def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+ONE_NAME = "lockstep_bench."  # before the name of each package; hashes do without it, as earlier rows had none
 PACKAGES = ("bench", "methods", "datasets")
 # Modules that change no number of a cell: catalogues, which name many other modules, and the record of a result.
 PASSED_OVER = frozenset(
@@ -33,14 +34,14 @@ def code_identity(modules: Iterable[str], facts: str = "") -> str:
     code differently, so a hash may change with Python's minor version.
 
     Args:
-        modules: A tuple of names, such as ("methods.vifa", "datasets.tabular.uci").
+        modules: A tuple of names, such as ("lockstep_bench.methods.vifa", "lockstep_bench.datasets.tabular.uci").
         facts: Anything else that identifies the code, such as a version.
 
     Raises:
         ImportError, OSError, SyntaxError: If the source of a module cannot be read.
     """
     digest = sha256(facts.encode())
-    for name in sorted(_with_imports(modules)):
+    for name in sorted(_with_imports(map(_short, modules))):
         digest.update(f"\n{name} {_hash_of(name)}".encode())
     return digest.hexdigest()[:DIGITS]
 
@@ -104,6 +105,10 @@ def _package(node: ast.ImportFrom) -> str | None:
     return node.module if node.module and not node.level and _is_ours(node.module) else None
 
 
+def _short(module: str) -> str:
+    return module.removeprefix(ONE_NAME)
+
+
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] in PACKAGES
 
@@ -120,11 +125,11 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
 
 @cache
 def _code(name: str) -> ast.Module:
-    """Return the syntax tree of a module without docstrings and the annotations of functions."""
+    """Return the syntax tree of a module without docstrings, the annotations of functions and the prefix of imports."""
     file = _file(name)
     if file is None:
         raise ImportError(f"there is no source file of the module {name!r}")
-    tree = ast.parse(file.read_bytes())
+    tree = _WithoutPrefix().visit(ast.parse(file.read_bytes()))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [statement for statement in node.body if not _is_text(statement)]
@@ -133,6 +138,18 @@ def _code(name: str) -> ast.Module:
         if isinstance(node, ast.arg):
             node.annotation = None
     return tree
+
+
+class _WithoutPrefix(ast.NodeTransformer):
+    """Writes imports, and names of modules in texts, without `lockstep_bench`."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | list[ast.Import]:
+        if f"{node.module}." == ONE_NAME:
+            return [ast.Import([alias]) for alias in node.names]
+        return ast.ImportFrom(_short(node.module or "") or None, node.names, node.level)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant(node.value.replace(ONE_NAME, "")) if isinstance(node.value, str) else node
 
 
 def _is_text(statement: ast.stmt) -> bool:

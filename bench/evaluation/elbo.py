@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bench import metrics
-from bench.engine.replica import Data
-from bench.engine.trained import TrainedFits
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.engine.replica import Data
+from lockstep_bench.bench.engine.trained import TrainedFits
 
 EXAMPLES = 1000  # training examples that the expectation is averaged over, at most
 SAMPLES = 100  # weight samples, at most

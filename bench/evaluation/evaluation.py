@@ -10,13 +10,13 @@ from dataclasses import replace
 import pyarrow as pa
 import torch
 
-import datasets
-from bench.environment.clock import now
-from bench.experiment.jobs import Job
-from bench.experiment.progress import OnProgress
-from bench.results.record import DataFacts, Outcome, class_name
-from bench.tuning.tuner import Diverged
-from datasets import Dataset, Source
+from lockstep_bench import datasets
+from lockstep_bench.bench.environment.clock import now
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.bench.results.record import DataFacts, Outcome, class_name
+from lockstep_bench.bench.tuning.tuner import Diverged
+from lockstep_bench.datasets import Dataset, Source
 
 
 class Evaluation(ABC):

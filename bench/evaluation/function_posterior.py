@@ -13,15 +13,15 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch.func import vmap
 
-from bench.engine.replica import Fit
-from bench.evaluation.prediction import PredictionEvaluation
-from bench.metrics.agreement import compare, sd_ratio
-from bench.reference.problem import model_of, network_part
-from bench.reference.sampled import sampled
-from bench.results.record import Outcome
-from bench.schema import BANDS
-from datasets import Standardisation
-from methods.maths.predictive import Normals, Predictive
+from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.metrics.agreement import compare, sd_ratio
+from lockstep_bench.bench.reference.problem import model_of, network_part
+from lockstep_bench.bench.reference.sampled import sampled
+from lockstep_bench.bench.results.record import Outcome
+from lockstep_bench.bench.schema import BANDS
+from lockstep_bench.datasets import Standardisation
+from lockstep_bench.methods.maths.predictive import Normals, Predictive
 
 REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is sampled once
 

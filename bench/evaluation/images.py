@@ -9,28 +9,28 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-import datasets
-from bench import metrics
-from bench.engine.augment import crops_and_flips
-from bench.engine.minibatches import Schedule
-from bench.engine.plain_sgd import seconds_per_minibatch
-from bench.engine.rates import Rate, Steps, cosine
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.sequential_training import Augment, train_sequentially
-from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import diverged
-from bench.evaluation.tuned import Score, TunedEvaluation, validation_score
-from bench.metrics import confidence, shifted
-from bench.metrics.prediction_table import predictions_table
-from bench.results.record import DataFacts, Outcome
-from bench.shifts import SHIFTS, Shift
-from datasets import Split
-from methods.base import Method
-from methods.maths.predictive import Classes
-from methods.networks.mixed_precision import DTYPES, Mixed
-from methods.networks.mlp import Network
-from methods.networks.resnets import body_from_torchvision
+from lockstep_bench import datasets
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.engine.augment import crops_and_flips
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.plain_sgd import seconds_per_minibatch
+from lockstep_bench.bench.engine.rates import Rate, Steps, cosine
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.sequential_training import Augment, train_sequentially
+from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.evaluation.evaluation import diverged
+from lockstep_bench.bench.evaluation.tuned import Score, TunedEvaluation, validation_score
+from lockstep_bench.bench.metrics import confidence, shifted
+from lockstep_bench.bench.metrics.prediction_table import predictions_table
+from lockstep_bench.bench.results.record import DataFacts, Outcome
+from lockstep_bench.bench.shifts import SHIFTS, Shift
+from lockstep_bench.datasets import Split
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.methods.networks.mixed_precision import DTYPES, Mixed
+from lockstep_bench.methods.networks.mlp import Network
+from lockstep_bench.methods.networks.resnets import body_from_torchvision
 
 # Families of shifts, by the protocol's `shifts` and the images' channels.
 FAMILIES: dict[str, dict[int, tuple[str, ...]]] = {

@@ -7,18 +7,18 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from bench import metrics
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import diverged
-from bench.evaluation.imputation import Imputed
-from bench.evaluation.tuned import LargestFits, Score, TunedEvaluation, validation_score
-from bench.experiment.cells import Cell
-from bench.metrics.prediction_table import predictions_table
-from bench.results.record import DataFacts, Outcome
-from datasets import Split, Standardisation, block_folds, folds
-from methods.maths.predictive import Predictive
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.evaluation.evaluation import diverged
+from lockstep_bench.bench.evaluation.imputation import Imputed
+from lockstep_bench.bench.evaluation.tuned import LargestFits, Score, TunedEvaluation, validation_score
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.metrics.prediction_table import predictions_table
+from lockstep_bench.bench.results.record import DataFacts, Outcome
+from lockstep_bench.datasets import Split, Standardisation, block_folds, folds
+from lockstep_bench.methods.maths.predictive import Predictive
 
 ALIKE = 0.05  # of the training rows, by which splits that train in one stack may differ
 

@@ -9,17 +9,17 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from bench.engine.seeds import seed_of
-from bench.evaluation.evaluation import Evaluation, diverged
-from bench.experiment.estimators import ESTIMATORS
-from bench.experiment.progress import ProgressReporter
-from bench.reference.distances import Target
-from bench.results.record import FitFacts, Outcome
-from bench.schema import CURVES, POSTERIORS
-from bench.streams.fitting import Fitting, Gaussian
-from bench.streams.sources import Stream, longest, stream_of
-from datasets.synthetic.sgd_streams import SGDIterates
-from datasets.synthetic.streams import StreamSource
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.evaluation.evaluation import Evaluation, diverged
+from lockstep_bench.bench.experiment.estimators import ESTIMATORS
+from lockstep_bench.bench.experiment.progress import ProgressReporter
+from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.results.record import FitFacts, Outcome
+from lockstep_bench.bench.schema import CURVES, POSTERIORS
+from lockstep_bench.bench.streams.fitting import Fitting, Gaussian
+from lockstep_bench.bench.streams.sources import Stream, longest, stream_of
+from lockstep_bench.datasets.synthetic.sgd_streams import SGDIterates
+from lockstep_bench.datasets.synthetic.streams import StreamSource
 
 MEASURES = tuple(CURVES.names[1:])
 SHOWN = 2  # dimension of the vectors that a figure shows

@@ -14,26 +14,35 @@ import pyarrow as pa
 import torch
 from optuna.distributions import BaseDistribution
 
-from bench import metrics
-from bench.engine.convergence import convergence
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.stacked_training import Execution, train_stacked
-from bench.engine.trained import TrainedFits
-from bench.engine.training_record import Trace
-from bench.evaluation.elbo import with_elbos
-from bench.evaluation.evaluation import Evaluation, diverged
-from bench.experiment.progress import ProgressReporter
-from bench.experiment.protocol import Protocol
-from bench.experiment.tasks import as_json, method_for, space_of, task_from
-from bench.results.record import FitFacts, Outcome, TuningFacts
-from bench.schema import TRAINING
-from bench.tuning.tuner import Centred, Diverged, Search, Trials, Tuned, mean_over_folds, n_combinations, tune
-from datasets import source_of_split
-from methods.base import Method
-from methods.maths.predictive import Predictive
-from methods.problem import Task
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.engine.convergence import convergence
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.stacked_training import Execution, train_stacked
+from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.engine.training_record import Trace
+from lockstep_bench.bench.evaluation.elbo import with_elbos
+from lockstep_bench.bench.evaluation.evaluation import Evaluation, diverged
+from lockstep_bench.bench.experiment.progress import ProgressReporter
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.tasks import as_json, method_for, space_of, task_from
+from lockstep_bench.bench.results.record import FitFacts, Outcome, TuningFacts
+from lockstep_bench.bench.schema import TRAINING
+from lockstep_bench.bench.tuning.tuner import (
+    Centred,
+    Diverged,
+    Search,
+    Trials,
+    Tuned,
+    mean_over_folds,
+    n_combinations,
+    tune,
+)
+from lockstep_bench.datasets import source_of_split
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.problem import Task
 
 VALIDATION = "validation points"
 RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are recorded, at most

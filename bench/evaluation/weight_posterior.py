@@ -11,21 +11,21 @@ import pyarrow as pa
 import torch
 from optuna.distributions import BaseDistribution
 
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.trained import TrainedFits
-from bench.evaluation.evaluation import diverged
-from bench.evaluation.tuned import Score, TunedEvaluation
-from bench.metrics import flaw
-from bench.metrics.agreement import compare
-from bench.reference.distances import Target
-from bench.reference.posterior import ReferencePosterior, exact, grid
-from bench.reference.problem import Part, linear_part, model_of, with_ones
-from bench.reference.sampled import sampled
-from bench.results.record import Outcome
-from bench.schema import POSTERIORS
-from datasets import Standardisation
-from methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.evaluation.evaluation import diverged
+from lockstep_bench.bench.evaluation.tuned import Score, TunedEvaluation
+from lockstep_bench.bench.metrics import flaw
+from lockstep_bench.bench.metrics.agreement import compare
+from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.reference.posterior import ReferencePosterior, exact, grid
+from lockstep_bench.bench.reference.problem import Part, linear_part, model_of, with_ones
+from lockstep_bench.bench.reference.sampled import sampled
+from lockstep_bench.bench.results.record import Outcome
+from lockstep_bench.bench.schema import POSTERIORS
+from lockstep_bench.datasets import Standardisation
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 SAMPLES = 10_000  # of the weights, for methods without moments in closed form
 COMPARED = 100  # inputs at which predictions are compared

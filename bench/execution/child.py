@@ -1,6 +1,6 @@
 """A worker's process: makes one call after the other for its parent, and ends when its parent does.
 
-    python -m bench.execution.child [MODULE ...]
+    python -m lockstep_bench.bench.execution.child [MODULE ...]
 
 The modules are imported before the first call. Standard input brings pickled calls: a number and the call itself,
 pickled too, (function, arguments, limit in seconds or None). Replies leave through what was standard output, pickled:
@@ -27,7 +27,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
-from bench.execution import guardian
+from lockstep_bench.bench.execution import guardian
 
 BEGINS = b"\x1ea call begins\x1e"
 

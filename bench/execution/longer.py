@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bench.experiment import fixed
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.experiment.suites import SUITES
-from bench.results.folder import Results
-from bench.results.record import CellResult
-from methods import UNRANKED
+from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.methods import UNRANKED
 
 Group = tuple[str, str, str, str, str]  # suite, data set, method, preset, hash of the protocol
 KEPT = ("ok", "diverged")  # statuses that a repetition would have again

@@ -6,15 +6,15 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from bench.execution import spare
-from bench.execution.run import ready, result_of_lost_process, run
-from bench.execution.supervisor import Died, Stopped, Supervised, Timeout
-from bench.execution.workers import Worker
-from bench.experiment.jobs import Job
-from bench.experiment.progress import OnProgress
-from bench.results.record import CellResult, Outcome, class_name
-from bench.results.storage import NotStored
-from bench.tuning.storing import StudyNotStored
+from lockstep_bench.bench.execution import spare
+from lockstep_bench.bench.execution.run import ready, result_of_lost_process, run
+from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised, Timeout
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.bench.results.record import CellResult, Outcome, class_name
+from lockstep_bench.bench.results.storage import NotStored
+from lockstep_bench.bench.tuning.storing import StudyNotStored
 
 STARTS = 3
 START_SECONDS = 600  # importing torch from a busy network drive takes minutes

@@ -9,20 +9,20 @@ from dataclasses import replace
 
 import torch
 
-import methods
-from bench.engine.explanations import meaning_of
-from bench.engine.native_training import UNAVAILABLE
-from bench.environment import memory
-from bench.environment.process import settle
-from bench.experiment.cells import Cell
-from bench.experiment.checks import outcome_of_check
-from bench.experiment.code import identity_of
-from bench.experiment.jobs import Job
-from bench.experiment.progress import OnProgress
-from bench.experiment.suites import SUITES
-from bench.results.record import CellResult, Outcome, Provenance, class_name
-from bench.results.storage import cannot_store
-from bench.tuning.storing import StudyNotStored
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.explanations import meaning_of
+from lockstep_bench.bench.engine.native_training import UNAVAILABLE
+from lockstep_bench.bench.environment import memory
+from lockstep_bench.bench.environment.process import settle
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.checks import outcome_of_check
+from lockstep_bench.bench.experiment.code import identity_of
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance, class_name
+from lockstep_bench.bench.results.storage import cannot_store
+from lockstep_bench.bench.tuning.storing import StudyNotStored
 
 NOT_NATIVE = "not trained natively: "  # begins lines of logs; the reason follows
 

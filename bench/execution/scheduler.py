@@ -11,12 +11,12 @@ from typing import Protocol
 
 from joblib import Parallel, delayed
 
-from bench.execution.pool import Pool, run_on_worker
-from bench.execution.supervisor import Stopped
-from bench.execution.workers import Worker
-from bench.experiment.jobs import Job
-from bench.experiment.progress import JobProgress, OnProgress
-from bench.results.record import CellResult
+from lockstep_bench.bench.execution.pool import Pool, run_on_worker
+from lockstep_bench.bench.execution.supervisor import Stopped
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import JobProgress, OnProgress
+from lockstep_bench.bench.results.record import CellResult
 
 UNREAD = 3
 FinishedJob = tuple[Job, list[CellResult]]

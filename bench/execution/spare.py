@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from bench.execution.supervisor import Supervised
+from lockstep_bench.bench.execution.supervisor import Supervised
 
-IMPORTED = ("bench.execution.run", "bench.evaluation.prediction")
+IMPORTED = ("lockstep_bench.bench.execution.run", "lockstep_bench.bench.evaluation.prediction")
 
 _spare: list[tuple[dict[str, str], Supervised]] = []
 

@@ -14,9 +14,9 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import IO, Any
 
-from bench.environment.machine import memory_kills
-from bench.execution import guardian
-from bench.execution.child import BEGINS
+from lockstep_bench.bench.environment.machine import memory_kills
+from lockstep_bench.bench.execution import guardian
+from lockstep_bench.bench.execution.child import BEGINS
 
 LOG_LINES, LINE_LENGTH = 150, 500  # the traceback of a call that hangs takes up to 100 lines
 GRACE_SECONDS = 1  # after the time limit, in which the child writes its traceback
@@ -79,7 +79,7 @@ class Supervised:
         # -P and the path, so that the child imports what this process would, from whatever folder it is started.
         path = os.pathsep.join(place or os.getcwd() for place in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bench.execution.child", *imported],
+            [sys.executable, "-P", "-m", "lockstep_bench.bench.execution.child", *imported],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from bench.experiment.cells import Cell
-from bench.results.folder import Results
-from bench.results.record import CellResult
-from bench.schema import METRICS, SINCE
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.bench.schema import METRICS, SINCE
 
 # Numbers that a repetition must reproduce. Metrics of `SINCE` are left out: older rows lack them, and some jump where
 # rounding changes the order of points.

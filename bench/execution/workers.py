@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.environment.machine import gpu_names
+from lockstep_bench.bench.environment.machine import gpu_names
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import datasets
-from bench.experiment.plan import protocol_of, suite_of
-from bench.experiment.request import InvalidRequest, Request
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.plan import protocol_of, suite_of
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import datasets
-from bench.engine.seeds import seed_of
-from bench.experiment.protocol import Protocol
-from bench.schema import cell_key
-from datasets.synthetic.streams import StreamSource
-from methods.catalogue.options import registered
+from lockstep_bench import datasets
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.schema import cell_key
+from lockstep_bench.datasets.synthetic.streams import StreamSource
+from lockstep_bench.methods.catalogue.options import registered
 
 STREAM_DIM_OF_OVERHEAD = 275  # dimension at which a vector's arithmetic takes as long as its fixed overhead
 

@@ -8,10 +8,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.environment.code_identity import code_identity
-from bench.experiment.code import code_of
-from methods.catalogue.options import registered
-from methods.catalogue.registry import BUILT_IN, ENSEMBLE, UnknownMethod, target
+from lockstep_bench.bench.environment.code_identity import code_identity
+from lockstep_bench.bench.experiment.code import code_of
+from lockstep_bench.methods.catalogue.options import registered
+from lockstep_bench.methods.catalogue.registry import BUILT_IN, ENSEMBLE, UnknownMethod, target
 
 
 def keep_outcome(method: str, failed: Sequence[str]) -> None:

@@ -3,15 +3,15 @@
 from functools import cache, partial
 from importlib.metadata import EntryPoint
 
-import datasets
-from bench.environment.code_identity import code_identity
-from bench.experiment.estimators import ESTIMATORS
-from bench.experiment.kinds import Streams
-from bench.experiment.suites import SUITES
-from methods.catalogue.options import registered
-from methods.catalogue.registry import ENSEMBLE, target
+from lockstep_bench import datasets
+from lockstep_bench.bench.environment.code_identity import ONE_NAME, code_identity
+from lockstep_bench.bench.experiment.estimators import ESTIMATORS
+from lockstep_bench.bench.experiment.kinds import Streams
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.methods.catalogue.options import registered
+from lockstep_bench.methods.catalogue.registry import ENSEMBLE, target
 
-ENVIRONMENT = "bench.environment.process"  # how many threads a worker has
+ENVIRONMENT = "lockstep_bench.bench.environment.process"  # how many threads a worker has
 
 
 @cache
@@ -44,15 +44,15 @@ def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
     """Return the modules of a method, and its class with the version of its package."""
     if isinstance(SUITES[suite].kind, Streams):
         estimator = ESTIMATORS[method].target
-        return (estimator.partition(":")[0],), estimator
-    pooled = ("methods.ensemble",) if method.startswith(ENSEMBLE) else ()
+        return (estimator.partition(":")[0],), estimator.removeprefix(ONE_NAME)
+    pooled = ("lockstep_bench.methods.ensemble",) if method.startswith(ENSEMBLE) else ()
     modules, facts = code_of(target(registered(method.removeprefix(ENSEMBLE))))
     return (*modules, *pooled), facts
 
 
 def code_of(entry: EntryPoint) -> tuple[tuple[str, ...], str]:
     """Return the modules of a method's entry point, and its class with the version of its package."""
-    return (entry.module,), f"{entry.value} {entry.dist.version if entry.dist else ''}"
+    return (entry.module,), f"{entry.value.removeprefix(ONE_NAME)} {entry.dist.version if entry.dist else ''}"
 
 
 def _reader(source: datasets.Source) -> str:

@@ -3,10 +3,10 @@
 from pkgutil import resolve_name
 from typing import NamedTuple
 
-import datasets
-from datasets.synthetic.factor_models import FactorModels
-from datasets.synthetic.sgd_streams import SGDIterates
-from datasets.synthetic.streams import StreamSource
+from lockstep_bench import datasets
+from lockstep_bench.datasets.synthetic.factor_models import FactorModels
+from lockstep_bench.datasets.synthetic.sgd_streams import SGDIterates
+from lockstep_bench.datasets.synthetic.streams import StreamSource
 
 ANY = (FactorModels, SGDIterates)
 
@@ -31,16 +31,22 @@ class Estimator(NamedTuple):
 
 
 ESTIMATORS = {
-    "batch-svd": Estimator("Batch factor analysis by SVD", (FactorModels,), "bench.streams.batch:BatchSVD"),
+    "batch-svd": Estimator(
+        "Batch factor analysis by SVD", (FactorModels,), "lockstep_bench.bench.streams.batch:BatchSVD"
+    ),
     "online-em-fa": Estimator(
-        "Online EM for factor analysis, Algorithm 2 of the thesis", ANY, "bench.streams.online:OnlineEM"
+        "Online EM for factor analysis, Algorithm 2 of the thesis", ANY, "lockstep_bench.bench.streams.online:OnlineEM"
     ),
     "online-sga-fa": Estimator(
-        "Online SGA for factor analysis, Algorithm 1 of the thesis", (FactorModels,), "bench.streams.online:OnlineSGA"
+        "Online SGA for factor analysis, Algorithm 1 of the thesis",
+        (FactorModels,),
+        "lockstep_bench.bench.streams.online:OnlineSGA",
     ),
-    "empirical": Estimator("Mean and covariance of the stream", (SGDIterates,), "bench.streams.batch:Empirical"),
+    "empirical": Estimator(
+        "Mean and covariance of the stream", (SGDIterates,), "lockstep_bench.bench.streams.batch:Empirical"
+    ),
     "empirical-window": Estimator(
-        "Mean and covariance of window averages", (SGDIterates,), "bench.streams.batch:WindowAverages"
+        "Mean and covariance of window averages", (SGDIterates,), "lockstep_bench.bench.streams.batch:WindowAverages"
     ),
 }
 

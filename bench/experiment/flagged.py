@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-import datasets
-from bench.experiment.cells import Cell
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.cells import Cell
 
 
 def notes_on_flagged(cells: Sequence[Cell]) -> list[str]:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bench.experiment import fixed
-from bench.experiment.plan import excluded, protocol_of, suite_of
-from bench.experiment.protocol import Protocol
-from bench.experiment.request import InvalidRequest, Request, known
-from datasets.standardise import NOISE_PRECISIONS
-from methods.catalogue.options import registered
+from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.experiment.plan import excluded, protocol_of, suite_of
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
+from lockstep_bench.datasets.standardise import NOISE_PRECISIONS
+from lockstep_bench.methods.catalogue.options import registered
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -69,7 +69,7 @@ def _spaces(
     request: Request, names: Sequence[str], method_names: Sequence[str], protocol: Protocol
 ) -> "dict[str, dict[str, BaseDistribution]]":
     """Return the ranges of each method's hyper-parameters, over all data sets that it can be used on."""
-    from bench.experiment.tasks import method_for, ranges_of, task_of
+    from lockstep_bench.bench.experiment.tasks import method_for, ranges_of, task_of
 
     without = excluded(request, names, method_names)
     tasks = {name: task_of(request.suite, name, protocol) for name in names}

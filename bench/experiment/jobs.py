@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.cells import Cell
 
 STACK_ROWS = 150  # on a CPU core larger stacks gain little and cost memory
 

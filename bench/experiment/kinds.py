@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
-import datasets
-import methods
-from bench.experiment import estimators
-from bench.experiment.protocol import IMAGES, STREAMS, VECTORS, Protocol, in_words
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench.experiment import estimators
+from lockstep_bench.bench.experiment.protocol import IMAGES, STREAMS, VECTORS, Protocol, in_words
 
 if TYPE_CHECKING:
-    from methods.problem import Task
+    from lockstep_bench.methods.problem import Task
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class Fidelity(Kind):
     settled = frozenset({"prior_precision", "noise_precision"})
 
     def lacks(self, dataset: str) -> tuple[str, str] | None:
-        from methods.mcmc import nuts
+        from lockstep_bench.methods.mcmc import nuts
 
         source = datasets.entry(dataset)
         if source.model is None:

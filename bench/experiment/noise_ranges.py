@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import datasets
-from bench.experiment.cells import Cell
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.cells import Cell
 
 # Over precision times the variance of the targets. The ranges of all built-in sets begin at 0.4 to 2.9 and end at 37 to
 # 291.

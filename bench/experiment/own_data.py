@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import datasets
-from bench.experiment.request import InvalidRequest
-from bench.experiment.suites import SUITES
-from datasets.own.files import looks_like_a_table
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.datasets.own.files import looks_like_a_table
 
 SUITE = "own"
 PAGE = "docs/your-own-data.md"

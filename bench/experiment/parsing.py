@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.experiment import fixed
-from bench.experiment.protocol import SETTINGS
-from bench.experiment.request import InvalidRequest, known
-from datasets.paths import nearest_folder, shown
+from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.experiment.protocol import SETTINGS
+from lockstep_bench.bench.experiment.request import InvalidRequest, known
+from lockstep_bench.datasets.paths import nearest_folder, shown
 
 MOST_DIGITS = 100  # Python refuses to read integers of a few thousand
 LONGEST_NAME = 200  # characters; file systems allow 255 for a file's name

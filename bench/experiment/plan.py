@@ -4,12 +4,12 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache, partial
 
-import datasets
-from bench.experiment.cells import Cell, cells_of
-from bench.experiment.protocol import SETTINGS, Protocol
-from bench.experiment.request import InvalidRequest, Request, known
-from bench.experiment.suites import SUITES, Suite
-from methods.catalogue.options import with_options
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.cells import Cell, cells_of
+from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
+from lockstep_bench.bench.experiment.suites import SUITES, Suite
+from lockstep_bench.methods.catalogue.options import with_options
 
 # Words for several methods.
 ALL, HEADLINE = "all", "headline"
@@ -149,7 +149,7 @@ def chosen_splits(request: Request, names: Sequence[str]) -> dict[str, tuple[int
 
 def excluded(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[tuple[str, str], str]:
     """Return why a method cannot be used on a data set, for each such (method, data set)."""
-    from bench.experiment.tasks import task_of
+    from lockstep_bench.bench.experiment.tasks import task_of
 
     _, protocol = protocol_of(request)
     kind = suite_of(request).kind

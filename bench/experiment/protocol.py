@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from bench.experiment import fixed
-from bench.texts import capped
+from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.texts import capped
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
 GP_STARTUP, GP_ROUND = 5, 1  # the same for Bayesian optimisation, as in the experiments of Mishkin et al. 2018

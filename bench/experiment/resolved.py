@@ -4,13 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import datasets
-from bench.experiment import plan
-from bench.experiment.available import Missing, broken_datasets, check_data_folder, have, outsiders, runnable
-from bench.experiment.cells import Cell
-from bench.experiment.given import given_hparams
-from bench.experiment.protocol import VECTORS
-from bench.experiment.request import InvalidRequest, Request
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment import plan
+from lockstep_bench.bench.experiment.available import (
+    Missing,
+    broken_datasets,
+    check_data_folder,
+    have,
+    outsiders,
+    runnable,
+)
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.given import given_hparams
+from lockstep_bench.bench.experiment.protocol import VECTORS
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 
 FEW_FOLDS = 10  # every split of a table has as many training rows
 

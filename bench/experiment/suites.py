@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import datasets
-from bench.experiment.kinds import Fidelity, Images, Kind, Streams
-from bench.experiment.protocol import Protocol
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.kinds import Fidelity, Images, Kind, Streams
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _along_features(name: str, title: str) -> Suite:
     return Suite(
         name=name,
         title=title,
-        kind=Kind("bench.evaluation.prediction:PredictionEvaluation"),
+        kind=Kind("lockstep_bench.bench.evaluation.prediction:PredictionEvaluation"),
         headline={"nmll": "NMLL", "crps": "CRPS"},
         hidden=(50,),
         splits={"tuned": None, "tuned-blocks": None, "quick": 2},
@@ -84,7 +84,7 @@ SUITES = {
         Suite(
             name="uci",
             title="UCI regression and classification",
-            kind=Kind("bench.evaluation.prediction:PredictionEvaluation"),
+            kind=Kind("lockstep_bench.bench.evaluation.prediction:PredictionEvaluation"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "tuned": None, "quick": 2},
@@ -93,7 +93,7 @@ SUITES = {
         Suite(
             name="own",
             title="Own data",
-            kind=Kind("bench.evaluation.prediction:PredictionEvaluation"),
+            kind=Kind("lockstep_bench.bench.evaluation.prediction:PredictionEvaluation"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "tuned": None, "quick": 2},
@@ -111,7 +111,7 @@ SUITES = {
                 ),
                 "paper": REPLICATIONS,
             },
-            kind=Fidelity("bench.evaluation.posterior:evaluation_of"),
+            kind=Fidelity("lockstep_bench.bench.evaluation.posterior:evaluation_of"),
             headline={
                 "rel_cov": "Relative distance of the covariance",
                 "total_variation": "Predictive total variation",
@@ -129,7 +129,7 @@ SUITES = {
             name="images",
             title="Image classification",
             left_out={"quick": LARGE_IMAGES, "tuned": LARGE_IMAGES},
-            kind=Images("bench.evaluation.images:ImageEvaluation"),
+            kind=Images("lockstep_bench.bench.evaluation.images:ImageEvaluation"),
             headline={"nmll": "NMLL", "ece": "ECE", "near_ood_fpr95": "Near OOD, FPR95"},
             hidden=(),
             splits={"large": 1, "tuned": 1, "quick": 1},
@@ -144,7 +144,7 @@ SUITES = {
         Suite(
             name="retinopathy",
             title="Diabetic retinopathy, from a network trained on ImageNet",
-            kind=Images("bench.evaluation.images:ImageEvaluation"),
+            kind=Images("lockstep_bench.bench.evaluation.images:ImageEvaluation"),
             headline={"nmll": "NMLL", "ece": "ECE"},
             hidden=(),
             splits={"paper": None, "quick": 1},
@@ -165,7 +165,7 @@ SUITES = {
         Suite(
             name="factor-analysis",
             title="Gaussians fitted to streams of vectors",
-            kind=Streams("bench.evaluation.streams:StreamEvaluation"),
+            kind=Streams("lockstep_bench.bench.evaluation.streams:StreamEvaluation"),
             headline={"rel_cov": "Relative distance of the covariance"},
             hidden=(),
             splits={"paper": None, "quick": 3},
@@ -174,7 +174,7 @@ SUITES = {
         Suite(
             name="toy",
             title="One dimension with a gap",
-            kind=Fidelity("bench.evaluation.posterior:evaluation_of"),
+            kind=Fidelity("lockstep_bench.bench.evaluation.posterior:evaluation_of"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "quick": 1},

@@ -7,15 +7,20 @@ from math import prod
 
 from optuna.distributions import BaseDistribution, FloatDistribution, distribution_to_json
 
-import datasets
-import methods
-from bench.experiment.protocol import Protocol
-from bench.experiment.suites import SUITES
-from datasets.standardise import NOISE_PRECISIONS
-from methods.base import Method
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian, Likelihood
-from methods.networks.mlp import MLP, Network
-from methods.problem import Task
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.datasets.standardise import NOISE_PRECISIONS
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    HeteroscedasticGaussian,
+    Likelihood,
+)
+from lockstep_bench.methods.networks.mlp import MLP, Network
+from lockstep_bench.methods.problem import Task
 
 LARGE_IMAGE = 128  # height in pixels from which ResNets use the stem for ImageNet
 
@@ -49,7 +54,7 @@ def method_for(name: str, task: Task) -> Method:
 
 def image_network(name: str, image: tuple[int, int, int], n_outputs: int) -> Network:
     """Return a network by its name in a protocol, for images (channels, height, width)."""
-    from methods.networks import convnets, resnets
+    from lockstep_bench.methods.networks import convnets, resnets
 
     makers: dict[str, Callable[[], Network]] = {
         "mlp": lambda: MLP(prod(image), (50,), n_outputs),

@@ -11,12 +11,20 @@ from types import MappingProxyType
 import pyarrow as pa
 from torch import Tensor
 
-from bench.metrics import checks, classification, confidence, ood_detection, regression, selective, shifted
-from bench.metrics.checks import NoDistribution
-from bench.metrics.flaws import flaw
-from bench.metrics.pooling import Pooled, pool
-from bench.uncertainty.calibration_error import reliability
-from methods.maths.predictive import Classes, Predictive
+from lockstep_bench.bench.metrics import (
+    checks,
+    classification,
+    confidence,
+    ood_detection,
+    regression,
+    selective,
+    shifted,
+)
+from lockstep_bench.bench.metrics.checks import NoDistribution
+from lockstep_bench.bench.metrics.flaws import flaw
+from lockstep_bench.bench.metrics.pooling import Pooled, pool
+from lockstep_bench.bench.uncertainty.calibration_error import reliability
+from lockstep_bench.methods.maths.predictive import Classes, Predictive
 
 __all__ = [
     "NoDistribution",

@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from bench.metrics import checks
-from bench.metrics.pooling import pool
-from methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.pooling import pool
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 REACH = 5.0  # integrals over the target extend this many standard deviations beyond the outermost component
 POINTS_PER_SD, MAX_POINTS = 20, 4001  # grid of the trapezoid rule; the integrand |p - q| has kinks

@@ -12,7 +12,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
 
 # How many axes the parts of a predictive have, of which the first two are samples and points.
 AXES: dict[type, int] = {Normals: 2, Classes: 3, StudentT: 2, Quantiles: 3, Histogram: 3}
@@ -148,7 +148,7 @@ def predictive(given: Any, *kinds: type) -> int:
     allowed = kinds or tuple(AXES)
     if type(given) not in allowed:
         names = " or ".join(kind.__name__ for kind in allowed)
-        raise TypeError(f"a predictive should be {names} of `methods.api`, got a {type(given).__name__}")
+        raise TypeError(f"a predictive should be {names} of `lockstep_bench.methods.api`, got a {type(given).__name__}")
     name = type(given).__name__
     for part, values in given._asdict().items():
         if not isinstance(values, Tensor) or not values.is_floating_point():

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.metrics import checks
-from bench.metrics.pooling import Pooled
-from bench.uncertainty import calibration_error
-from bench.uncertainty.calibrated_errors import calibrated_errors
-from bench.uncertainty.risk_coverage import augrc, aurc
-from methods.maths.predictive import Classes
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.pooling import Pooled
+from lockstep_bench.bench.uncertainty import calibration_error
+from lockstep_bench.bench.uncertainty.calibrated_errors import calibrated_errors
+from lockstep_bench.bench.uncertainty.risk_coverage import augrc, aurc
+from lockstep_bench.methods.maths.predictive import Classes
 
 
 def log_densities(predictive: Classes, y: Tensor) -> Tensor:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bench.metrics import checks
-from bench.metrics.pooling import Pooled
-from bench.schema import CONFIDENCE
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.pooling import Pooled
+from lockstep_bench.bench.schema import CONFIDENCE
 
 THRESHOLDS = np.arange(101) / 100
 

@@ -1,8 +1,8 @@
 """Reasons for which a predictive describes no probability distribution, for the row of a cell."""
 
-from bench.metrics import checks
-from bench.metrics.single import distribution_of
-from methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.single import distribution_of
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 
 def flaw(predictive: Predictive, points: str = "test points") -> str | None:

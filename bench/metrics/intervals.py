@@ -6,9 +6,9 @@ import numpy as np
 from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr, ndtri
 
-from bench.metrics import checks
-from bench.metrics.single import distribution_of
-from methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.single import distribution_of
+from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
 
 MARGIN = 1e-6  # around the range of the components' quantiles, in standard deviations of the widest one
 

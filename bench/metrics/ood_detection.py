@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from bench.metrics import checks
-from bench.metrics.pooling import Pooled
-from bench.schema import GROUP_OOD, OOD_GROUPS, OOD_SETS
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.pooling import Pooled
+from lockstep_bench.bench.schema import GROUP_OOD, OOD_GROUPS, OOD_SETS
 
 SCORES = {
     "": "one_minus_confidence",

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from bench.metrics import checks
-from methods.maths.predictive import Classes
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.methods.maths.predictive import Classes
 
 # Smaller spreads of the samples are rounding errors and are set to 0. Those of 1000 equal samples reach 2e-15 nats, and
 # 6e-31 for the disagreement, which is a square.

@@ -5,10 +5,10 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from bench import metrics
-from bench.metrics import checks, regression
-from bench.schema import predictions_schema, single_predictions_schema
-from methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.metrics import checks, regression
+from lockstep_bench.bench.schema import predictions_schema, single_predictions_schema
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 
 def predictions_table(

@@ -8,12 +8,12 @@ import math
 import torch
 from torch import Tensor
 
-from bench.metrics import checks
-from bench.metrics.intervals import interval_scores
-from bench.metrics.single import distribution_of
-from bench.uncertainty.risk_coverage import augrc, aurc
-from bench.uncertainty.uniformity import uniformity_p_value
-from methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.intervals import interval_scores
+from lockstep_bench.bench.metrics.single import distribution_of
+from lockstep_bench.bench.uncertainty.risk_coverage import augrc, aurc
+from lockstep_bench.bench.uncertainty.uniformity import uniformity_p_value
+from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
 
 KINDS = (Normals, StudentT, Quantiles, Histogram)
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent

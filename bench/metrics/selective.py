@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from torch import Tensor
 
-from bench.metrics import checks
-from bench.metrics.classification import labels_of
-from bench.metrics.pooling import Pooled
-from bench.schema import RETAINED_PERCENT, SELECTIVE, UNCERTAINTIES
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.bench.metrics.classification import labels_of
+from lockstep_bench.bench.metrics.pooling import Pooled
+from lockstep_bench.bench.schema import RETAINED_PERCENT, SELECTIVE, UNCERTAINTIES
 
 RETAINED = (1.0, *(percent / 100 for percent in RETAINED_PERCENT))  # fractions of the points
 

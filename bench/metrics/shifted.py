@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from torch import Tensor
 
-from bench.metrics import checks, classification
-from bench.metrics.pooling import pool
-from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
-from bench.shifts import Shift
-from bench.uncertainty import calibration_error
-from methods.maths.predictive import Classes
+from lockstep_bench.bench.metrics import checks, classification
+from lockstep_bench.bench.metrics.pooling import pool
+from lockstep_bench.bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
+from lockstep_bench.bench.shifts import Shift
+from lockstep_bench.bench.uncertainty import calibration_error
+from lockstep_bench.methods.maths.predictive import Classes
 
 
 def scores(predictive: Classes, y: Tensor) -> dict[str, float]:

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from scipy import special, stats
 
-from bench.metrics import checks
-from methods.maths.predictive import Histogram, Quantiles, Single, StudentT
+from lockstep_bench.bench.metrics import checks
+from lockstep_bench.methods.maths.predictive import Histogram, Quantiles, Single, StudentT
 
 SUM_TOLERANCE = 1e-4  # of the sum of a histogram's probabilities, in single precision; they are divided by their sum
 

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.native.nests import Nests
-from bench.native.operation import Operation, Rule, shaped, spread
-from bench.native.operators import converted, literal
-from bench.native.values import Shape, Unsupported, Value, View
+from lockstep_bench.bench.native.nests import Nests
+from lockstep_bench.bench.native.operation import Operation, Rule, shaped, spread
+from lockstep_bench.bench.native.operators import converted, literal
+from lockstep_bench.bench.native.values import Shape, Unsupported, Value, View
 
 aten = torch.ops.aten
 

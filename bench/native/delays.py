@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bench.native.memory import operands
-from bench.native.values import Compute, Nest, Program, Value, View
+from lockstep_bench.bench.native.memory import operands
+from lockstep_bench.bench.native.values import Compute, Nest, Program, Value, View
 
 MAX_READS = 1  # of whole values that the later nest does not read anyway; storing and loading a result is two passes
 

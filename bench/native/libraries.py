@@ -6,9 +6,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from bench.native import trial
-from bench.native.compiler import NoCompiler, compile_library, target
-from bench.native.library_cache import ELSEWHERE, cache_folder, require_folder, store, stored
+from lockstep_bench.bench.native import trial
+from lockstep_bench.bench.native.compiler import NoCompiler, compile_library, target
+from lockstep_bench.bench.native.library_cache import ELSEWHERE, cache_folder, require_folder, store, stored
 
 
 @cache

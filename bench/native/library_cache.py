@@ -11,7 +11,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.compiler import NoCompiler
 
 CACHE_VARIABLE = "BENCH_NATIVE_CACHE"
 ELSEWHERE = f"set {CACHE_VARIABLE} to another folder"

@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
-from bench.native.nests import Nests
-from bench.native.operation import Operation, Rule, shaped, spread
-from bench.native.values import Unsupported, View
+from lockstep_bench.bench.native.nests import Nests
+from lockstep_bench.bench.native.operation import Operation, Rule, shaped, spread
+from lockstep_bench.bench.native.values import Unsupported, View
 
 aten = torch.ops.aten
 

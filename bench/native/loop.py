@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from bench.native.delays import delay
-from bench.native.lanes import Lanes, address, addresses, aligned
-from bench.native.libraries import compiled
-from bench.native.lowering import lower
-from bench.native.nests import bind
-from bench.native.source import chains, source_of
-from bench.native.values import Value
+from lockstep_bench.bench.native.delays import delay
+from lockstep_bench.bench.native.lanes import Lanes, address, addresses, aligned
+from lockstep_bench.bench.native.libraries import compiled
+from lockstep_bench.bench.native.lowering import lower
+from lockstep_bench.bench.native.nests import bind
+from lockstep_bench.bench.native.source import chains, source_of
+from lockstep_bench.bench.native.values import Value
 
 
 @dataclass(frozen=True)

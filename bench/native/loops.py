@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from bench.native.operators import C_TYPES, LANES
-from bench.native.values import Call, Compute, Nest, Reduce, Shape, Value, View, contiguous_strides
+from lockstep_bench.bench.native.operators import C_TYPES, LANES
+from lockstep_bench.bench.native.values import Call, Compute, Nest, Reduce, Shape, Value, View, contiguous_strides
 
 
 class LoopWriter:

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from bench.native.nests import Nests
-from bench.native.operation import Operation
-from bench.native.operators import (
+from lockstep_bench.bench.native.nests import Nests
+from lockstep_bench.bench.native.operation import Operation
+from lockstep_bench.bench.native.operators import (
     COMPARE,
     COPIES,
     ELEMENTWISE,
@@ -22,8 +22,8 @@ from bench.native.operators import (
     converted,
     literal,
 )
-from bench.native.rules import RULES
-from bench.native.values import Program, Unsupported, Value, View
+from lockstep_bench.bench.native.rules import RULES
+from lockstep_bench.bench.native.values import Program, Unsupported, Value, View
 
 Lowered = Any  # a window onto a value, a list of them, or the value of data that all replicas share
 

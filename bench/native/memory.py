@@ -6,8 +6,8 @@ A value's place is free again after the last nest that reads it, so that the wor
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from bench.native.operators import BYTES, LANES
-from bench.native.values import Call, Nest, Program, Reduce, Statement, Store, Value, View
+from lockstep_bench.bench.native.operators import BYTES, LANES
+from lockstep_bench.bench.native.values import Call, Nest, Program, Reduce, Statement, Store, Value, View
 
 
 class Workspace:

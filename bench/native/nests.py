@@ -13,9 +13,9 @@ from math import prod
 import torch
 from torch import Tensor
 
-from bench.native.memory import operands
-from bench.native.operators import converted, literal
-from bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, Store, Value, View
+from lockstep_bench.bench.native.memory import operands
+from lockstep_bench.bench.native.operators import converted, literal
+from lockstep_bench.bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, Store, Value, View
 
 
 class Nests:

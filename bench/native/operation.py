@@ -10,7 +10,7 @@ from typing import Any
 
 from torch.fx import Node
 
-from bench.native.values import Shape, View
+from lockstep_bench.bench.native.values import Shape, View
 
 Rule = Callable[..., View | list[View]]
 Axes = int | Sequence[int] | None

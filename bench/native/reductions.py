@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from bench.native.nests import Nests
-from bench.native.operation import Axes, Operation, Rule, axes_of, shaped, spread
-from bench.native.operators import literal
-from bench.native.values import Unsupported, View
+from lockstep_bench.bench.native.nests import Nests
+from lockstep_bench.bench.native.operation import Axes, Operation, Rule, axes_of, shaped, spread
+from lockstep_bench.bench.native.operators import literal
+from lockstep_bench.bench.native.values import Unsupported, View
 
 aten = torch.ops.aten
 

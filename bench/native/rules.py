@@ -2,10 +2,10 @@
 
 import torch
 
-from bench.native import arrangements, linear_algebra, reductions
-from bench.native.nests import Nests
-from bench.native.operation import Operation, Rule
-from bench.native.values import View
+from lockstep_bench.bench.native import arrangements, linear_algebra, reductions
+from lockstep_bench.bench.native.nests import Nests
+from lockstep_bench.bench.native.operation import Operation, Rule
+from lockstep_bench.bench.native.values import View
 
 aten = torch.ops.aten
 

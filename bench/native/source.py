@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from bench.native.loops import LoopWriter
-from bench.native.memory import Workspace, stored_roots
-from bench.native.operators import LANES
-from bench.native.values import Program, Value
+from lockstep_bench.bench.native.loops import LoopWriter
+from lockstep_bench.bench.native.memory import Workspace, stored_roots
+from lockstep_bench.bench.native.operators import LANES
+from lockstep_bench.bench.native.values import Program, Value
 
 TEMPLATE = """\
 #include "data.hpp"

@@ -7,8 +7,8 @@ machine hides some. Whichever process runs them is killed.
 import sys
 from pathlib import Path
 
-from bench.native.compiler import ANOTHER, NoCompiler, compiler_name, killer, run
-from bench.native.library_cache import ELSEWHERE
+from lockstep_bench.bench.native.compiler import ANOTHER, NoCompiler, compiler_name, killer, run
+from lockstep_bench.bench.native.library_cache import ELSEWHERE
 
 SECONDS = 60  # limit of a run, which takes less than 0.1
 PROGRAM = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).trial()"

@@ -6,15 +6,15 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_training import Execution, train_stacked
-from methods.base import Method
-from methods.maths.likelihoods import Gaussian
-from methods.maths.predictive import Normals
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_training import Execution, train_stacked
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.predictive import Normals
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 
 class Normal(NamedTuple):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
-from bench.reference.problem import Part
+from lockstep_bench.bench.reference.problem import Part
 
 N_DRAWS = 2000  # independent ones
 GRID_POINTS, GRID_SDS = 81, 8.0  # along each axis, and half its width; five points per sd

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from datasets import Dataset, Source, Standardisation
-from datasets.records import Model
-from methods.maths.likelihoods import Bernoulli, Gaussian, Likelihood
-from methods.maths.predictive import Predictive
-from methods.networks.mlp import MLP
+from lockstep_bench.datasets import Dataset, Source, Standardisation
+from lockstep_bench.datasets.records import Model
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Gaussian, Likelihood
+from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 class Part(NamedTuple):

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from bench.reference.distances import sampling_noise
-from bench.reference.posterior import ReferencePosterior
-from bench.reference.problem import Part
-from datasets.records import digest
+from lockstep_bench.bench.reference.distances import sampling_noise
+from lockstep_bench.bench.reference.posterior import ReferencePosterior
+from lockstep_bench.bench.reference.problem import Part
+from lockstep_bench.datasets.records import digest
 
 VARIABLE = "BENCH_REFERENCE_DIR"
 MAX_R_HAT = 1.01  # Vehtari et al. 2021
@@ -90,7 +90,7 @@ def _run(
     part: Part, settings: Settings, seed: int, probes: np.ndarray, on_progress: Callable[[float], None]
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Return all draws (S, D), chain after chain, and their quality."""
-    from methods.mcmc import nuts
+    from lockstep_bench.methods.mcmc import nuts
 
     chains = nuts.sample(
         part.network,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from bench.experiment.parsing import parse_hparams, parse_splits
-from bench.experiment.request import InvalidRequest, Request, known
-from bench.replications.entries import SUITE, Entry, Run, entries
+from lockstep_bench.bench.experiment.parsing import parse_hparams, parse_splits
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
+from lockstep_bench.bench.replications.entries import SUITE, Entry, Run, entries
 
 ALL = "all"
 

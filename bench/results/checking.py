@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.results.encoded import encoded, joined
-from bench.results.sealed import Damaged, unsealed
-from bench.schema import READABLE_VERSIONS, STATUSES
+from lockstep_bench.bench.results.encoded import encoded, joined
+from lockstep_bench.bench.results.sealed import Damaged, unsealed
+from lockstep_bench.bench.schema import READABLE_VERSIONS, STATUSES
 
 NAMES = ("suite", "dataset", "method", "preset", "protocol_hash")  # parts of paths
 OUTSIDE = re.compile(r"(^|/)\.{0,2}(/|$)|\0")  # of a path that leads elsewhere, or nowhere

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
-import datasets
-from bench.environment.provenance import Revision, code_revision
-from bench.experiment.cells import Cell
-from bench.experiment.code import identity_of
-from bench.experiment.request import InvalidRequest
-from datasets import Dataset
+from lockstep_bench import datasets
+from lockstep_bench.bench.environment.provenance import Revision, code_revision
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.code import identity_of
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.datasets import Dataset
 
 REMEDY = "--fresh starts over and keeps the old results aside; another --out keeps both"
 
@@ -117,7 +117,7 @@ def _same(space: str, cell: Cell, load: Callable[[str], Dataset]) -> bool:
 
 def space_of_cell(cell: Cell, load: Callable[[str], Dataset] = datasets.load) -> str:
     """Return the search space that a cell would have now, as a JSON object; `load` loads a data set by its name."""
-    from bench.experiment.tasks import as_json, method_for, space_of, task_from
+    from lockstep_bench.bench.experiment.tasks import as_json, method_for, space_of, task_from
 
     source = datasets.entry(cell.dataset)
     if source.noise_precisions is None:

@@ -23,20 +23,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.experiment.available import Missing
-from bench.experiment.cells import Cell
-from bench.experiment.request import InvalidRequest
-from bench.results.checking import NEWER, read_files
-from bench.results.encoded import as_frame
-from bench.results.lock import HOLDER, LOCK
-from bench.results.obstacles import among, below, obstacle
-from bench.results.reader import CellFiles
-from bench.results.record import CellResult
-from bench.results.remembered import KEY
-from bench.results.sealed import sealed
-from bench.results.storage import write_atomically
-from bench.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
-from datasets import Table
+from lockstep_bench.bench.experiment.available import Missing
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.results.checking import NEWER, read_files
+from lockstep_bench.bench.results.encoded import as_frame
+from lockstep_bench.bench.results.lock import HOLDER, LOCK
+from lockstep_bench.bench.results.obstacles import among, below, obstacle
+from lockstep_bench.bench.results.reader import CellFiles
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.bench.results.remembered import KEY
+from lockstep_bench.bench.results.sealed import sealed
+from lockstep_bench.bench.results.storage import write_atomically
+from lockstep_bench.bench.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
+from lockstep_bench.datasets import Table
 
 # Columns of rows that a run looks at, to go on, to warn of differences and to estimate times. Reading all takes four
 # times the memory.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from bench.environment.provenance import host
-from bench.results.storage import write_atomically
+from lockstep_bench.bench.environment.provenance import host
+from lockstep_bench.bench.results.storage import write_atomically
 
 LOCK, HOLDER = ".lock", ".lock-holder.json"
 

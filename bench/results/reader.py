@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bench.results.checking import NEWER, read_files
-from bench.results.encoded import joined, values
-from bench.results.remembered import KEY, Remembered
-from bench.schema import CELLS, LONGER, TIMINGS, cell_key
+from lockstep_bench.bench.results.checking import NEWER, read_files
+from lockstep_bench.bench.results.encoded import joined, values
+from lockstep_bench.bench.results.remembered import KEY, Remembered
+from lockstep_bench.bench.schema import CELLS, LONGER, TIMINGS, cell_key
 
 
 class Rows(NamedTuple):

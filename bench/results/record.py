@@ -16,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from bench.environment.provenance import code_revision, host, versions
-from bench.experiment.cells import Cell
-from bench.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
-from bench.texts import from_outside
+from lockstep_bench.bench.environment.provenance import code_revision, host, versions
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
+from lockstep_bench.bench.texts import from_outside
 
 # Fields that are not columns.
 COMPOUND = {"cell", "outcome", "provenance", "data", "tuning", "fit", "metrics", "tables"}

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from bench.results.encoded import encoded, joined, values
-from bench.results.sealed import Damaged, sealed, unsealed
-from bench.results.storage import write_atomically
-from bench.results.untouched import states_of
-from bench.schema import CELLS, cell_key
+from lockstep_bench.bench.results.encoded import encoded, joined, values
+from lockstep_bench.bench.results.sealed import Damaged, sealed, unsealed
+from lockstep_bench.bench.results.storage import write_atomically
+from lockstep_bench.bench.results.untouched import states_of
+from lockstep_bench.bench.schema import CELLS, cell_key
 
 PART = 2**16  # bytes read at a time; most files have fewer
 WORTHWHILE = 200  # files: what can be read in half a second is not remembered

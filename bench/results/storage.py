@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bench.experiment.cells import Cell
+    from lockstep_bench.bench.experiment.cells import Cell
 
 FULL = {errno.ENOSPC, errno.EROFS, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
 # Those of the second line are raised where something else is in the way.

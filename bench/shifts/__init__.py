@@ -1,6 +1,6 @@
 """Shifted test images: corrupted, rotated, translated. Imports `bench.engine.seeds` and `bench.schema`.
 
->>> from bench.shifts import SHIFTS
+>>> from lockstep_bench.bench.shifts import SHIFTS
 >>> SHIFTS["gaussian_noise"].apply(images, severity=3, seed=0)  # uint8 (n, C, H, W), as `images`
 
 The corruptions are those of Hendrycks and Dietterich 2019, "Benchmarking neural network robustness to common
@@ -21,7 +21,7 @@ the four extra ones are a family of their own, for runs that ask for all shifts.
 and a distance transform of OpenCV draw its drops of water.
 """
 
-from bench.shifts.registry import SHIFTS
-from bench.shifts.shift import Shift
+from lockstep_bench.bench.shifts.registry import SHIFTS
+from lockstep_bench.bench.shifts.shift import Shift
 
 __all__ = ["SHIFTS", "Shift"]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bench.shifts import blur, digital, movement, noise, weather
-from bench.shifts.shift import Change, Shift
+from lockstep_bench.bench.shifts import blur, digital, movement, noise, weather
+from lockstep_bench.bench.shifts.shift import Change, Shift
 
 EXTRA = "extra corruption"  # family of what its authors keep for validation and leave out of the benchmark's means
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.seeds import seed_of
 
 CHUNK = 1000  # images are changed in chunks of this size: 12 MiB of CIFAR images in single precision
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.shifts.blur import smeared, zoomed
+from lockstep_bench.bench.shifts.blur import smeared, zoomed
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue (ITU-R BT.601)
 

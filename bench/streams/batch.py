@@ -7,7 +7,7 @@ import torch
 from sklearn.decomposition import FactorAnalysis
 from torch import Tensor
 
-from bench.streams.fitting import Fitting, Gaussian
+from lockstep_bench.bench.streams.fitting import Fitting, Gaussian
 
 SKLEARN_TOL = 1e-2  # the default of its FactorAnalysis
 

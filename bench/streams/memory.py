@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bench.door import Door
+from lockstep_bench.bench.door import Door
 
 UPDATES = 3  # first with fixed factors and variances, then as many that learn them
 
@@ -68,10 +68,10 @@ def measured(name: str, dim: int, latent: int, device: str = "cpu") -> Use:
     """Return memory and time of the online estimator `name` for vectors of size `dim` and `latent` factors."""
     import torch
 
-    from bench.engine.private_torch import tree_leaves
-    from bench.environment.memory import peak_mib, reset_peak
-    from bench.experiment.estimators import ESTIMATORS
-    from methods.maths.noise import Noise
+    from lockstep_bench.bench.engine.private_torch import tree_leaves
+    from lockstep_bench.bench.environment.memory import peak_mib, reset_peak
+    from lockstep_bench.bench.experiment.estimators import ESTIMATORS
+    from lockstep_bench.methods.maths.noise import Noise
 
     torch.set_num_threads(1)
     estimator: Any = ESTIMATORS[name].load()

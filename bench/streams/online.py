@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from bench.engine.graph_capture import capture
-from bench.engine.private_torch import tree_flatten, tree_leaves, tree_unflatten
-from bench.engine.random_streams import RandomStream
-from bench.engine.seeds import seed_of
-from bench.streams.fitting import Fitting, Gaussian
-from methods.maths.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
-from methods.maths.noise import Noise
+from lockstep_bench.bench.engine.graph_capture import capture
+from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_leaves, tree_unflatten
+from lockstep_bench.bench.engine.random_streams import RandomStream
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.streams.fitting import Fitting, Gaussian
+from lockstep_bench.methods.maths.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
+from lockstep_bench.methods.maths.noise import Noise
 
 
 class Online(Fitting):

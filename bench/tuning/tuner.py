@@ -20,11 +20,11 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.storages import JournalStorage
 from optuna.trial import TrialState
 
-from bench.engine.seeds import seed_of
-from bench.experiment.protocol import GP_STARTUP, TPE_STARTUP, Protocol
-from bench.tuning.bayesian import proposal
-from bench.tuning.journal import SEAL, Journal
-from bench.tuning.storing import storing
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.experiment.protocol import GP_STARTUP, TPE_STARTUP, Protocol
+from lockstep_bench.bench.tuning.bayesian import proposal
+from lockstep_bench.bench.tuning.journal import SEAL, Journal
+from lockstep_bench.bench.tuning.storing import storing
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
 FLAW = "flaw"  # user attribute of a failed trial

@@ -7,8 +7,8 @@ Vaicenavicius et al. 2019).
 
 import numpy as np
 
-from bench.uncertainty.calibration_error import ece_20_of, ece_classwise_of, ece_equal_mass_of, ece_of
-from bench.uncertainty.numbers import without_nan
+from lockstep_bench.bench.uncertainty.calibration_error import ece_20_of, ece_classwise_of, ece_equal_mass_of, ece_of
+from lockstep_bench.bench.uncertainty.numbers import without_nan
 
 DRAWS = 500
 SEED = 0

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from bench.schema import RELIABILITY
-from bench.uncertainty.numbers import without_nan
+from lockstep_bench.bench.schema import RELIABILITY
+from lockstep_bench.bench.uncertainty.numbers import without_nan
 
 N_BINS = 15
 RESAMPLES = 500

@@ -6,7 +6,7 @@ uncertainty share what is left of k equally, which is the expectation over rando
 
 import numpy as np
 
-from bench.uncertainty.numbers import without_nan
+from lockstep_bench.bench.uncertainty.numbers import without_nan
 
 
 def generalised_risk(uncertainty: np.ndarray, loss: np.ndarray) -> np.ndarray:

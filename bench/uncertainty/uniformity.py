@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from bench.uncertainty.numbers import without_nan
+from lockstep_bench.bench.uncertainty.numbers import without_nan
 
 N_CELLS = 50  # K
 POINTS = np.arange(1, N_CELLS) / N_CELLS

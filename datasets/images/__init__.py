@@ -5,8 +5,8 @@ Imports `datasets.records` and `datasets.splits`.
 
 from functools import cache
 
-from datasets.images import aptos, cifar, huggingface, idx, stl10, svhn
-from datasets.records import Source
+from lockstep_bench.datasets.images import aptos, cifar, huggingface, idx, stl10, svhn
+from lockstep_bench.datasets.records import Source
 
 
 @cache

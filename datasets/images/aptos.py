@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.errors import Fault
-from datasets.images.shapes import decoded
-from datasets.paths import regular
-from datasets.records import Contents, File, Source, Split
-from datasets.splits import fixed_splits
+from lockstep_bench.datasets.errors import Fault
+from lockstep_bench.datasets.images.shapes import decoded
+from lockstep_bench.datasets.paths import regular
+from lockstep_bench.datasets.records import Contents, File, Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
 
 IMAGE = (3, 224, 224)
 TABLE = "train.csv"

@@ -4,10 +4,10 @@ from functools import cache, partial
 
 import numpy as np
 
-from datasets.images.ood import outside
-from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
-from datasets.images.vision import torchvision
-from datasets.records import Contents, File, Source, Split
+from lockstep_bench.datasets.images.ood import outside
+from lockstep_bench.datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
+from lockstep_bench.datasets.images.vision import torchvision
+from lockstep_bench.datasets.records import Contents, File, Source, Split
 
 IMAGE = (3, 32, 32)
 URL = "https://www.cs.toronto.edu/~kriz/"

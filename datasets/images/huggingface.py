@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.images.ood import outside
-from datasets.images.parts import N_SPLITS, OWN_VALIDATION, Part, joined
-from datasets.images.shapes import decoded
-from datasets.records import Contents, File, Source, Split
+from lockstep_bench.datasets.images.ood import outside
+from lockstep_bench.datasets.images.parts import N_SPLITS, OWN_VALIDATION, Part, joined
+from lockstep_bench.datasets.images.shapes import decoded
+from lockstep_bench.datasets.records import Contents, File, Source, Split
 
 BATCH_ROWS = 1000
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from datasets.images.ood import outside
-from datasets.images.parts import N_SPLITS, OWN_VALIDATION, Part, joined
-from datasets.images.vision import torchvision
-from datasets.records import Contents, File, Reader, Source, Split
+from lockstep_bench.datasets.images.ood import outside
+from lockstep_bench.datasets.images.parts import N_SPLITS, OWN_VALIDATION, Part, joined
+from lockstep_bench.datasets.images.vision import torchvision
+from lockstep_bench.datasets.records import Contents, File, Reader, Source, Split
 
 IMAGE = (1, 28, 28)
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"

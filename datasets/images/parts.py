@@ -6,8 +6,8 @@ of the train part, by the rule of `held_out_splits`.
 
 import numpy as np
 
-from datasets.records import Split
-from datasets.splits import held_out_splits
+from lockstep_bench.datasets.records import Split
+from lockstep_bench.datasets.splits import held_out_splits
 
 N_SPLITS = 5
 SEED = 1998  # the year of MNIST's paper; any fixed number would do

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from datasets.images.ood import outside
-from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
-from datasets.images.vision import torchvision
-from datasets.records import Contents, File, Source, Split
+from lockstep_bench.datasets.images.ood import outside
+from lockstep_bench.datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
+from lockstep_bench.datasets.images.vision import torchvision
+from lockstep_bench.datasets.records import Contents, File, Source, Split
 
 TAR = File("stl10_binary.tar.gz", 2640397119, md5="91f7769df0f17e558f3565bffb0c7dfb")
 PIXEL_BYTES = 3 * 96 * 96

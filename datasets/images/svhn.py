@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from datasets.images.ood import outside
-from datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
-from datasets.images.vision import torchvision
-from datasets.records import Contents, File, Source, Split
+from lockstep_bench.datasets.images.ood import outside
+from lockstep_bench.datasets.images.parts import N_SPLITS, OWN_VALIDATION, joined
+from lockstep_bench.datasets.images.vision import torchvision
+from lockstep_bench.datasets.records import Contents, File, Source, Split
 
 
 def read(contents: Contents) -> tuple[np.ndarray, np.ndarray, tuple[Split, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from datasets.records import File
+from lockstep_bench.datasets.records import File
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from datasets.errors import InvalidTable
-from datasets.own.numbers import PLACEHOLDERS
-from datasets.own.reading import Column
-from datasets.own.wording import examples, first, in_rows
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.numbers import PLACEHOLDERS
+from lockstep_bench.datasets.own.reading import Column
+from lockstep_bench.datasets.own.wording import examples, first, in_rows
 
 if TYPE_CHECKING:
     import pandas as pd

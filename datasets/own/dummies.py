@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from datasets.errors import InvalidTable
-from datasets.records import Split
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.records import Split
 
 
 def with_inputs(splits: Sequence[Split], x: np.ndarray, dummies: Sequence[Sequence[int]]) -> tuple[Split, ...]:

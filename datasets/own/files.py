@@ -10,9 +10,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from datasets.errors import InvalidTable
-from datasets.own.format import AS_FOUND, Format
-from datasets.paths import regular, shown
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.format import AS_FOUND, Format
+from lockstep_bench.datasets.paths import regular, shown
 
 if TYPE_CHECKING:
     import pandas as pd

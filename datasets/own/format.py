@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from datasets.errors import InvalidTable
+from lockstep_bench.datasets.errors import InvalidTable
 
 SEPARATORS = {"decimal": (".", ","), "thousands": (",", ".", "'", " ")}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from datasets.own.reading import Column
-from datasets.own.table import Table, columns_in
-from datasets.own.wording import examples
+from lockstep_bench.datasets.own.reading import Column
+from lockstep_bench.datasets.own.table import Table, columns_in
+from lockstep_bench.datasets.own.wording import examples
 
 
 class Line(NamedTuple):

@@ -8,9 +8,9 @@ from collections.abc import Container
 from dataclasses import fields, replace
 from pathlib import Path
 
-from datasets.errors import InvalidTable
-from datasets.own.table import Table
-from datasets.paths import nearest_folder, shown
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.table import Table
+from lockstep_bench.datasets.paths import nearest_folder, shown
 
 PROJECT = """\
 [build-system]
@@ -34,7 +34,7 @@ MODULE = '''\
 
 from pathlib import Path
 
-from datasets import Table
+from lockstep_bench.datasets import Table
 
 HERE = Path(__file__).parent
 
@@ -47,7 +47,7 @@ SOURCE = Table(
 TEST = '''\
 """Is the table as it was described?"""
 
-import datasets
+from lockstep_bench import datasets
 
 
 def test_the_table_is_as_described():

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from datasets.errors import InvalidTable
-from datasets.own.files import UNNAMED
-from datasets.own.format import Format
-from datasets.own.numbers import LEAST_SHARE, Numbers, read_numbers
-from datasets.own.wording import examples, first, in_rows
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.files import UNNAMED
+from lockstep_bench.datasets.own.format import Format
+from lockstep_bench.datasets.own.numbers import LEAST_SHARE, Numbers, read_numbers
+from lockstep_bench.datasets.own.wording import examples, first, in_rows
 
 if TYPE_CHECKING:
     import pandas as pd

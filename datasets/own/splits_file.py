@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.errors import InvalidTable
-from datasets.own.files import read_frame
-from datasets.records import Split
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.files import read_frame
+from lockstep_bench.datasets.records import Split
 
 LEAST_TRAIN = 10  # rows, so that five folds have two each
 PARTS = ("train", "test")

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from datasets.errors import InvalidTable
-from datasets.own.columns import TASKS, Features, check_target, features_of, target_of
-from datasets.own.dummies import with_inputs
-from datasets.own.files import read_frame, sha256_of
-from datasets.own.format import Format
-from datasets.own.reading import Column, check_names, columns_of, doubts_about, inputs_of, notes_on
-from datasets.own.splits_file import read_splits, scheme_of
-from datasets.own.wording import examples
-from datasets.records import Source, Split
-from datasets.splits import fixed_splits
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.columns import TASKS, Features, check_target, features_of, target_of
+from lockstep_bench.datasets.own.dummies import with_inputs
+from lockstep_bench.datasets.own.files import read_frame, sha256_of
+from lockstep_bench.datasets.own.format import Format
+from lockstep_bench.datasets.own.reading import Column, check_names, columns_of, doubts_about, inputs_of, notes_on
+from lockstep_bench.datasets.own.splits_file import read_splits, scheme_of
+from lockstep_bench.datasets.own.wording import examples
+from lockstep_bench.datasets.records import Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
 
 SUITE = "own"
 N_SPLITS, SEED = 20, 0  # of `fixed_splits`, where no file gives the splits

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from datasets.errors import Unavailable, Unreachable
-from datasets.paths import regular
-from datasets.records import File
-from datasets.registry import Published, published
-from datasets.storage import places, store
-from datasets.storage.unpack import UnexpectedContent, limit, unpack
+from lockstep_bench.datasets.errors import Unavailable, Unreachable
+from lockstep_bench.datasets.paths import regular
+from lockstep_bench.datasets.records import File
+from lockstep_bench.datasets.registry import Published, published
+from lockstep_bench.datasets.storage import places, store
+from lockstep_bench.datasets.storage.unpack import UnexpectedContent, limit, unpack
 
 if TYPE_CHECKING:
     from requests import Response, Session

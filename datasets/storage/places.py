@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from datasets.errors import InvalidFolder
-from datasets.paths import nearest_folder, shown
+from lockstep_bench.datasets.errors import InvalidFolder
+from lockstep_bench.datasets.paths import nearest_folder, shown
 
 VARIABLE = "BENCH_DATA_DIR"
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from datasets.errors import BrokenDataset, Fault, Unavailable, in_words
-from datasets.paths import regular
-from datasets.records import Contents, File, Source
-from datasets.registry import Published, published
-from datasets.storage import places
+from lockstep_bench.datasets.errors import BrokenDataset, Fault, Unavailable, in_words
+from lockstep_bench.datasets.paths import regular
+from lockstep_bench.datasets.records import Contents, File, Source
+from lockstep_bench.datasets.registry import Published, published
+from lockstep_bench.datasets.storage import places
 
 
 class OnDisk(Contents):

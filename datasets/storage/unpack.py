@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from datasets.records import File
+from lockstep_bench.datasets.records import File
 
 CHUNK_BYTES = 1 << 20
 MOST_BYTES = 1 << 26  # of a file whose size nobody has published

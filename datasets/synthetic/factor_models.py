@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from datasets.records import Dataset, Split
-from datasets.synthetic.streams import StreamSource
+from lockstep_bench.datasets.records import Dataset, Split
+from lockstep_bench.datasets.synthetic.streams import StreamSource
 
 N_MODELS = 10
 N_FACTORS = 10

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from datasets.records import Contents, Model, Reader, Source, Split
-from datasets.splits import fixed_splits
-from datasets.tabular import uci, uci_classification
+from lockstep_bench.datasets.records import Contents, Model, Reader, Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
+from lockstep_bench.datasets.tabular import uci, uci_classification
 
 SUITE = "posterior"
 N_DRAWS = 10  # seeds of the thesis and of the VIFA paper

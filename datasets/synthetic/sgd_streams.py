@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from datasets.records import Split
-from datasets.synthetic.streams import StreamSource
+from lockstep_bench.datasets.records import Split
+from lockstep_bench.datasets.synthetic.streams import StreamSource
 
 PRIOR_PRECISION = 0.01  # alpha
 NOISE_PRECISION = 0.1  # beta

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from datasets.records import Source
+from lockstep_bench.datasets.records import Source
 
 
 @dataclass(frozen=True, kw_only=True)

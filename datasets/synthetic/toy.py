@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from datasets.records import Model, Source, Split
+from lockstep_bench.datasets.records import Model, Source, Split
 
 N_DRAWS = 10
 N_CLUSTER, N_TEST = 50, 100  # training rows of each cluster, test rows in all; the paper says neither

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from datasets.records import Source, Split
-from datasets.splits import fixed_splits
+from lockstep_bench.datasets.records import Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
 
 N_SPLITS = 20
 SEED = 2004  # the year of the paper; any fixed number would do

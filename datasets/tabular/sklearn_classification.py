@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from datasets.records import Source, Split
-from datasets.splits import fixed_splits
+from lockstep_bench.datasets.records import Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
 
 N_SPLITS = 20
 SEED = 2011  # the year of the scikit-learn paper; any fixed number would do

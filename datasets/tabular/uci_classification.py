@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.records import File, Reader, Source, Split
-from datasets.splits import fixed_splits
+from lockstep_bench.datasets.records import File, Reader, Source, Split
+from lockstep_bench.datasets.splits import fixed_splits
 
 N_SPLITS = 20
 SEED = 2018  # the year of the SLANG paper; any fixed number would do

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.records import Arrays, File, Source, Split
-from datasets.splits import tail_split
-from datasets.tabular import uci
+from lockstep_bench.datasets.records import Arrays, File, Source, Split
+from lockstep_bench.datasets.splits import tail_split
+from lockstep_bench.datasets.tabular import uci
 
 COMMIT = "4fc85182f911d48c0de8b71f901866f42f7955e4"
 PUBLISHED = f"cambridge-mlg/DUN/{COMMIT}/experiments/data/UCI_for_sharing/gap"

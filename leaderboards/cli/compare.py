@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboards.cli.options import names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import names_in, only, read_folders, stop
 
 
 class Report(enum.StrEnum):
@@ -29,8 +29,8 @@ def compare(
     """
     from rich.console import Console
 
-    from leaderboards.comparison import comparison, report
-    from leaderboards.tables.selection import NoSuchResults, select_metrics
+    from lockstep_bench.leaderboards.comparison import comparison, report
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select_metrics
 
     before, after = (read_folders([folder]).cells for folder in (old, new))
     try:

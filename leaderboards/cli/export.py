@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leaderboards.cli.options import Folders, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, names_in, only, read_folders, stop
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,9 +51,9 @@ def export(
         stop("Parquet is binary and cannot be shown in a terminal; use --to FILE, or pipe it into a program")
     if to is not None and os.path.isdir(to):  # unlike `Path.is_dir`, no error for a name that is too long
         stop(f"the table cannot be written to '{to}', which is a folder; name a file with --to")
-    from leaderboards.data.replicated import set_apart
-    from leaderboards.stats.summary import with_labelled_presets
-    from leaderboards.tables.selection import NoSuchResults, select, select_metrics
+    from lockstep_bench.leaderboards.data.replicated import set_apart
+    from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
     try:
         read = read_folders(results, suites=names_in(suite), presets=names_in(preset))
@@ -76,12 +76,12 @@ def export(
 
 def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes:
     if format in (Format.LATEX, Format.MARKDOWN):
-        from leaderboards.tables import latex, markdown, tables
+        from lockstep_bench.leaderboards.tables import latex, markdown, tables
 
         write = latex if format is Format.LATEX else markdown
         return write(tables(cells, metrics)).encode()
-    from leaderboards.tables.spreadsheet import as_csv
-    from leaderboards.tables.tidy import tidy
+    from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
+    from lockstep_bench.leaderboards.tables.tidy import tidy
 
     table = tidy(cells)
     table = table[table["metric"].isin(metrics)] if metrics else table

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from bench.texts import visible, with_short_words
+from lockstep_bench.bench.texts import visible, with_short_words
 
 if TYPE_CHECKING:
-    from leaderboards.data.results import Results
+    from lockstep_bench.leaderboards.data.results import Results
 
 Folders = Annotated[
     list[Path],
@@ -52,9 +52,9 @@ def read_folders(
     """
     for folder in folders:
         require_results(folder)
-    from leaderboards.data.replicated import set_apart
-    from leaderboards.data.results import read_results
-    from leaderboards.wording.mixtures import mixtures
+    from lockstep_bench.leaderboards.data.replicated import set_apart
+    from lockstep_bench.leaderboards.data.results import read_results
+    from lockstep_bench.leaderboards.wording.mixtures import mixtures
 
     results = read_results(*folders, cached=cached)
     for path, reason in results.skipped:

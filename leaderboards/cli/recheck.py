@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bench.texts import visible
-from leaderboards.cli.options import read_folders, stop
+from lockstep_bench.bench.texts import visible
+from lockstep_bench.leaderboards.cli.options import read_folders, stop
 
 if TYPE_CHECKING:
-    from leaderboards.data.rechecks import Again
+    from lockstep_bench.leaderboards.data.rechecks import Again
 
 
 def recheck(
@@ -29,9 +29,9 @@ def recheck(
     """
     from rich.console import Console
 
-    from leaderboards.data.rechecks import read_rechecks, write_rechecks
-    from leaderboards.rechecks.judging import recheck as checked
-    from leaderboards.rechecks.report import show
+    from lockstep_bench.leaderboards.data.rechecks import read_rechecks, write_rechecks
+    from lockstep_bench.leaderboards.rechecks.judging import recheck as checked
+    from lockstep_bench.leaderboards.rechecks.report import show
 
     rows = read_folders([results], cached=False).rows
     try:
@@ -51,6 +51,6 @@ def recheck(
 
 
 def _tell(cell: "Again") -> None:
-    from leaderboards.rechecks.report import in_words
+    from lockstep_bench.leaderboards.rechecks.report import in_words
 
     typer.echo(visible(f"{in_words(cell)}: {cell.outcome}"), err=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-import leaderboards
-from bench.texts import visible
-from leaderboards.cli.options import Folders, folder, read_folders, require_results, stop
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.texts import visible
+from lockstep_bench.leaderboards.cli.options import Folders, folder, read_folders, require_results, stop
 
 
 def build(
@@ -38,7 +38,7 @@ def publish(
     A folder is replaced as a whole if an earlier publish made it, and left alone otherwise. A branch gets a new commit
     if anything has changed; the working tree and the index stay as they are. The same results give the same bytes.
     """
-    from leaderboards.publishing import PublishingRefused, publish_to_branch, publish_to_folder
+    from lockstep_bench.leaderboards.publishing import PublishingRefused, publish_to_branch, publish_to_folder
 
     read = read_folders(results, cached=False)
     try:
@@ -68,7 +68,7 @@ def serve(
     """Serve a leaderboard on this machine only, until Ctrl-C."""
     import tempfile
 
-    from leaderboards.site.serving import LOOPBACK, server
+    from lockstep_bench.leaderboards.site.serving import LOOPBACK, server
 
     with tempfile.TemporaryDirectory() as built:
         if len(folders) == 1 and os.path.isfile(folders[0] / "index.html"):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboards.cli.options import Folders, Table, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, Table, names_in, only, read_folders, stop
 
 
 def rank(
@@ -38,14 +38,14 @@ def rank(
     Verdicts: best (all others are worse), could be best (better than some, worse than none), worse (than some other),
     undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.
     """
-    from leaderboards.metrics import metric as metric_named
-    from leaderboards.stats.comparable import Options
-    from leaderboards.stats.ranking import rank as ranked
-    from leaderboards.stats.ranking import rank_on_datasets
-    from leaderboards.stats.remarks import over_datasets
-    from leaderboards.stats.summary import summarise, with_labelled_presets
-    from leaderboards.tables import rankings
-    from leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
+    from lockstep_bench.leaderboards.metrics import metric as metric_named
+    from lockstep_bench.leaderboards.stats.comparable import Options
+    from lockstep_bench.leaderboards.stats.ranking import rank as ranked
+    from lockstep_bench.leaderboards.stats.ranking import rank_on_datasets
+    from lockstep_bench.leaderboards.stats.remarks import over_datasets
+    from lockstep_bench.leaderboards.stats.summary import summarise, with_labelled_presets
+    from lockstep_bench.leaderboards.tables import rankings
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require, select, select_metrics
 
     names, sets = names_in(methods), names_in(datasets)
     read = read_folders(results, suites=[suite], presets=[preset])
@@ -105,12 +105,12 @@ def simulate(
     The methods are regressions that are really fitted, on overlapping parts of finite data sets. A verdict is false if
     it contradicts the expected losses. docs/statistics.md explains the scenarios.
     """
-    from leaderboards.simulation.drawing import Size
-    from leaderboards.simulation.promises import promises, promises_on_residuals, scenarios
-    from leaderboards.simulation.report import heading, line
-    from leaderboards.simulation.residuals import residuals
-    from leaderboards.stats.summary import with_labelled_presets
-    from leaderboards.tables.selection import NoSuchResults, select, select_metrics
+    from lockstep_bench.leaderboards.simulation.drawing import Size
+    from lockstep_bench.leaderboards.simulation.promises import promises, promises_on_residuals, scenarios
+    from lockstep_bench.leaderboards.simulation.report import heading, line
+    from lockstep_bench.leaderboards.simulation.residuals import residuals
+    from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+    from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
     observed = None
     if results is not None:

@@ -20,15 +20,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.schema import METRICS
-from leaderboards.data.fingerprints import CELL
-from leaderboards.metrics import HEADLINE, badness, metric
-from leaderboards.stats.corrected_t import corrected_mean
-from leaderboards.stats.dependence import ratios
-from leaderboards.stats.paired import mean_of_known
-from leaderboards.stats.significance import ALPHA, holm, holm_level
-from leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
-from leaderboards.wording.formats import counted
+from lockstep_bench.bench.schema import METRICS
+from lockstep_bench.leaderboards.data.fingerprints import CELL
+from lockstep_bench.leaderboards.metrics import HEADLINE, badness, metric
+from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.leaderboards.stats.paired import mean_of_known
+from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_level
+from lockstep_bench.leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
+from lockstep_bench.leaderboards.wording.formats import counted
 
 WHERE = [*GROUP, "metric"]
 BEYOND_NOISE = ("better", "worse", "moved")

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leaderboards.comparison.comparison import Comparison, Move, StatusChange, Unsteady
-from leaderboards.data.frames import records
-from leaderboards.metrics import metric
-from leaderboards.wording.formats import counted, visible
+from lockstep_bench.leaderboards.comparison.comparison import Comparison, Move, StatusChange, Unsteady
+from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.wording.formats import counted, visible
 
 COLOURS = {"better": "green", "worse": "red", "moved": "yellow"}
 MOST_ROWS = 40  # of a table

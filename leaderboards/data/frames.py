@@ -11,8 +11,19 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from bench.results import encoded
-from bench.schema import BANDS, CELLS, CONFIDENCE, CURVES, LONGER, POSTERIORS, RELIABILITY, SELECTIVE, SHIFTS, TIMINGS
+from lockstep_bench.bench.results import encoded
+from lockstep_bench.bench.schema import (
+    BANDS,
+    CELLS,
+    CONFIDENCE,
+    CURVES,
+    LONGER,
+    POSTERIORS,
+    RELIABILITY,
+    SELECTIVE,
+    SHIFTS,
+    TIMINGS,
+)
 
 Record = TypeVar("Record", bound=NamedTuple)
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bench.schema import cell_key
-from leaderboards.data.frames import records
+from lockstep_bench.bench.schema import cell_key
+from lockstep_bench.leaderboards.data.frames import records
 
 CONVERGENCE = ("objective_gain", "objective_gain_stderr", "still_improving")  # fields of a row's diagnostics
 # Nats up to which a repetition is the same training: rounding on another machine, which training amplifies, moved the

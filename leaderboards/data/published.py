@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data import nnuncert
-from leaderboards.data.frames import PUBLISHED, checked, records
+from lockstep_bench.leaderboards.data import nnuncert
+from lockstep_bench.leaderboards.data.frames import PUBLISHED, checked, records
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 THESIS = (

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from bench.replications.entries import Entry, entries
-from leaderboards.data.results import Results
+from lockstep_bench.bench.replications.entries import Entry, entries
+from lockstep_bench.leaderboards.data.results import Results
 
 
 class Apart(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from bench.schema import TIMES
+from lockstep_bench.bench.schema import TIMES
 
 PROTOCOL = ["suite", "dataset", "method", "preset", "protocol_hash"]  # what shares a row of timings
 

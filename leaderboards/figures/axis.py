@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import escape
 from matplotlib.ticker import MaxNLocator
 
-from leaderboards.wording.formats import number, shortened
+from lockstep_bench.leaderboards.wording.formats import number, shortened
 
 FOOT = 44  # pixels below the last row, for tick labels and the axis title
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from leaderboards.figures import pit, risk_coverage
-from leaderboards.figures.plots import Plot
-from leaderboards.figures.sparks import Panel, grid
-from leaderboards.stats.first_predictions import first_splits
-from leaderboards.stats.predictions import Predictions, reliability, roc
-from leaderboards.wording.formats import number, visible
+from lockstep_bench.leaderboards.figures import pit, risk_coverage
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.figures.sparks import Panel, grid
+from lockstep_bench.leaderboards.stats.first_predictions import first_splits
+from lockstep_bench.leaderboards.stats.predictions import Predictions, reliability, roc
+from lockstep_bench.leaderboards.wording.formats import number, visible
 
 DIAGONAL = [(0.0, 0.0), (1.0, 1.0)]
 LEVELS = (50, 80, 90, 95)  # percent

@@ -7,12 +7,12 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leaderboards.figures.axis import Axis, field, names
-from leaderboards.figures.forest import LINE, LONGEST_LABEL, Column, Estimate, forest
-from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
-from leaderboards.stats import Ranking
-from leaderboards.stats.placing import AHEAD
-from leaderboards.wording.formats import shortened, visible
+from lockstep_bench.leaderboards.figures.axis import Axis, field, names
+from lockstep_bench.leaderboards.figures.forest import LINE, LONGEST_LABEL, Column, Estimate, forest
+from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
+from lockstep_bench.leaderboards.stats import Ranking
+from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.wording.formats import shortened, visible
 
 LONGEST = 28  # characters of a name
 SHAPES = {  # mark of each nominal coverage in percent, centred on its position

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from bench.schema import SHIFT_FAMILIES
-from leaderboards.figures.panels import Scale, note, panels
-from leaderboards.wording.formats import listed, number, visible
+from lockstep_bench.bench.schema import SHIFT_FAMILIES
+from lockstep_bench.leaderboards.figures.panels import Scale, note, panels
+from lockstep_bench.leaderboards.wording.formats import listed, number, visible
 
 HISTOGRAM = 0.3  # height of a bin that has all points, as a share of the panel's height
 UNIT = Scale((0, 1), (0, 1))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from leaderboards.figures.panels import Scale, panels
+from lockstep_bench.leaderboards.figures.panels import Scale, panels
 
 REFERENCE = "reference"
 LEVELS = 6  # shades of a heat map

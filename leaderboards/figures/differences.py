@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from leaderboards.figures.axis import Axis, field, names
-from leaderboards.wording.formats import number
+from lockstep_bench.leaderboards.figures.axis import Axis, field, names
+from lockstep_bench.leaderboards.wording.formats import number
 
 LINE, LONGEST_LABEL = 22, 30  # height of a row in pixels; largest number of characters of its label
 FARTHEST = 6.0  # ends of the axis at most; numbers beyond are printed at its end

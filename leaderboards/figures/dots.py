@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from leaderboards.figures.axis import Axis, field, names
-from leaderboards.wording.formats import counted, number
+from lockstep_bench.leaderboards.figures.axis import Axis, field, names
+from lockstep_bench.leaderboards.wording.formats import counted, number
 
 LINE, LOW_LINE, MANY = 30, 21, 12  # row heights in pixels; with more than MANY rows, LOW_LINE is used
 LONGEST_LABEL = 30  # largest number of characters

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from leaderboards.figures.axis import Axis, field, names
-from leaderboards.figures.dots import FENCE
+from lockstep_bench.leaderboards.figures.axis import Axis, field, names
+from lockstep_bench.leaderboards.figures.dots import FENCE
 
 LINE, LONGEST_LABEL = 19, 28  # height of a row in pixels; largest number of characters of its label
 TICKS, TICKS_ALONE = 3, 6  # intervals between ticks, with several columns and with one

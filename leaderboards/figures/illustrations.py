@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from bench.schema import SHIFT_FAMILIES
-from leaderboards.data.details import any_of, details, gathered
-from leaderboards.figures import calibration, classifiers
-from leaderboards.figures.plots import Plot
-from leaderboards.figures.reference import bands, contours, curves, principal_axes
-from leaderboards.metrics import metric
-from leaderboards.wording.formats import visible
+from lockstep_bench.bench.schema import SHIFT_FAMILIES
+from lockstep_bench.leaderboards.data.details import any_of, details, gathered
+from lockstep_bench.leaderboards.figures import calibration, classifiers
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.figures.reference import bands, contours, curves, principal_axes
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.wording.formats import visible
 
 
 def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:
@@ -140,7 +140,7 @@ def _shifted(family: str, cells: pd.DataFrame) -> Plot | None:
 def _training_points(cells: pd.DataFrame) -> tuple[np.ndarray, np.ndarray] | None:
     """Return inputs and targets of the first split's training points; None if the data set cannot be loaded."""
     try:
-        import datasets
+        from lockstep_bench import datasets
 
         loaded = datasets.load(cells["dataset"].iloc[0])
         split = loaded.splits[cells["split"].min()]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup, escape
 
-from leaderboards.wording.formats import shortened, visible
+from lockstep_bench.leaderboards.wording.formats import shortened, visible
 
 SIDE, HEIGHT = 124, 88  # size of the plotting area of a panel, in units of its viewBox
 LEFT, TOP, FOOT = 22, 15, 13  # margins of the plotting area, for tick labels and the title

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bench.uncertainty.uniformity import POINTS, distribution, uniform_band, uniformity_p_value
-from leaderboards.figures.panels import Scale, note, panels
-from leaderboards.figures.plots import Plot
-from leaderboards.stats.predictions import Predictions, pit
-from leaderboards.wording.formats import visible
+from lockstep_bench.bench.uncertainty.uniformity import POINTS, distribution, uniform_band, uniformity_p_value
+from lockstep_bench.leaderboards.figures.panels import Scale, note, panels
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.stats.predictions import Predictions, pit
+from lockstep_bench.leaderboards.wording.formats import visible
 
 WIDEST = 4  # height of a panel, at most, in widths of the band
 LEAST_P = 0.001  # smaller p values are printed as an inequality

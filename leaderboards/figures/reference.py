@@ -8,9 +8,9 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from leaderboards.figures.panels import Scale, panels
-from leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
-from leaderboards.wording.formats import visible
+from lockstep_bench.leaderboards.figures.panels import Scale, panels
+from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
+from lockstep_bench.leaderboards.wording.formats import visible
 
 REACH = 4.0  # standard deviations of the reference that a panel of contours shows either way
 LEVELS = (1.0, 2.0)  # standard deviations of contours

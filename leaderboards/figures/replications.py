@@ -3,12 +3,12 @@
 import pandas as pd
 from markupsafe import Markup
 
-from leaderboards.data.details import details, gathered
-from leaderboards.figures.covariances import MOST_WEIGHTS, heat_maps, means_and_deviations
-from leaderboards.figures.plots import Plot
-from leaderboards.figures.reference import contours, curves
-from leaderboards.metrics import metric
-from leaderboards.wording.formats import visible
+from lockstep_bench.leaderboards.data.details import details, gathered
+from lockstep_bench.leaderboards.figures.covariances import MOST_WEIGHTS, heat_maps, means_and_deviations
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.figures.reference import contours, curves
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.wording.formats import visible
 
 CURVES = ("rel_cov", "w2_scaled")
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from leaderboards.wording.formats import shortened
+from lockstep_bench.leaderboards.wording.formats import shortened
 
 SIDE, HEIGHT, TITLE = 112, 84, 15  # width and height of a panel and height of its title, in units of its viewBox
 LONGEST = 19  # largest number of characters of a title

@@ -8,11 +8,11 @@ Everything follows from the results alone: publishing the same results again giv
 import tempfile
 from pathlib import Path
 
-from leaderboards.data.results import Results
-from leaderboards.publishing.branch import Commit, commit_folder, publishable
-from leaderboards.publishing.contents import Contents, write_contents
-from leaderboards.publishing.folder import replace_folder
-from leaderboards.publishing.refusal import PublishingRefused
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.publishing.branch import Commit, commit_folder, publishable
+from lockstep_bench.leaderboards.publishing.contents import Contents, write_contents
+from lockstep_bench.leaderboards.publishing.folder import replace_folder
+from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
 __all__ = ["Commit", "Contents", "PublishingRefused", "publish_to_branch", "publish_to_folder"]
 

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
-from leaderboards.publishing.refusal import PublishingRefused
+from lockstep_bench.leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
+from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
 
 class Commit(NamedTuple):

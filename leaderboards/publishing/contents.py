@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from leaderboards.data.rechecks import write_rechecks
-from leaderboards.data.results import Results
-from leaderboards.publishing.compact import write_compact
-from leaderboards.publishing.manifest import files, seal
-from leaderboards.publishing.predictions import write_predictions
-from leaderboards.publishing.refusal import PublishingRefused
-from leaderboards.site.pages import write_site
-from leaderboards.tables.markdown import escaped
-from leaderboards.wording.ran import cells_in_words, provenance
+from lockstep_bench.leaderboards.data.rechecks import write_rechecks
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.publishing.compact import write_compact
+from lockstep_bench.leaderboards.publishing.manifest import files, seal
+from lockstep_bench.leaderboards.publishing.predictions import write_predictions
+from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
+from lockstep_bench.leaderboards.site.pages import write_site
+from lockstep_bench.leaderboards.tables.markdown import escaped
+from lockstep_bench.leaderboards.wording.ran import cells_in_words, provenance
 
 README = """\
 # A leaderboard of approximate Bayesian inference

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
-from leaderboards.publishing.refusal import PublishingRefused
+from lockstep_bench.leaderboards.publishing.manifest import MARKER, SUMS, files, foreign
+from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from leaderboards.data.fingerprints import CELL
-from leaderboards.data.rechecks import can_be_drawn
+from lockstep_bench.leaderboards.data.fingerprints import CELL
+from lockstep_bench.leaderboards.data.rechecks import can_be_drawn
 
 LONGEST_SECONDS = 300  # of tuning and final fit; a recheck is to be a matter of minutes
 

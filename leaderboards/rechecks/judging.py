@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pandas as pd
 
-from leaderboards.data.fingerprints import CELL
-from leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, Again, Recheck
-from leaderboards.metrics import LEADS
-from leaderboards.rechecks.drawing import drawn, population
-from leaderboards.rechecks.running import NotRun, Row, run_again
-from leaderboards.stats.schemes import splits_of
-from leaderboards.wording.ran import revision
+from lockstep_bench.leaderboards.data.fingerprints import CELL
+from lockstep_bench.leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, Again, Recheck
+from lockstep_bench.leaderboards.metrics import LEADS
+from lockstep_bench.leaderboards.rechecks.drawing import drawn, population
+from lockstep_bench.leaderboards.rechecks.running import NotRun, Row, run_again
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.wording.ran import revision
 
 FEWEST_SPLITS = 3  # that tell how much a number varies
 DEVIATIONS = 3  # standard deviations over splits

@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leaderboards.data.rechecks import DIFFERENT, NOT_RUN, OUTCOMES, WITHIN, Again, Recheck
-from leaderboards.metrics import metric
-from leaderboards.wording.formats import counted, visible
+from lockstep_bench.leaderboards.data.rechecks import DIFFERENT, NOT_RUN, OUTCOMES, WITHIN, Again, Recheck
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.wording.formats import counted, visible
 
 COLOURS = {WITHIN: "yellow", DIFFERENT: "red", NOT_RUN: "red"}
 

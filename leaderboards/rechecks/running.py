@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
-from bench.replications.entries import SUITE as PAPERS
-from bench.replications.entries import entries
-from leaderboards.data.fingerprints import CELL
-from leaderboards.data.results import read_results
-from leaderboards.replications.rows import canonical
-from leaderboards.wording.commands import command
+from lockstep_bench.bench.replications.entries import SUITE as PAPERS
+from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.leaderboards.data.fingerprints import CELL
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.replications.rows import canonical
+from lockstep_bench.leaderboards.wording.commands import command
 
 Row = dict[str, Any]  # columns of `bench.schema.CELLS`
 

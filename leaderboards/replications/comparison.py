@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bench.replications.entries import Claim, Entry
-from leaderboards.data.frames import records
-from leaderboards.data.published import Published
-from leaderboards.replications.claims import NOT_RUN, JudgedClaim, judge_claim, tally_of
-from leaderboards.replications.judgement import (
+from lockstep_bench.bench.replications.entries import Claim, Entry
+from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.data.published import Published
+from lockstep_bench.leaderboards.replications.claims import NOT_RUN, JudgedClaim, judge_claim, tally_of
+from lockstep_bench.leaderboards.replications.judgement import (
     AGREES,
     DIFFERS,
     UNDECIDED,
@@ -22,8 +22,8 @@ from leaderboards.replications.judgement import (
     judge,
     judge_ratio,
 )
-from leaderboards.replications.rows import Gap, Part, Rows, canonical
-from leaderboards.wording.formats import counted
+from lockstep_bench.leaderboards.replications.rows import Gap, Part, Rows, canonical
+from lockstep_bench.leaderboards.wording.formats import counted
 
 NOT_COMPARED = "not compared"
 

@@ -29,7 +29,7 @@ import numpy as np
 import scipy.special
 import scipy.stats.mstats
 
-from leaderboards.stats.significance import ALPHA, holm
+from lockstep_bench.leaderboards.stats.significance import ALPHA, holm
 
 WITHIN = 2.0  # joint standard errors
 TOLERANCE, TOLERANCE_OF_RATIOS = 0.10, 0.25  # of the published value

@@ -3,11 +3,11 @@
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from leaderboards.metrics import metric
-from leaderboards.replications.claims import ClaimTest
-from leaderboards.replications.comparison import Compared, Replication
-from leaderboards.replications.judgement import DIFFERS, RULES, Estimate
-from leaderboards.wording.formats import as_printed, counted, decimals_for, listed, number
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.replications.claims import ClaimTest
+from lockstep_bench.leaderboards.replications.comparison import Compared, Replication
+from lockstep_bench.leaderboards.replications.judgement import DIFFERS, RULES, Estimate
+from lockstep_bench.leaderboards.wording.formats import as_printed, counted, decimals_for, listed, number
 
 MOST_NAMED = 4  # numbers that a sentence names
 

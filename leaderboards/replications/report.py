@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leaderboards.replications.claims import CONTRADICTED, HOLDS, ClaimTest, JudgedClaim
-from leaderboards.replications.comparison import Compared, Replication
-from leaderboards.replications.judgement import DIFFERS
-from leaderboards.replications.lines import claim_numbers, gaps_in_words, in_words, line, not_compared
-from leaderboards.wording.formats import visible
+from lockstep_bench.leaderboards.replications.claims import CONTRADICTED, HOLDS, ClaimTest, JudgedClaim
+from lockstep_bench.leaderboards.replications.comparison import Compared, Replication
+from lockstep_bench.leaderboards.replications.judgement import DIFFERS
+from lockstep_bench.leaderboards.replications.lines import claim_numbers, gaps_in_words, in_words, line, not_compared
+from lockstep_bench.leaderboards.wording.formats import visible
 
 COLUMNS = [
     *("paper", "table", "entry", "kind", "dataset", "method", "metric", "statistic", "relation", "than"),

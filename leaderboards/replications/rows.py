@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
-from bench.replications.entries import Entry
-from leaderboards.stats.dependence import ratios
-from methods.catalogue.options import InvalidOption, registered, texts_of, with_options
+from lockstep_bench.bench.replications.entries import Entry
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.methods.catalogue.options import InvalidOption, registered, texts_of, with_options
 
 CELL = ["suite", "dataset", "method"]
 

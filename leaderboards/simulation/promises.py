@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboards.simulation.drawing import Drawn, Scenario, Size, draw
-from leaderboards.simulation.residuals import Residuals, draw_on_dataset, draw_over_datasets
-from leaderboards.stats import corrected_pairs, sign_flips
-from leaderboards.stats.best_probability import best_probabilities
-from leaderboards.stats.corrected_t import corrected_mean
-from leaderboards.stats.placing import rank_sets, verdicts
+from lockstep_bench.leaderboards.simulation.drawing import Drawn, Scenario, Size, draw
+from lockstep_bench.leaderboards.simulation.residuals import Residuals, draw_on_dataset, draw_over_datasets
+from lockstep_bench.leaderboards.stats import corrected_pairs, sign_flips
+from lockstep_bench.leaderboards.stats.best_probability import best_probabilities
+from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
+from lockstep_bench.leaderboards.stats.placing import rank_sets, verdicts
 
 EFFECT = 0.3  # set effects, in split sd
 MOST_INTERVALS = 8  # of each table, as all methods have the same distribution

@@ -2,7 +2,7 @@
 
 from math import isnan
 
-from leaderboards.simulation.promises import Kept
+from lockstep_bench.leaderboards.simulation.promises import Kept
 
 HEADINGS = {
     "scenario": "scenario",

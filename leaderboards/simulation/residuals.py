@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.stats.comparable import comparable, comparable_on_each, request
-from leaderboards.stats.ranking import losses_over_datasets, losses_over_splits
+from lockstep_bench.leaderboards.stats.comparable import comparable, comparable_on_each, request
+from lockstep_bench.leaderboards.stats.ranking import losses_over_datasets, losses_over_splits
 
 FEWEST_SPLITS = 10  # whose residuals are taken for a sample of their distribution
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from math import isinf, isnan
 from typing import Any, NamedTuple
 
-from bench.schema import EXECUTIONS
-from leaderboards.data.longer import LongerTraining
-from leaderboards.metrics import metric
-from leaderboards.wording import ran
-from leaderboards.wording.commands import command
+from lockstep_bench.bench.schema import EXECUTIONS
+from lockstep_bench.leaderboards.data.longer import LongerTraining
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.wording import ran
+from lockstep_bench.leaderboards.wording.commands import command
 
 Row = dict[str, Any]  # columns of `bench.schema.CELLS`
 

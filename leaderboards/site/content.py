@@ -7,23 +7,23 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from bench.replications.entries import entries
-from leaderboards.data.frames import listed
-from leaderboards.data.longer import LongerTraining, longer_trainings
-from leaderboards.data.published import read_published
-from leaderboards.data.replicated import set_apart
-from leaderboards.data.results import Results
-from leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
-from leaderboards.replications.comparison import Replication, replications
-from leaderboards.site.cell_details import COLUMNS, TRAINED, Row
-from leaderboards.site.standings import Standings, standings_of
-from leaderboards.stats import Ranking, rank_on_datasets
-from leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
-from leaderboards.tables.boards import Board, Sources, board
-from leaderboards.tables.boards import Row as BoardRow
-from leaderboards.wording.commands import MODIFIED, changes
-from leaderboards.wording.ran import Failure, failures
-from methods import Card, card
+from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.leaderboards.data.frames import listed
+from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
+from lockstep_bench.leaderboards.data.published import read_published
+from lockstep_bench.leaderboards.data.replicated import set_apart
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
+from lockstep_bench.leaderboards.replications.comparison import Replication, replications
+from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
+from lockstep_bench.leaderboards.site.standings import Standings, standings_of
+from lockstep_bench.leaderboards.stats import Ranking, rank_on_datasets
+from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
+from lockstep_bench.leaderboards.tables.boards import Board, Sources, board
+from lockstep_bench.leaderboards.tables.boards import Row as BoardRow
+from lockstep_bench.leaderboards.wording.commands import MODIFIED, changes
+from lockstep_bench.leaderboards.wording.ran import Failure, failures
+from lockstep_bench.methods import Card, card
 
 Key = tuple[str, str, str]  # suite, data set, preset
 

@@ -4,10 +4,10 @@ import re
 
 from markupsafe import Markup, escape
 
-from leaderboards.site.cell_details import CellDetails
-from leaderboards.stats.remarks import signs
-from leaderboards.tables.boards import Cell
-from leaderboards.wording.formats import visible
+from lockstep_bench.leaderboards.site.cell_details import CellDetails
+from lockstep_bench.leaderboards.stats.remarks import signs
+from lockstep_bench.leaderboards.tables.boards import Cell
+from lockstep_bench.leaderboards.wording.formats import visible
 
 SPECIAL = re.compile("[&<>\"']")  # what `escape` changes, which takes longer than to see that there is none
 SIGNS = {"best": "★", "could be best": "≈"}

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.metrics import metric
-from leaderboards.site.standings import Standings
-from leaderboards.stats.placing import AHEAD
-from leaderboards.wording.formats import counted, difference_in_words, listed, number, visible
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.wording.formats import counted, difference_in_words, listed, number, visible
 
 MOST_NAMED = 6  # data sets in a sentence
 RUNTIME = "total_seconds"

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.stats import Paired, Ranked, Ranking, Wins, paired, rank, win_rates
-from leaderboards.stats.placing import AHEAD
-from methods import UNRANKED
+from lockstep_bench.leaderboards.stats import Paired, Ranked, Ranking, Wins, paired, rank, win_rates
+from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.methods import UNRANKED
 
 
 class Standing(NamedTuple):

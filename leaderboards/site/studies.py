@@ -7,9 +7,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.results.sealed import Damaged, unsealed
-from bench.schema import cell_key
-from leaderboards.site.cell_details import Row
+from lockstep_bench.bench.results.sealed import Damaged, unsealed
+from lockstep_bench.bench.schema import cell_key
+from lockstep_bench.leaderboards.site.cell_details import Row
 
 if TYPE_CHECKING:
     import optuna

@@ -13,9 +13,9 @@
 One rule holds everywhere: a split that was run and has no value counts against the method. No value is imputed.
 """
 
-from leaderboards.stats.paired import Paired, paired
-from leaderboards.stats.ranking import Ranked, Ranking, rank, rank_on_datasets
-from leaderboards.stats.wins import Wins, win_rates
+from lockstep_bench.leaderboards.stats.paired import Paired, paired
+from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking, rank, rank_on_datasets
+from lockstep_bench.leaderboards.stats.wins import Wins, win_rates
 
 __all__ = [
     "Paired",

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.stats.paired import Paired
-from leaderboards.wording.formats import counted, listed, visible
+from lockstep_bench.leaderboards.stats.paired import Paired
+from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 
 MOST_LISTED = 6
 

@@ -7,14 +7,14 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 import pandas as pd
 
-from leaderboards.stats.balanced import MOST_LISTED, balanced
-from leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective, ratios
-from leaderboards.stats.extents import extents
-from leaderboards.stats.families import representatives
-from leaderboards.stats.paired import Paired, failures_in_words, paired
-from leaderboards.stats.schemes import flagged_in_words, splits_of
-from leaderboards.wording.formats import counted, listed, visible
-from methods import UNRANKED
+from lockstep_bench.leaderboards.stats.balanced import MOST_LISTED, balanced
+from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective, ratios
+from lockstep_bench.leaderboards.stats.extents import extents
+from lockstep_bench.leaderboards.stats.families import representatives
+from lockstep_bench.leaderboards.stats.paired import Paired, failures_in_words, paired
+from lockstep_bench.leaderboards.stats.schemes import flagged_in_words, splits_of
+from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
+from lockstep_bench.methods import UNRANKED
 
 REFERENCE = "map"
 

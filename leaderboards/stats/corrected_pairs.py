@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from leaderboards.stats.corrected_t import FEWEST_SPLITS, ROUNDING, detectable_errors, needed
-from leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective
-from leaderboards.stats.significance import holm_rejections
+from lockstep_bench.leaderboards.stats.corrected_t import FEWEST_SPLITS, ROUNDING, detectable_errors, needed
+from lockstep_bench.leaderboards.stats.dependence import FEWEST_EXPERIMENTS, effective
+from lockstep_bench.leaderboards.stats.significance import holm_rejections
 
 
 class Pairs(NamedTuple):

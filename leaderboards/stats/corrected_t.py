@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from leaderboards.stats.significance import ALPHA
+from lockstep_bench.leaderboards.stats.significance import ALPHA
 
 LEVEL = 1 - ALPHA
 POWER = 0.8

@@ -19,7 +19,7 @@ from math import nan
 
 import pandas as pd
 
-from leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.stats.schemes import splits_of
 
 FEWEST_EXPERIMENTS = 2.0  # independent ones, with fewer of which t has no degree of freedom
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboards.stats.paired import Paired
-from leaderboards.wording.formats import counted
+from lockstep_bench.leaderboards.stats.paired import Paired
+from lockstep_bench.leaderboards.wording.formats import counted
 
 
 class Extent(NamedTuple):

@@ -4,7 +4,7 @@ from functools import cache
 
 import pandas as pd
 
-from methods import card, headline
+from lockstep_bench.methods import card, headline
 
 
 @cache

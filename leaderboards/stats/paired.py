@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.schema import SINCE
-from leaderboards.metrics import metric as metric_named
-from leaderboards.stats.schemes import without_flagged
-from leaderboards.wording.formats import counted, listed, visible
-from leaderboards.wording.ran import ranges
+from lockstep_bench.bench.schema import SINCE
+from lockstep_bench.leaderboards.metrics import metric as metric_named
+from lockstep_bench.leaderboards.stats.schemes import without_flagged
+from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
+from lockstep_bench.leaderboards.wording.ran import ranges
 
 KEYS = ["dataset", "split", "method"]
 MOST_NAMED = 6  # data sets in a sentence

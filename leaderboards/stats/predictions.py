@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench.uncertainty import calibration_error
+from lockstep_bench.bench.uncertainty import calibration_error
 
 MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows no more, and files may be large
 

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from leaderboards.metrics import badness, loss
-from leaderboards.stats import corrected_pairs, sign_flips
-from leaderboards.stats.best_probability import best_probabilities
-from leaderboards.stats.comparable import (
+from lockstep_bench.leaderboards.metrics import badness, loss
+from lockstep_bench.leaderboards.stats import corrected_pairs, sign_flips
+from lockstep_bench.leaderboards.stats.best_probability import best_probabilities
+from lockstep_bench.leaderboards.stats.comparable import (
     Comparable,
     Options,
     Request,
@@ -32,10 +32,10 @@ from leaderboards.stats.comparable import (
     comparable_on_each,
     request,
 )
-from leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
-from leaderboards.stats.families import family_of
-from leaderboards.stats.placing import OPEN, rank_sets, verdicts
-from leaderboards.stats.units import compared_by_ratio, unit_of_difference
+from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
+from lockstep_bench.leaderboards.stats.families import family_of
+from lockstep_bench.leaderboards.stats.placing import OPEN, rank_sets, verdicts
+from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
 
 
 class Ranked(NamedTuple):

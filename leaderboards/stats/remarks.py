@@ -18,11 +18,11 @@ from typing import Any
 
 import pandas as pd
 
-from bench.schema import METRICS
-from leaderboards.metrics import badness, metric
-from leaderboards.stats.schemes import splits_of
-from leaderboards.wording.formats import counted
-from methods import BASELINE
+from lockstep_bench.bench.schema import METRICS
+from lockstep_bench.leaderboards.metrics import badness, metric
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.methods import BASELINE
 
 NO_BETTER = "no better than predicting the mean"
 IMPROVING = "still improving"

@@ -32,7 +32,7 @@ def splits_of(dataset: str) -> Splits:
     of their own.
     """
     try:
-        import datasets
+        from lockstep_bench import datasets
 
         source = datasets.entry(dataset)
         return Splits(source.split_scheme, source.along_features, source.flagged, source.rows_of)

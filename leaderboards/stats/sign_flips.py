@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from leaderboards.stats.corrected_t import errors_beyond, needed
-from leaderboards.stats.significance import ALPHA
+from lockstep_bench.leaderboards.stats.corrected_t import errors_beyond, needed
+from lockstep_bench.leaderboards.stats.significance import ALPHA
 
 FEWEST_DATASETS = ceil(1 + np.log2(1 / ALPHA))  # 6, with which 2^(D-1) is at least 1 / ALPHA
 MOST_FLIPS = 4096  # all of up to 13 data sets, and that many at random of more

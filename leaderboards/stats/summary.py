@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.schema import SINCE
-from leaderboards.metrics import MEASURED, badness, metric
-from leaderboards.stats.dependence import ratios
-from leaderboards.stats.remarks import remarks
-from leaderboards.stats.schemes import splits_of, without_flagged
+from lockstep_bench.bench.schema import SINCE
+from lockstep_bench.leaderboards.metrics import MEASURED, badness, metric
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.leaderboards.stats.remarks import remarks
+from lockstep_bench.leaderboards.stats.schemes import splits_of, without_flagged
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]

@@ -7,7 +7,7 @@ of a classification the log of the mean class probabilities. Predictions that ar
 import numpy as np
 import pyarrow as pa
 
-from leaderboards.stats.predictions import Predictions, moments, pit, probabilities
+from lockstep_bench.leaderboards.stats.predictions import Predictions, moments, pit, probabilities
 
 MOST_POINTS = 300  # of test points, and as many of OOD points
 LARGEST = 60_000.0  # that half precision holds

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.metrics import badness
-from leaderboards.stats.paired import Paired, mean_of_known
+from lockstep_bench.leaderboards.metrics import badness
+from lockstep_bench.leaderboards.stats.paired import Paired, mean_of_known
 
 
 class Wins(NamedTuple):

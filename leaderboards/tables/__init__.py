@@ -3,8 +3,8 @@
 Imports `leaderboards.stats` and below.
 """
 
-from leaderboards.tables.latex import latex
-from leaderboards.tables.layout import Table, tables
-from leaderboards.tables.markdown import markdown
+from lockstep_bench.leaderboards.tables.latex import latex
+from lockstep_bench.leaderboards.tables.layout import Table, tables
+from lockstep_bench.leaderboards.tables.markdown import markdown
 
 __all__ = ["Table", "latex", "markdown", "tables"]

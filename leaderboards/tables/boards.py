@@ -7,16 +7,25 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data import published as papers
-from leaderboards.data.frames import records
-from leaderboards.data.published import Published, apart
-from leaderboards.data.times import about_times
-from leaderboards.metrics import HEADLINE, HEADLINE_OF_MEDIANS, INTERVALS, NULLS, PARTS, Metric, lead, metric
-from leaderboards.stats.ranking import Ranked, Ranking
-from leaderboards.stats.remarks import legend
-from leaderboards.stats.summary import Moments
-from leaderboards.tables.places import detectable, difference, interval, rounded
-from leaderboards.wording.formats import (
+from lockstep_bench.leaderboards.data import published as papers
+from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.data.published import Published, apart
+from lockstep_bench.leaderboards.data.times import about_times
+from lockstep_bench.leaderboards.metrics import (
+    HEADLINE,
+    HEADLINE_OF_MEDIANS,
+    INTERVALS,
+    NULLS,
+    PARTS,
+    Metric,
+    lead,
+    metric,
+)
+from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
+from lockstep_bench.leaderboards.stats.remarks import legend
+from lockstep_bench.leaderboards.stats.summary import Moments
+from lockstep_bench.leaderboards.tables.places import detectable, difference, interval, rounded
+from lockstep_bench.leaderboards.wording.formats import (
     as_printed,
     counted,
     decimals_for,
@@ -24,7 +33,7 @@ from leaderboards.wording.formats import (
     number,
     visible,
 )
-from leaderboards.wording.older import OLDER
+from lockstep_bench.leaderboards.wording.older import OLDER
 
 LONG = 12  # methods, beyond which a table has one line per method
 FEWEST_SPLITS = 2  # for a test

@@ -4,9 +4,9 @@ import re
 from math import isinf, isnan
 from string import ascii_lowercase
 
-from leaderboards.tables.layout import Entry, Lines, Table
-from leaderboards.tables.panels import panels
-from leaderboards.wording.formats import MOST_DIGITS, SUPERSCRIPTS, visible
+from lockstep_bench.leaderboards.tables.layout import Entry, Lines, Table
+from lockstep_bench.leaderboards.tables.panels import panels
+from lockstep_bench.leaderboards.wording.formats import MOST_DIGITS, SUPERSCRIPTS, visible
 
 LONGEST_WORD = 30  # characters; longer ones may be broken anywhere in captions
 SPECIAL = str.maketrans(

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data.frames import groups, records
-from leaderboards.metrics import lead, metric
-from leaderboards.stats import Ranking, rank, rank_on_datasets
-from leaderboards.stats.remarks import legend, signs
-from leaderboards.stats.summary import Moments, summarise
-from leaderboards.tables.boards import FEWEST_SPLITS, outlier_in_words
-from leaderboards.wording.formats import counted, decimals_for, number
-from leaderboards.wording.ran import protocol_in_words, ranges
+from lockstep_bench.leaderboards.data.frames import groups, records
+from lockstep_bench.leaderboards.metrics import lead, metric
+from lockstep_bench.leaderboards.stats import Ranking, rank, rank_on_datasets
+from lockstep_bench.leaderboards.stats.remarks import legend, signs
+from lockstep_bench.leaderboards.stats.summary import Moments, summarise
+from lockstep_bench.leaderboards.tables.boards import FEWEST_SPLITS, outlier_in_words
+from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, number
+from lockstep_bench.leaderboards.wording.ran import protocol_in_words, ranges
 
 GOALS = {"low": "low is better", "high": "high is better"}
 UNTESTED = "Too few splits to test differences"

@@ -3,8 +3,8 @@
 import re
 from math import isnan
 
-from leaderboards.tables.layout import Entry, Table
-from leaderboards.wording.formats import number, visible
+from lockstep_bench.leaderboards.tables.layout import Entry, Table
+from lockstep_bench.leaderboards.wording.formats import number, visible
 
 
 def markdown(tables: list[Table]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import accumulate
 
-from leaderboards.tables.layout import Lines
+from lockstep_bench.leaderboards.tables.layout import Lines
 
 MOST_CHARACTERS = 110  # of a line; a page that is 345 pt wide shows them at two thirds of its font size
 MOST_LINES = 34  # beside the caption

@@ -2,8 +2,8 @@
 
 from math import isinf, isnan
 
-from leaderboards.stats.ranking import Ranked
-from leaderboards.wording.formats import decimals_for, difference_in_words, number
+from lockstep_bench.leaderboards.stats.ranking import Ranked
+from lockstep_bench.leaderboards.wording.formats import decimals_for, difference_in_words, number
 
 
 def difference(row: Ranked, unit: str) -> str:

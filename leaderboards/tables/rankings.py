@@ -10,9 +10,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from leaderboards.stats.ranking import Ranked, Ranking
-from leaderboards.tables import places, spreadsheet
-from leaderboards.wording.formats import number, visible
+from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
+from lockstep_bench.leaderboards.tables import places, spreadsheet
+from lockstep_bench.leaderboards.wording.formats import number, visible
 
 POWER = ("detectable", "needed", "floor", "verdict_detectable", "verdict_needed")
 COLUMNS = tuple(name for name in Ranked._fields if name not in POWER)

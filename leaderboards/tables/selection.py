@@ -5,9 +5,9 @@ from difflib import get_close_matches
 
 import pandas as pd
 
-from bench.schema import SINCE
-from leaderboards.metrics import MEASURED
-from leaderboards.wording.formats import listed, visible
+from lockstep_bench.bench.schema import SINCE
+from lockstep_bench.leaderboards.metrics import MEASURED
+from lockstep_bench.leaderboards.wording.formats import listed, visible
 
 MOST_NAMED = 12
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from leaderboards.wording.formats import visible
+from lockstep_bench.leaderboards.wording.formats import visible
 
 FORMULA = ("=", "+", "-", "@")  # also after a tab or a line end, which are spelled out
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from leaderboards.stats.summary import summarise, with_labelled_presets
+from lockstep_bench.leaderboards.stats.summary import summarise, with_labelled_presets
 
 COLUMNS = [
     *("suite", "dataset", "method", "preset", "metric", "mean", "stderr", "median", "worst", "worst_split"),

@@ -4,8 +4,8 @@ import json
 import shlex
 from collections.abc import Iterable
 
-from bench.experiment.protocol import IMAGES, SETTINGS
-from leaderboards.wording.ran import ranges
+from lockstep_bench.bench.experiment.protocol import IMAGES, SETTINGS
+from lockstep_bench.leaderboards.wording.ran import ranges
 
 MODIFIED = "-modified"
 
@@ -49,7 +49,7 @@ def _data(suite: str, dataset: str) -> tuple[str, ...]:
     """Return the options that give a data set: its name, or the file of an own table."""
     named = ("--suite", suite, "--datasets", dataset)
     try:
-        import datasets
+        from lockstep_bench import datasets
 
         return datasets.entry(dataset).command or named
     except Exception:  # a plug-in may raise anything, and a machine that only publishes lacks what `datasets` imports

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from leaderboards.data.fingerprints import BOARD, SHORT, Choice, codes
-from leaderboards.data.frames import groups
-from leaderboards.wording.formats import counted
+from lockstep_bench.leaderboards.data.fingerprints import BOARD, SHORT, Choice, codes
+from lockstep_bench.leaderboards.data.frames import groups
+from lockstep_bench.leaderboards.wording.formats import counted
 
 ALIKE = {"seed": "seeds", "device": "kinds of device"}
 

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from bench.schema import CLASSIFICATION, REGRESSION, SINCE
-from leaderboards.metrics import metric
-from leaderboards.wording.formats import counted, visible
+from lockstep_bench.bench.schema import CLASSIFICATION, REGRESSION, SINCE
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.wording.formats import counted, visible
 
 MOST_NAMED = 6  # methods in a sentence
 OLDER = "not measured: the rows are older than this metric"

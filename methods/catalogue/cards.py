@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from methods.catalogue import options, registry
+from lockstep_bench.methods.catalogue import options, registry
 
 
 class Card(NamedTuple):

@@ -20,62 +20,62 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from methods.catalogue import options
-from methods.catalogue.options import InvalidOption, registered
+from lockstep_bench.methods.catalogue import options
+from lockstep_bench.methods.catalogue.options import InvalidOption, registered
 
 if TYPE_CHECKING:
-    from methods.base import Method
+    from lockstep_bench.methods.base import Method
 
 GROUP = "lockstep_bench.methods"
 ENSEMBLE = "ensemble:"
 
 BUILT_IN = {
-    "vifa": "methods.vifa:VIFA",
-    "vifa-lr": "methods.vifa:LinearVIFA",
-    "vifa-k1": "methods.vifa:VIFAOfOneFactor",
-    "vifa-k2": "methods.vifa:VIFAOfTwoFactors",
-    "vifa-k3": "methods.vifa:VIFAOfThreeFactors",
-    "vifa-k5": "methods.vifa:VIFAOfFiveFactors",
-    "online-em-fa": "methods.online_fa:OnlineEM",
-    "online-sga-fa": "methods.online_fa:OnlineSGA",
-    "online-em-fa-plain": "methods.online_fa:PlainOnlineEM",
-    "online-sga-fa-plain": "methods.online_fa:PlainOnlineSGA",
-    "swag": "methods.swag:SWAG",
-    "swag-diag": "methods.swag:DiagonalSWAG",
-    "swa": "methods.swag:SWA",
-    "sgd": "methods.swag:SGD",
-    "slang": "methods.slang:SLANG",
-    "slang-released": "methods.slang:ReleasedSLANG",
-    "variational-laplace": "methods.variational_laplace:VariationalLaplace",
-    "variational-laplace-tempered": "methods.variational_laplace:TemperedVariationalLaplace",
-    "inducing-ffg": "methods.inducing:InducingFFG",
-    "inducing-fcg": "methods.inducing:InducingFCG",
-    "inducing-ensemble": "methods.inducing:InducingEnsemble",
-    "directuq-mean": "methods.directuq:DirectUQMean",
-    "directuq-mv": "methods.directuq:DirectUQMeanVariance",
-    "directuq-eb": "methods.directuq:DirectUQEmpiricalBayes",
-    "directuq-l2": "methods.directuq:DirectUQL2",
-    "directuq-naive": "methods.directuq:DirectUQNaive",
-    "directuq-mean-all": "methods.directuq:DirectUQMeanAll",
-    "directuq-mv-all": "methods.directuq:DirectUQMeanVarianceAll",
-    "directuq-eb-all": "methods.directuq:DirectUQEmpiricalBayesAll",
-    "directuq-ensemble": "methods.directuq:DirectUQEnsemble",
-    "mfvi": "methods.mfvi:MeanFieldVI",
-    "mfvi-local": "methods.mfvi:LocalMeanFieldVI",
-    "mfvi-naive": "methods.mfvi:NaiveMeanFieldVI",
-    "mfvi-mean": "methods.mfvi:MeanFieldVIMean",
-    "mfvi-mv": "methods.mfvi:MeanFieldVIMeanVariance",
-    "mfvi-eb": "methods.mfvi:MeanFieldVIEmpiricalBayes",
-    "fcg-vi": "methods.full_covariance_vi:FullCovarianceVI",
-    "mc-dropout": "methods.mc_dropout:MCDropout",
-    "laplace": "methods.laplace:LastLayerLaplace",
-    "laplace-full": "methods.laplace:FullLaplace",
-    "hmc": "methods.hmc:HMC",
-    "map": "methods.map:MAP",
-    "deep-ensemble": "methods.deep_ensemble:DeepEnsemble",
-    "constant": "methods.constant:Constant",
-    "linear": "methods.linear:Linear",
-    "gp": "methods.gp:GaussianProcess",
+    "vifa": "lockstep_bench.methods.vifa:VIFA",
+    "vifa-lr": "lockstep_bench.methods.vifa:LinearVIFA",
+    "vifa-k1": "lockstep_bench.methods.vifa:VIFAOfOneFactor",
+    "vifa-k2": "lockstep_bench.methods.vifa:VIFAOfTwoFactors",
+    "vifa-k3": "lockstep_bench.methods.vifa:VIFAOfThreeFactors",
+    "vifa-k5": "lockstep_bench.methods.vifa:VIFAOfFiveFactors",
+    "online-em-fa": "lockstep_bench.methods.online_fa:OnlineEM",
+    "online-sga-fa": "lockstep_bench.methods.online_fa:OnlineSGA",
+    "online-em-fa-plain": "lockstep_bench.methods.online_fa:PlainOnlineEM",
+    "online-sga-fa-plain": "lockstep_bench.methods.online_fa:PlainOnlineSGA",
+    "swag": "lockstep_bench.methods.swag:SWAG",
+    "swag-diag": "lockstep_bench.methods.swag:DiagonalSWAG",
+    "swa": "lockstep_bench.methods.swag:SWA",
+    "sgd": "lockstep_bench.methods.swag:SGD",
+    "slang": "lockstep_bench.methods.slang:SLANG",
+    "slang-released": "lockstep_bench.methods.slang:ReleasedSLANG",
+    "variational-laplace": "lockstep_bench.methods.variational_laplace:VariationalLaplace",
+    "variational-laplace-tempered": "lockstep_bench.methods.variational_laplace:TemperedVariationalLaplace",
+    "inducing-ffg": "lockstep_bench.methods.inducing:InducingFFG",
+    "inducing-fcg": "lockstep_bench.methods.inducing:InducingFCG",
+    "inducing-ensemble": "lockstep_bench.methods.inducing:InducingEnsemble",
+    "directuq-mean": "lockstep_bench.methods.directuq:DirectUQMean",
+    "directuq-mv": "lockstep_bench.methods.directuq:DirectUQMeanVariance",
+    "directuq-eb": "lockstep_bench.methods.directuq:DirectUQEmpiricalBayes",
+    "directuq-l2": "lockstep_bench.methods.directuq:DirectUQL2",
+    "directuq-naive": "lockstep_bench.methods.directuq:DirectUQNaive",
+    "directuq-mean-all": "lockstep_bench.methods.directuq:DirectUQMeanAll",
+    "directuq-mv-all": "lockstep_bench.methods.directuq:DirectUQMeanVarianceAll",
+    "directuq-eb-all": "lockstep_bench.methods.directuq:DirectUQEmpiricalBayesAll",
+    "directuq-ensemble": "lockstep_bench.methods.directuq:DirectUQEnsemble",
+    "mfvi": "lockstep_bench.methods.mfvi:MeanFieldVI",
+    "mfvi-local": "lockstep_bench.methods.mfvi:LocalMeanFieldVI",
+    "mfvi-naive": "lockstep_bench.methods.mfvi:NaiveMeanFieldVI",
+    "mfvi-mean": "lockstep_bench.methods.mfvi:MeanFieldVIMean",
+    "mfvi-mv": "lockstep_bench.methods.mfvi:MeanFieldVIMeanVariance",
+    "mfvi-eb": "lockstep_bench.methods.mfvi:MeanFieldVIEmpiricalBayes",
+    "fcg-vi": "lockstep_bench.methods.full_covariance_vi:FullCovarianceVI",
+    "mc-dropout": "lockstep_bench.methods.mc_dropout:MCDropout",
+    "laplace": "lockstep_bench.methods.laplace:LastLayerLaplace",
+    "laplace-full": "lockstep_bench.methods.laplace:FullLaplace",
+    "hmc": "lockstep_bench.methods.hmc:HMC",
+    "map": "lockstep_bench.methods.map:MAP",
+    "deep-ensemble": "lockstep_bench.methods.deep_ensemble:DeepEnsemble",
+    "constant": "lockstep_bench.methods.constant:Constant",
+    "linear": "lockstep_bench.methods.linear:Linear",
+    "gp": "lockstep_bench.methods.gp:GaussianProcess",
 }
 
 # The method that shows what can be had without the inputs: what is no better than it is marked.
@@ -173,12 +173,13 @@ def get(name: str) -> "Method":
         reason = f"{type(error).__name__}: {error}{_hint(error, entry)}"
         raise BrokenMethod(f"method {name!r} ({entry.value}) cannot be loaded: {reason}") from error
 
-    from methods.base import Method
+    from lockstep_bench.methods.base import Method
 
     if not isinstance(method, Method):
         kind = type(method).__name__
         raise BrokenMethod(
-            f"method {name!r} ({entry.value}) is a {kind}, not a methods.base.Method; derive its class from Method"
+            f"method {name!r} ({entry.value}) is a {kind}, not a lockstep_bench.methods.api.Method; "
+            "derive its class from Method"
         )
     if method.name != registered(name):
         raise BrokenMethod(
@@ -215,8 +216,9 @@ def _require_a_name_of_its_own(name: str) -> None:
 
 def _hint(error: BaseException, entry: EntryPoint) -> str:
     """Return what to do where an adapter cannot be imported for a common reason, else an empty text."""
-    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "methods":
-        return "; import what a method needs from `methods.api`"
+    missing = error.name or "" if isinstance(error, ImportError) else ""
+    if missing.removeprefix("lockstep_bench.").partition(".")[0] in ("methods", "bench"):
+        return "; import what a method needs from `lockstep_bench.methods.api`"
     module = sys.modules.get(entry.module)
     if isinstance(error, AttributeError) and module and not getattr(module, "__file__", None):
         return (
@@ -232,7 +234,7 @@ def _ensemble(name: str) -> "Method":
         raise UnknownMethod(name)
     method = get(inner)
 
-    from methods.ensemble import ensemble_of
+    from lockstep_bench.methods.ensemble import ensemble_of
 
     try:
         return ensemble_of(method)

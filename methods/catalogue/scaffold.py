@@ -8,7 +8,7 @@ import reprlib
 from importlib.resources import files
 from pathlib import Path
 
-from methods.catalogue import registry
+from lockstep_bench.methods.catalogue import registry
 
 # The module is in `src`: a folder of the module's own name would hide it from Python where a command starts beside it.
 TEMPLATES = ("pyproject.toml", "src/my_method.py", "tests/test_my_method.py")
@@ -43,7 +43,11 @@ def write(name: str, folder: Path) -> list[Path]:
     }
     contents = {}
     for template in TEMPLATES:
-        text = files("methods.catalogue").joinpath("templates", *template.split("/")).read_text(encoding="utf-8")
+        text = (
+            files("lockstep_bench.methods.catalogue")
+            .joinpath("templates", *template.split("/"))
+            .read_text(encoding="utf-8")
+        )
         contents[folder / _replaced(template, words)] = _replaced(text, words)
     try:
         if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):

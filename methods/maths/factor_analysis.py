@@ -23,9 +23,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.maths.gaussian import LowRankNormal, capacitance, inverse
-from methods.maths.noise import Noise
-from methods.maths.orthogonal import thin_qr
+from lockstep_bench.methods.maths.gaussian import LowRankNormal, capacitance, inverse
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.orthogonal import thin_qr
 
 WARM_UP = 100  # vectors, as in all experiments of the thesis (section 4.4.1.1)
 GRADIENT_LR = 1e-3  # learning rate of Algorithm 1 (section 4.4.1.1)

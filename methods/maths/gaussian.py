@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.noise import Noise
 
 LOG_2PI = math.log(2 * math.pi)
 

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.func import vjp, vmap
 
-from methods.maths.gaussian import LowRankNormal
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.maths.noise import Noise
 
 # Weights of the largest network whose samples are computed side by side, which is no slower up to this size. In larger
 # networks one sample follows the other, so that only one holds its activations.

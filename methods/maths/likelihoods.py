@@ -15,9 +15,9 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.nn.functional import log_softmax, logsigmoid, softplus
 
-from methods.maths.noise import Noise
-from methods.maths.predictive import Classes, Normals, Predictive
-from methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.methods.maths.search_spaces import LogUniform
 
 LOG_2PI = math.log(2 * math.pi)
 MAX_LOG_VARIANCE = 12.0  # bounds |log variance| of a standardised target: standard deviations from 0.0025 to 403

@@ -6,7 +6,7 @@ The equations, and the paper that they are of, are in `methods.inducing`.
 import torch
 from torch import Tensor
 
-from methods.maths.orthogonal import thin_qr
+from lockstep_bench.methods.maths.orthogonal import thin_qr
 
 
 def orthonormal(z: Tensor, d: Tensor) -> Tensor:

@@ -24,9 +24,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from methods.maths.likelihoods import Likelihood
-from methods.mcmc.diagnostics import effective_sample_size, r_hat
-from methods.networks.mlp import MLP
+from lockstep_bench.methods.maths.likelihoods import Likelihood
+from lockstep_bench.methods.mcmc.diagnostics import effective_sample_size, r_hat
+from lockstep_bench.methods.networks.mlp import MLP
 
 __all__ = ["Draws", "MissingExtra", "effective_sample_size", "is_installed", "r_hat", "sample"]
 
@@ -131,7 +131,7 @@ def sample(
         MissingExtra: if the extra `reference` is not installed.
     """
     try:
-        from methods.mcmc import nuts_jax
+        from lockstep_bench.methods.mcmc import nuts_jax
     except ModuleNotFoundError as missing:
         if missing.name not in PACKAGES:
             raise

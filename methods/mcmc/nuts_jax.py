@@ -16,8 +16,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from numpyro.infer.hmc import HMCState, hmc
 
-from methods.maths.likelihoods import LOG_2PI, MAX_LOG_VARIANCE
-from methods.networks.mlp import MLP
+from lockstep_bench.methods.maths.likelihoods import LOG_2PI, MAX_LOG_VARIANCE
+from lockstep_bench.methods.networks.mlp import MLP
 
 Array = jax.Array | np.ndarray
 ACTIVATIONS: dict[str, Callable[[Array], jax.Array]] = {

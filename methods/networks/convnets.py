@@ -7,8 +7,8 @@ from itertools import pairwise
 from torch import Tensor
 from torch.nn.functional import avg_pool2d, max_pool2d
 
-from methods.networks.layers import Conv2d, Dense, Layer
-from methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, in_order
+from lockstep_bench.methods.networks.layers import Conv2d, Dense, Layer
+from lockstep_bench.methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, in_order
 
 Stages = list[tuple[Conv2d, bool]]  # each convolution, and whether pooling follows
 

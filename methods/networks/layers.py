@@ -13,7 +13,7 @@ from typing import Protocol
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.noise import Noise
 
 Pieces = tuple[Tensor, ...]
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.networks.mlp import Apply, Network
+from lockstep_bench.methods.networks.mlp import Apply, Network
 
 DTYPES: dict[str, torch.dtype | None] = {"float32": None, "bfloat16": torch.bfloat16}
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor
 
-from methods.maths.noise import Noise
-from methods.networks.layers import Dense, Layer, Pieces
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.layers import Dense, Layer, Pieces
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import batch_norm, group_norm
 
-from methods.maths.noise import Noise
-from methods.networks.layers import Pieces
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.layers import Pieces
 
 KINDS = ("batch", "group", "filter-response")
 GROUP = 16  # channels per group; Wu and He recommend this or 32 groups, and it suits networks of few channels

@@ -20,9 +20,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import max_pool2d
 
-from methods.networks.layers import Conv2d, Dense, Layer
-from methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, Network, in_order
-from methods.networks.normalisation import KINDS, Scale, Threshold, by_batch, by_filter_response, by_group
+from lockstep_bench.methods.networks.layers import Conv2d, Dense, Layer
+from lockstep_bench.methods.networks.mlp import ACTIVATIONS, MLP, Apply, Chain, Network, in_order
+from lockstep_bench.methods.networks.normalisation import (
+    KINDS,
+    Scale,
+    Threshold,
+    by_batch,
+    by_filter_response,
+    by_group,
+)
 
 STEMS = ("cifar", "imagenet")
 

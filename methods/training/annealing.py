@@ -8,8 +8,8 @@ from typing import NamedTuple, cast
 
 from torch import Tensor
 
-from methods.base import Plan
-from methods.problem import Step
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.problem import Step
 
 QUIET_EPOCHS, RAMP_EPOCHS = 100, 50
 QUIET_PART, RAMP_PART = 1 / 2, 1 / 4  # fractions of training, used where they are shorter

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.problem import Step
+from lockstep_bench.methods.problem import Step
 
 MOMENTUM = 0.9
 MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8

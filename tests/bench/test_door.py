@@ -10,14 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.door import Door
-from bench.__main__ import COMMANDS
+from lockstep_bench.bench.door import Door
+from lockstep_bench.__main__ import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-DOORS = (*(module for module, _ in COMMANDS.values()), "bench.__main__", "bench.edges", "bench.overhead")
+OTHERS = ("__main__", "bench.edges", "bench.overhead", "bench.streams.memory")
+DOORS = (*(module for module, _ in COMMANDS.values()), *(f"lockstep_bench.{name}" for name in OTHERS))
 
 
-@pytest.mark.parametrize("module", [*DOORS, "bench.streams.memory"])
+@pytest.mark.parametrize("module", DOORS)
 def test_every_command_is_a_door(module):
     assert isinstance(import_module(module).app, Door)
 
@@ -51,13 +52,13 @@ def test_a_run_ends_well_in_any_encoding(tmp_path, table, encoding):
 @pytest.mark.parametrize(
     "command",
     [
-        ("datasets", "new", "houses", "--csv", "häuser ☃.csv", "--target", "цена", "--into", "пакет"),
-        ("methods", "new", "mine", "--into", "метод"),
-        ("datasets", "list"),
-        ("methods", "list"),
-        ("leaderboards", "rank", "--help"),
-        ("bench.speed", "--help"),
-        ("bench", "run", "--list"),
+        ("lockstep_bench.datasets", "new", "houses", "--csv", "häuser ☃.csv", "--target", "цена", "--into", "пакет"),
+        ("lockstep_bench.methods", "new", "mine", "--into", "метод"),
+        ("lockstep_bench.datasets", "list"),
+        ("lockstep_bench.methods", "list"),
+        ("lockstep_bench.leaderboards", "rank", "--help"),
+        ("lockstep_bench.bench.speed", "--help"),
+        ("lockstep_bench", "run", "--list"),
     ],
 )
 def test_a_command_ends_well_in_ascii(tmp_path, table, command):

@@ -9,13 +9,13 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from typer.testing import CliRunner
 
-from bench.edges import Place, app, places, position
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.experiment.tasks import task_of
-from bench.results.earlier import space_of_cell
-from methods.map import MAP
-from methods.maths.search_spaces import WIDE
+from lockstep_bench.bench.edges import Place, app, places, position
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.bench.results.earlier import space_of_cell
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.search_spaces import WIDE
 
 
 @pytest.mark.parametrize(

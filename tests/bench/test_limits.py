@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from bench.limits import in_words
+from lockstep_bench.bench.limits import in_words
 
 
 def caused_by(problem: BaseException) -> ImportError:

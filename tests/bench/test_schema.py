@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from bench.schema import CELLS, COSTS, METRICS, SCHEMA_VERSION, predictions_schema
+from lockstep_bench.bench.schema import CELLS, COSTS, METRICS, SCHEMA_VERSION, predictions_schema
 
 
 @pytest.mark.parametrize("name", [*METRICS, *COSTS])

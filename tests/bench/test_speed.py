@@ -7,9 +7,9 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from bench import speed
-from bench.engine import timing
-from bench.environment import process
+from lockstep_bench.bench import speed
+from lockstep_bench.bench.engine import timing
+from lockstep_bench.bench.environment import process
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_ratio_is_alone_over_stacked(monkeypatch):
 
 
 def test_jax_is_compared_for_every_loop():
-    loops = pytest.importorskip("bench.costs.jax_loops", exc_type=ImportError).LOOPS
+    loops = pytest.importorskip("lockstep_bench.bench.costs.jax_loops", exc_type=ImportError).LOOPS
     assert tuple(loops) == speed.IN_JAX
     result = CliRunner().invoke(speed.app, ["--against", "jax", "--stack", "2", "--format", "csv"])
     assert result.exit_code == 0, result.output
@@ -61,7 +61,7 @@ def test_jax_is_compared_for_every_loop():
 
 
 def test_missing_jax_is_said(monkeypatch):
-    monkeypatch.delitem(sys.modules, "bench.costs.jax_loops", raising=False)
+    monkeypatch.delitem(sys.modules, "lockstep_bench.bench.costs.jax_loops", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
     result = CliRunner().invoke(speed.app, ["--against", "jax"])
     assert result.exit_code == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.texts import capped, visible
+from lockstep_bench.bench.texts import capped, visible
 
 
 def test_control_and_direction_characters_are_spelled_out():

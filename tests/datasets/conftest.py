@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-import datasets
-from datasets import registry
+from lockstep_bench import datasets
+from lockstep_bench.datasets import registry
 
 TINY = {
     "data.txt": "".join(f"{row} {row % 3} 7.5 {10 * row}\n" for row in range(10)),
@@ -132,8 +132,8 @@ def tiny(web, install) -> dict[str, bytes]:
     pinned = [(path, len(body), hashlib.sha256(body).hexdigest()) for path, body in files.items()]
     code = f"""
 from functools import partial
-from datasets import File, Source
-from datasets.tabular import uci
+from lockstep_bench.datasets import File, Source
+from lockstep_bench.datasets.tabular import uci
 SOURCE = Source(
     name="tiny", title="Tiny [bold]", n_rows=10, n_features=3, n_splits=2, origin="a test", licence="none",
     read=partial(uci.read, "tiny"), notes=("Feature 2 is constant.",), files=tuple(File(*row) for row in {pinned}),

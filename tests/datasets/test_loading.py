@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-import datasets
-from datasets.records import digest
+from lockstep_bench import datasets
+from lockstep_bench.datasets.records import digest
 
 
 def test_a_set_on_disk_is_loaded(tmp_path, tiny, place):
@@ -146,7 +146,7 @@ def load_odd(install):
     def load_odd(result, kind):
         code = f"""
 import numpy as np
-from datasets import Source, Split
+from lockstep_bench.datasets import Source, Split
 def read(contents):
     x, y, splits = np.ones((4, 2)), np.array([0, 1, 2, 1]), [Split([0, 1], [2])]
     return {result}
@@ -248,7 +248,7 @@ def test_classes_and_ood_rows_that_contradict_the_description_are_refused(load_o
 def test_a_set_that_contradicts_its_description_is_refused(install, result, complaint):
     code = f"""
 import numpy as np
-from datasets import Source, Split
+from lockstep_bench.datasets import Source, Split
 def read(contents):
     x, y, splits = np.ones((3, 2)), np.ones(3), [Split([0, 1], [2])]
     with np.errstate(all="ignore"):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import datasets
-from datasets.__main__ import app
+from lockstep_bench import datasets
+from lockstep_bench.datasets.__main__ import app
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = "UCI_Datasets/tiny/data/data.txt"
@@ -73,7 +73,8 @@ def test_list_shows_broken_entries_with_their_errors(run, install):
 )
 def test_list_survives_a_broken_listing(run, install, listing, reason):
     code = f"""
-import dataclasses, datasets
+import dataclasses
+from lockstep_bench import datasets
 SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", listing={listing})
 """
     install("broken_set", code, mine="broken_set:SOURCE")
@@ -88,7 +89,8 @@ SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", listing={l
 
 def test_verify_reports_a_reader_that_exits(run, install):
     code = """
-import dataclasses, datasets, sys
+import dataclasses, sys
+from lockstep_bench import datasets
 SOURCE = dataclasses.replace(datasets.entry("diabetes"), name="mine", read=lambda contents: sys.exit(0))
 """
     install("broken_set", code, mine="broken_set:SOURCE")
@@ -181,7 +183,7 @@ def test_fetch_wants_names_or_all(run, words):
 def test_help_imports_neither_torch_nor_anything_to_download_with():
     code = """
 import runpy, sys
-sys.argv = ["datasets", "--help"]
+sys.argv = ["-m", "--help"]
 try:
     runpy.run_module("datasets", run_name="__main__")
 finally:

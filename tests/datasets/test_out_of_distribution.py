@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-import datasets
-from datasets import out_of_distribution
+from lockstep_bench import datasets
+from lockstep_bench.datasets import out_of_distribution
 
 STL10 = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
 CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

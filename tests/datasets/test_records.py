@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import datasets
-from datasets.records import digest
+from lockstep_bench import datasets
+from lockstep_bench.datasets.records import digest
 
 
 def source(**kind):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import datasets
-from datasets import images
-from datasets.synthetic import factor_models, posteriors, sgd_streams
+from lockstep_bench import datasets
+from lockstep_bench.datasets import images
+from lockstep_bench.datasets.synthetic import factor_models, posteriors, sgd_streams
 
 ROOT = Path(__file__).resolve().parents[2]
 REGRESSION = ("boston", "concrete", "energy", "kin8nm", "naval", "power", "protein", "wine", "yacht", "diabetes")
@@ -98,9 +98,9 @@ def test_a_package_adds_a_set_and_is_imported_only_when_asked(tiny):
         ("class Mute(Exception):\n    def __str__(self): 1 / 0\nraise Mute", "cannot be imported: Mute"),
         ("", "cannot be imported: AttributeError"),
         ("SOURCE = {}", "is a dict, not a datasets.Source"),
-        ("from datasets.tabular.diabetes import SOURCE", "calls itself 'diabetes'"),
+        ("from lockstep_bench.datasets.tabular.diabetes import SOURCE", "calls itself 'diabetes'"),
         (
-            "import dataclasses, datasets\n"
+            "import dataclasses\nfrom lockstep_bench import datasets\n"
             "SOURCE = dataclasses.replace(datasets.entry('diabetes'), name='mine', task='classification')",
             "ValueError: dataset 'mine': task should be one of regression, binary, multiclass, got 'classification'",
         ),
@@ -143,7 +143,8 @@ def test_two_packages_with_one_name_are_both_refused(install):
 
 
 def test_looking_at_the_registry_imports_nothing_heavy():
-    code = "import sys, datasets; datasets.names(); datasets.entry('yacht'); print(*sys.modules)"
+    code = "import sys; from lockstep_bench import datasets; datasets.names(); datasets.entry('yacht'); "
+    code += "print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     heavy = {
         "torch",

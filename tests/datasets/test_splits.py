@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import datasets
-from datasets.records import digest
-from datasets.splits import fixed_splits, held_out_splits, permutation, sorted_by, tail_split
+from lockstep_bench import datasets
+from lockstep_bench.datasets.records import digest
+from lockstep_bench.datasets.splits import fixed_splits, held_out_splits, permutation, sorted_by, tail_split
 
 sizes = st.integers(2, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(2, n)))
 seeds = st.integers(0, 2**63 - 1)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from datasets import Standardisation, noise_precisions
+from lockstep_bench.datasets import Standardisation, noise_precisions
 
 values = st.floats(-1e6, 1e6).filter(lambda v: v == 0 or abs(v) > 1e-6)
 shapes = st.tuples(st.integers(2, 30), st.integers(1, 4))
@@ -67,7 +67,7 @@ def test_a_column_that_is_constant_up_to_rounding_is_not_amplified():
 
 @pytest.mark.parametrize("rows_at_once", [2, 4096])
 def test_every_channel_of_the_chosen_images_gets_mean_zero_and_unit_variance(monkeypatch, rows_at_once):
-    monkeypatch.setattr("datasets.standardise.ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr("lockstep_bench.datasets.standardise.ROWS_AT_ONCE", rows_at_once)
     pixels = np.random.default_rng(0).integers(0, 256, size=(9, 3, 20), dtype=np.uint8)
     pixels[:, 2] = 7
     rows = [0, 2, 3, 8, 5]

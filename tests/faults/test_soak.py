@@ -11,9 +11,9 @@ import pytest
 import soak
 from runs import ROOT, wait_for
 
-from bench.costs.trivial import trivial_cells
-from bench.results.reader import CellFiles
-from bench.schema import CELLS
+from lockstep_bench.bench.costs.trivial import trivial_cells
+from lockstep_bench.bench.results.reader import CellFiles
+from lockstep_bench.bench.schema import CELLS
 
 LARGEST_GROWTH = 0.1  # of the driver's resident memory, from its first hundredth of the cells to its last
 START_SECONDS = 300

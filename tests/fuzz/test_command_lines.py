@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import run_all
-from bench.console import forecast
-from leaderboards.__main__ import app as leaderboards
+from lockstep_bench.bench.console import forecast
+from lockstep_bench.leaderboards.__main__ import app as leaderboards
+from lockstep_bench.run import app
 
 NUMBERS = st.one_of(
     st.integers(-(10**6), 10**6),
@@ -90,13 +90,13 @@ def check(app: typer.Typer, arguments: list[str], allowed: tuple[int, ...] = (0,
 
 
 @settings(max_examples=4 * settings.default.max_examples)
-@given(arguments=options_of(typer.main.get_command(run_all.app)))
+@given(arguments=options_of(typer.main.get_command(app)))
 def test_run_all_obeys_or_refuses(arguments, workplace, monkeypatch):
     monkeypatch.setattr(forecast, "measuring", lambda *_: None)  # which would train for the estimate of time
     monkeypatch.setenv("BENCH_DATA_DIR", str(workplace / "data"))
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     before = sorted(workplace.rglob("*.parquet"))
-    check(run_all.app, [*arguments[:cut], "--dry-run", *arguments[cut:]])
+    check(app, [*arguments[:cut], "--dry-run", *arguments[cut:]])
     assert sorted(workplace.rglob("*.parquet")) == before
 
 

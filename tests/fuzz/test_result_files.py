@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.results.reader import CellFiles, read_longer, read_timings
-from bench.results.sealed import Damaged, unsealed
-from bench.schema import CELLS
-from leaderboards.data.results import read_results
+from lockstep_bench.bench.results.reader import CellFiles, read_longer, read_timings
+from lockstep_bench.bench.results.sealed import Damaged, unsealed
+from lockstep_bench.bench.schema import CELLS
+from lockstep_bench.leaderboards.data.results import read_results
 
 
 def damages(length: int):

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.results.folder import Results
-from leaderboards.data.results import read_results
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.leaderboards.data.results import read_results
 
 NAMES = st.one_of(
     st.sampled_from(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import leaderboards
-from leaderboards.data.results import read_results
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.results import read_results
 
 KEPT = Path(leaderboards.__file__).parent / "results"
 

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import leaderboards
-from bench.replications.entries import entries
-from bench.results import remembered
-from bench.results.sealed import sealed
-from bench.schema import CELLS, cell_key
-from leaderboards.__main__ import app
-from leaderboards.simulation.promises import scenarios
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.bench.results import remembered
+from lockstep_bench.bench.results.sealed import sealed
+from lockstep_bench.bench.schema import CELLS, cell_key
+from lockstep_bench.leaderboards.__main__ import app
+from lockstep_bench.leaderboards.simulation.promises import scenarios
 
 
 def run(*words):
@@ -29,7 +29,7 @@ def run(*words):
 
 def test_help_loads_no_heavy_library():
     code = (
-        "import sys; from leaderboards.__main__ import app; app(['--help'], standalone_mode=False); "
+        "import sys; from lockstep_bench.leaderboards.__main__ import app; app(['--help'], standalone_mode=False); "
         "print([m for m in ('torch', 'pandas', 'matplotlib', 'pyarrow', 'scipy') if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -40,7 +40,8 @@ def test_help_loads_no_heavy_library():
 
 
 def test_a_page_needs_no_torch(folder, tmp_path):
-    code = "import sys, leaderboards; leaderboards.build(*sys.argv[1:]); print('torch' in sys.modules)"
+    code = "import sys; from lockstep_bench import leaderboards; leaderboards.build(*sys.argv[1:]); "
+    code += "print('torch' in sys.modules)"
     command = [sys.executable, "-c", code, folder({"nmll": 1.0}), tmp_path / "page"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.metrics import HEADLINE, INTERVALS, MEASURED, metric
+from lockstep_bench.leaderboards.metrics import HEADLINE, INTERVALS, MEASURED, metric
 
 
 @pytest.mark.parametrize("name", MEASURED)

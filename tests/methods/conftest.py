@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from datasets.images import vision
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Batch, HParams, Problem
+from lockstep_bench.datasets.images import vision
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Batch, HParams, Problem
 
 
 @pytest.fixture

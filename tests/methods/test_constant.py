@@ -5,16 +5,16 @@ import pytest
 import torch
 from scipy import stats
 
-from bench import metrics
-from bench.engine import stacked_sweep
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.sequential_training import train_sequentially
-from bench.engine.stacked_training import train_stacked
-from methods.constant import Constant
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.engine import stacked_sweep
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.sequential_training import train_sequentially
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.constant import Constant
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 SCHEDULE = Schedule(40, 10, 3, 1)
 FITS = [Fit(np.arange(40), {}, 0), Fit(np.arange(10, 47), {}, 1)]

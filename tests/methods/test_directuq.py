@@ -9,15 +9,15 @@ from torch.distributions import Categorical as CategoricalDistribution
 from torch.distributions import Normal
 from torch.nn.functional import softplus
 
-import methods
-from methods.directuq import DirectUQL2, DirectUQMean, DirectUQNaive, State
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.maths.noise import Noise
-from methods.maths.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
-from methods.networks.mlp import MLP
-from methods.networks.resnets import preresnet_20
-from methods.problem import Batch, HParams, Problem, Step, Task
-from methods.training.optim import SGD
+from lockstep_bench import methods
+from lockstep_bench.methods.directuq import DirectUQL2, DirectUQMean, DirectUQNaive, State
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import preresnet_20
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
+from lockstep_bench.methods.training.optim import SGD
 
 N_TRAIN, SIZE, MC_SAMPLES, ETA, LR = 12, 5, 3, 0.7, 0.05
 LIKELIHOODS = {

@@ -11,8 +11,8 @@ from torch.distributions import MultivariateNormal, Normal, kl_divergence
 from torch.func import vmap
 from torch.nn.functional import softplus
 
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian
-from methods.networks.mlp import MLP
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
 
 N, D = 9, 3
 NOISE_PRECISION = 2.5

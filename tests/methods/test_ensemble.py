@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-import methods
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_training import train_stacked
-from methods.base import Method
-from methods.deep_ensemble import DeepEnsemble
-from methods.ensemble import ensemble_of
-from methods.map import MAP
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
-from methods.vifa import VIFA, LinearVIFA
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.deep_ensemble import DeepEnsemble
+from lockstep_bench.methods.ensemble import ensemble_of
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
+from lockstep_bench.methods.vifa import VIFA, LinearVIFA
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, (4,)))
 OWN = ("name", "title", "paper", "members", "deterministic")

@@ -6,13 +6,13 @@ import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 from torch.func import grad, jacrev
 
-from bench.reference.conjugate import correlated
-from methods.full_covariance_vi import FullCovarianceVI, State, kl, parts, transform
-from methods.maths.likelihoods import Bernoulli
-from methods.maths.noise import Noise, NoiseGauge
-from methods.networks.mlp import MLP
-from methods.problem import Step, Task
-from methods.training.optim import SGD
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.full_covariance_vi import FullCovarianceVI, State, kl, parts, transform
+from lockstep_bench.methods.maths.likelihoods import Bernoulli
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Step, Task
+from lockstep_bench.methods.training.optim import SGD
 
 FIRST = Step(torch.tensor(1.0), None)
 

@@ -9,8 +9,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from torch.distributions import MultivariateNormal
 
-from methods import gp
-from methods.gp import GaussianProcess, bound, inducing_points, kernel_of, posterior_of, predicted
+from lockstep_bench.methods import gp
+from lockstep_bench.methods.gp import GaussianProcess, bound, inducing_points, kernel_of, posterior_of, predicted
 
 UNITS = SimpleNamespace(y_mean=torch.tensor(5.0), y_scale=torch.tensor(2.0))
 LOGS = torch.tensor([0.1, -0.3, 0.5, 0.2, -1.0], dtype=torch.float64)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from bench.reference.conjugate import correlated
-from methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, PROXY_DEPTH, TRANSITIONS
-from methods.maths.likelihoods import Bernoulli, Gaussian
-from methods.maths.noise import Noise
-from methods.mcmc import nuts
-from methods.networks.convnets import ConvNet
-from methods.networks.mlp import MLP
-from methods.problem import HParams, Problem, Sweep, Task
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.hmc import CHAINS, HMC, KEPT, LEAST_TRANSITIONS, MAX_WEIGHTS, PROXY_DEPTH, TRANSITIONS
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.mcmc import nuts
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import HParams, Problem, Sweep, Task
 
 ONE = torch.tensor(1.0, dtype=torch.float64)
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-import methods
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_training import train_stacked
-from methods.maths.likelihoods import Categorical
-from methods.networks.resnets import PreActResNet
-from methods.problem import Task
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.maths.likelihoods import Categorical
+from lockstep_bench.methods.networks.resnets import PreActResNet
+from lockstep_bench.methods.problem import Task
 
 N_CLASSES, N_ROWS = 3, 16
 LARGE = {"laplace-full", "hmc", "fcg-vi"}

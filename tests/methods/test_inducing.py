@@ -11,26 +11,26 @@ from torch.distributions import MultivariateNormal, Normal, kl_divergence
 from torch.func import grad, jacrev
 from torch.nn.functional import softplus
 
-from bench.reference.conjugate import orthogonal
-from methods.base import Plan
-from methods.inducing import (
+from lockstep_bench.bench.reference.conjugate import orthogonal
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.inducing import (
     Inducing,
     InducingEnsemble,
     InducingFCG,
     InducingFFG,
     State,
 )
-from methods.maths import gradients
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise, NoiseGauge
-from methods.maths.triangular import lower_triangle, raw_diagonal
-from methods.networks.convnets import ConvNet
-from methods.networks.layers import Matrix
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet, ResNet, preresnet_20
-from methods.problem import Batch, HParams, Problem, Step, Task
-from methods.training.annealing import Annealing
-from methods.training.optim import SGD
+from lockstep_bench.methods.maths import gradients
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.maths.triangular import lower_triangle, raw_diagonal
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.layers import Matrix
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet, ResNet, preresnet_20
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
+from lockstep_bench.methods.training.annealing import Annealing
+from lockstep_bench.methods.training.optim import SGD
 
 METHODS = [InducingFFG, InducingFCG, InducingEnsemble]
 

@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.reference.conjugate import correlated
-from methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.maths.noise import Noise
-from methods.networks.convnets import ConvNet
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet, ResNet
-from methods.problem import HParams, Problem, Sweep, Task
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.laplace import MAX_UNCERTAIN, FullLaplace, LastLayerLaplace
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet, ResNet
+from lockstep_bench.methods.problem import HParams, Problem, Sweep, Task
 
 METHODS = [LastLayerLaplace(), FullLaplace()]
 LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
@@ -93,7 +93,7 @@ def test_a_sweep_in_parts_equals_a_sweep_at_once(monkeypatch, hparams, likelihoo
     problem, rows = problem_of(likelihood, hparams), rows_of(likelihood)
     state = start(method, problem)
     at_once = method.sweep(problem, state, rows)
-    monkeypatch.setattr("methods.laplace.JACOBIAN_NUMBERS", 1)
+    monkeypatch.setattr("lockstep_bench.methods.laplace.JACOBIAN_NUMBERS", 1)
     in_parts = state
     for part in (slice(0, 4), slice(4, 9)):
         in_parts = method.sweep(problem, in_parts, Sweep(*(of[part] for of in rows)))

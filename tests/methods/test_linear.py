@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from sklearn.linear_model import BayesianRidge
 
-from methods.linear import Linear
+from lockstep_bench.methods.linear import Linear
 
 UNITS = SimpleNamespace(y_mean=torch.tensor(5.0), y_scale=torch.tensor(2.0))
 

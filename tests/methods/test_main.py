@@ -6,11 +6,11 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-import bench.conformance
-import methods
-from bench.conformance import Finding, parallel
-from methods.__main__ import _applicability, app
-from methods.maths.likelihoods import KINDS
+from lockstep_bench import methods
+from lockstep_bench.bench import conformance
+from lockstep_bench.bench.conformance import Finding, parallel
+from lockstep_bench.methods.__main__ import _applicability, app
+from lockstep_bench.methods.maths.likelihoods import KINDS
 
 
 def invoke(*arguments: str):
@@ -19,7 +19,7 @@ def invoke(*arguments: str):
 
 @pytest.mark.parametrize("arguments", [(), ("list",), ("check",), ("new",)])
 def test_help_imports_no_torch(arguments):
-    command = [sys.executable, "-X", "importtime", "-m", "methods", *arguments, "--help"]
+    command = [sys.executable, "-X", "importtime", "-m", "lockstep_bench.methods", *arguments, "--help"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Usage" in result.stdout
     assert "torch" not in result.stderr
@@ -60,7 +60,7 @@ def test_list_fits_the_terminal(columns):
 @pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
 def test_check_prints_findings_and_fails_on_failures(monkeypatch, passed, code):
     findings = [Finding("first", True, "fine"), Finding("second", passed, "[odd] detail")]
-    monkeypatch.setattr(bench.conformance, "check", lambda method: iter(findings))
+    monkeypatch.setattr(conformance, "check", lambda method: iter(findings))
     result = invoke("check", "map")
     assert result.exit_code == code
     assert "second: [odd] detail" in result.stdout

@@ -7,15 +7,15 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from bench.reference.conjugate import correlated
-from methods.deep_ensemble import DeepEnsemble
-from methods.map import MAP, State
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise
-from methods.networks.mlp import MLP
-from methods.networks.resnets import preresnet_20
-from methods.problem import Batch, HParams, Problem, Step, Task
-from methods.training.optim import SGD
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.deep_ensemble import DeepEnsemble
+from lockstep_bench.methods.map import MAP, State
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import preresnet_20
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
+from lockstep_bench.methods.training.optim import SGD
 
 
 @pytest.mark.parametrize("method", [MAP(), DeepEnsemble()], ids=lambda method: method.name)

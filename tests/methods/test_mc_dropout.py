@@ -8,18 +8,18 @@ import pytest
 import torch
 from torch.special import ndtr
 
-from bench.reference.conjugate import correlated
-from methods.map import MAP
-from methods.map import State as MAPState
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise, NoiseGauge
-from methods.mc_dropout import MCDropout, State, expected_square
-from methods.networks.convnets import ConvNet
-from methods.networks.layers import Matrix
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet
-from methods.problem import HParams, Problem, Step, Task
-from methods.training.optim import SGD
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.map import State as MAPState
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.mc_dropout import MCDropout, State, expected_square
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.layers import Matrix
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet
+from lockstep_bench.methods.problem import HParams, Problem, Step, Task
+from lockstep_bench.methods.training.optim import SGD
 
 FIRST = Step(torch.tensor(1.0), None)
 ONE = torch.tensor(1.0, dtype=torch.float64)

@@ -6,13 +6,13 @@ import torch
 from torch.distributions import Normal, kl_divergence
 from torch.func import grad, vmap
 
-import methods
-from bench.reference.conjugate import correlated, orthogonal
-from methods.base import Plan
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise, NoiseGauge
-from methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, Fixed
-from methods.mfvi import (
+from lockstep_bench import methods
+from lockstep_bench.bench.reference.conjugate import correlated, orthogonal
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, Fixed
+from lockstep_bench.methods.mfvi import (
     LocalMeanFieldVI,
     MeanFieldVI,
     MeanFieldVIEmpiricalBayes,
@@ -21,11 +21,11 @@ from methods.mfvi import (
     NaiveMeanFieldVI,
     State,
 )
-from methods.networks.convnets import ConvNet
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet, preresnet_20
-from methods.problem import Batch, Problem, Step, Task
-from methods.training.optim import SGD
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet, preresnet_20
+from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.training.optim import SGD
 
 FIRST = Step(torch.tensor(1.0), None)
 

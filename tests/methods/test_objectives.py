@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-import methods
-from bench.engine.convergence import SIGNS
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.tuning.tuner import Centred
-from methods.catalogue.registry import BUILT_IN
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.convergence import SIGNS
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.tuning.tuner import Centred
+from lockstep_bench.methods.catalogue.registry import BUILT_IN
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 WITHOUT = {
     "constant": "counts targets once",

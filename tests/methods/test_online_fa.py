@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal
 
-from bench.reference.distances import relative_distance
-from methods.base import Plan
-from methods.maths.factor_analysis import GRADIENT_LR, ExpectationMaximisation
-from methods.maths.noise import Noise
-from methods.online_fa import LARGEST_UNIT, MIN_SHARE, OnlineEM, OnlineSGA, PlainOnlineEM, PlainOnlineSGA
-from methods.problem import Batch, Step
+from lockstep_bench.bench.reference.distances import relative_distance
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.maths.factor_analysis import GRADIENT_LR, ExpectationMaximisation
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.online_fa import LARGEST_UNIT, MIN_SHARE, OnlineEM, OnlineSGA, PlainOnlineEM, PlainOnlineSGA
+from lockstep_bench.methods.problem import Batch, Step
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:

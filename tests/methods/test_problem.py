@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.func import vmap
 
-from methods.maths.noise import Noise
-from methods.networks.mlp import MLP
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 def test_given_weights_take_the_place_of_all_but_the_last_layers(problem):

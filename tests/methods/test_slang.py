@@ -5,18 +5,18 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.reference.conjugate import orthogonal
-from methods.maths.gaussian import LowRankPrecision
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise
-from methods.networks.convnets import ConvNet
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet, ResNet, preresnet_20
-from methods.problem import Batch, HParams, Problem, Step, Task
-from methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.reference.conjugate import orthogonal
+from lockstep_bench.methods.maths.gaussian import LowRankPrecision
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet, ResNet, preresnet_20
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
+from lockstep_bench.methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from methods.base import Plan
-from methods.maths.noise import Noise
-from methods.problem import Batch, Step
-from methods.swag import RANK, SGD, SWA, SWAG, Collected, DiagonalSWAG, Phase
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Batch, Step
+from lockstep_bench.methods.swag import RANK, SGD, SWA, SWAG, Collected, DiagonalSWAG, Phase
 
 
 def trained(method, problem, batches, plan):

@@ -10,16 +10,16 @@ from sklearn.linear_model import Ridge
 from torch.distributions import Normal, kl_divergence
 from torch.func import grad, hessian, jacrev, vmap
 
-from bench.reference.conjugate import correlated, orthogonal
-from methods.base import Plan
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise
-from methods.networks.mixed_precision import Mixed
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet
-from methods.problem import Batch, HParams, Problem, Step, Task
-from methods.training.optim import SGD
-from methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
+from lockstep_bench.bench.reference.conjugate import correlated, orthogonal
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.mixed_precision import Mixed
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
+from lockstep_bench.methods.training.optim import SGD
+from lockstep_bench.methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
 
 N_TRAIN, Y_SCALE = 12, 3.0  # of the `problem` fixture
 ZERO = torch.tensor(0.0, dtype=torch.float64)

@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch.func import grad_and_value
 
-from bench.reference.conjugate import correlated
-from bench.reference.distances import relative_distance
-from methods.base import Plan
-from methods.maths import gradients
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.maths.noise import Noise
-from methods.networks.mlp import MLP
-from methods.networks.resnets import preresnet_20
-from methods.problem import Batch, Step, Task
-from methods.training.optim import SGD, Adam, clip_norm
-from methods.vifa import MAX_GRADIENT_NORM, VIFA, LinearVIFA, State, posterior_of
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.bench.reference.distances import relative_distance
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.maths import gradients
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import preresnet_20
+from lockstep_bench.methods.problem import Batch, Step, Task
+from lockstep_bench.methods.training.optim import SGD, Adam, clip_norm
+from lockstep_bench.methods.vifa import MAX_GRADIENT_NORM, VIFA, LinearVIFA, State, posterior_of
 
 FIRST = Step(torch.tensor(1.0, dtype=torch.float64), None)
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import expit
 
-from methods.inducing import InducingFFG, numbers
+from lockstep_bench.methods.inducing import InducingFFG, numbers
 
 DIM = 3
 

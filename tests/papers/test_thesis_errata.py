@@ -6,8 +6,8 @@ import torch
 from scipy.stats import multivariate_normal
 from torch.func import grad
 
-from bench.reference.distances import Target
-from leaderboards.data.published import VIFA, read_published
+from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.leaderboards.data.published import VIFA, read_published
 
 N_TRAIN, ALPHA, BETA = 1000, 0.01, 0.1  # section 4.4.2.1
 

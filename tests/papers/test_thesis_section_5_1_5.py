@@ -2,16 +2,16 @@
 
 import torch
 
-from methods.maths.gaussian import LowRankPrecision
-from methods.maths.likelihoods import Gaussian
-from methods.maths.noise import Noise
-from methods.networks.mlp import MLP
-from methods.problem import Batch, HParams, Problem, Step
-from methods.slang import SLANG
-from methods.slang import State as OfSLANG
-from methods.training.optim import SGD
-from methods.vifa import VIFA
-from methods.vifa import State as OfVIFA
+from lockstep_bench.methods.maths.gaussian import LowRankPrecision
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step
+from lockstep_bench.methods.slang import SLANG
+from lockstep_bench.methods.slang import State as OfSLANG
+from lockstep_bench.methods.training.optim import SGD
+from lockstep_bench.methods.vifa import VIFA
+from lockstep_bench.methods.vifa import State as OfVIFA
 
 
 def number(value: float) -> torch.Tensor:

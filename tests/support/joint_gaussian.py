@@ -3,7 +3,7 @@
 import torch
 from torch.func import jacrev
 
-from methods.maths.matheron import matheron, orthonormal
+from lockstep_bench.methods.maths.matheron import matheron, orthonormal
 
 D_OUT, D_IN = 3, 4
 

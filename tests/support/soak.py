@@ -14,10 +14,10 @@ from random import Random
 
 import psutil
 
-from bench.costs.trivial import trivial_cells
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.results.record import CellResult, Outcome, Provenance
+from lockstep_bench.bench.costs.trivial import trivial_cells
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
 
 KILLED = 0.01  # share of the jobs
 SAMPLES = "memory.txt"  # in OUT: lines of the cells that this driver has stored, and its resident bytes
@@ -56,12 +56,12 @@ def main(out: Path, count: int) -> None:
     """Run what is missing of `count` cells."""
     import soak  # by the name that the workers know
 
-    from bench.console import runner
-    from bench.console.endings import stops
-    from bench.execution import pool
-    from bench.execution.workers import workers_on
-    from bench.results.folder import Results
-    from bench.results.lock import locked
+    from lockstep_bench.bench.console import runner
+    from lockstep_bench.bench.console.endings import stops
+    from lockstep_bench.bench.execution import pool
+    from lockstep_bench.bench.execution.workers import workers_on
+    from lockstep_bench.bench.results.folder import Results
+    from lockstep_bench.bench.results.lock import locked
 
     pool.ready, pool.run = soak.ready, soak.run
     os.fsync = lambda descriptor: None  # processes are killed, not the machine

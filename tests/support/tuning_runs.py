@@ -8,8 +8,8 @@ from optuna.distributions import FloatDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-from bench.experiment.protocol import Protocol
-from bench.tuning.tuner import Search, Tuned, tune
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.tuning.tuner import Search, Tuned, tune
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 

@@ -10,19 +10,19 @@ from threading import Event, Lock, Thread
 from typing import Any
 from uuid import uuid4
 
-from bench.execution.cluster.members import DaskWorker, admitted
-from bench.execution.cluster.remote import Delivery, Needs, Order, execute, leave, read
-from bench.execution.pool import NoProcess
-from bench.execution.run import result_of_lost_process
-from bench.execution.supervisor import Stopped
-from bench.execution.workers import Worker
-from bench.experiment.available import outsiders
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import JobProgress, OnProgress
-from bench.experiment.request import InvalidRequest
-from bench.results.record import CellResult, Outcome
-from bench.results.storage import NotStored, write_atomically
+from lockstep_bench.bench.execution.cluster.members import DaskWorker, admitted
+from lockstep_bench.bench.execution.cluster.remote import Delivery, Needs, Order, execute, leave, read
+from lockstep_bench.bench.execution.pool import NoProcess
+from lockstep_bench.bench.execution.run import result_of_lost_process
+from lockstep_bench.bench.execution.supervisor import Stopped
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.available import outsiders
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import JobProgress, OnProgress
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.results.record import CellResult, Outcome
+from lockstep_bench.bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
 SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.experiment.request import InvalidRequest
-from datasets.paths import regular, shown
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.datasets.paths import regular, shown
 
 if TYPE_CHECKING:
     from distributed import Client

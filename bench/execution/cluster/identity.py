@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from bench.environment.provenance import code_revision, host
+from lockstep_bench.bench.environment.provenance import code_revision, host
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("bench", "methods", "datasets")
@@ -71,7 +71,7 @@ def identity_function() -> Callable[[], Identity | str]:
 
     def ask() -> "Identity | str":  # in quotes, because the class would be pickled by name
         try:
-            from bench.execution.cluster.identity import identity
+            from lockstep_bench.bench.execution.cluster.identity import identity
         except ImportError as problem:
             import socket
 

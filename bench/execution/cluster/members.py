@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.execution.cluster.identity import Identity, identity, identity_function
-from bench.execution.cluster.remote import Needs, missing_needs
-from bench.execution.workers import Worker
+from lockstep_bench.bench.execution.cluster.identity import Identity, identity, identity_function
+from lockstep_bench.bench.execution.cluster.remote import Needs, missing_needs
+from lockstep_bench.bench.execution.workers import Worker
 
 POLL_SECONDS = 0.2
 NO_GPU = ("", "-1", "NoDevFiles")

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from dask.typing import Key
 
-    from bench.execution.pool import Pool
-    from bench.execution.workers import Worker
-    from bench.experiment.progress import JobProgress
+    from lockstep_bench.bench.execution.pool import Pool
+    from lockstep_bench.bench.execution.workers import Worker
+    from lockstep_bench.bench.experiment.progress import JobProgress
 
 WATCH_SECONDS = 0.5
 IDLE_SECONDS = 60  # until an idle process ends, as after its driver's death
@@ -70,8 +70,8 @@ class Delivery(NamedTuple):
 
 def missing_needs(needs: Needs) -> list[str]:
     """Return what this machine lacks and cannot download, each with its remedy."""
-    from bench.experiment.available import have
-    from bench.experiment.suites import SUITES
+    from lockstep_bench.bench.experiment.available import have
+    from lockstep_bench.bench.experiment.suites import SUITES
 
     _, missing = have(needs.published, None, fetch=True)
     problems = [f"data set {absent.dataset}: {absent.reason}. To have it: {absent.remedy}" for absent in missing]
@@ -92,7 +92,7 @@ def execute(order: Order) -> Delivery:
     """
     from distributed import get_worker
 
-    from bench.execution.pool import run_on_worker
+    from lockstep_bench.bench.execution.pool import run_on_worker
 
     dask_worker, job = get_worker(), pickle.loads(order.job)
     key = dask_worker.get_current_task()
@@ -135,7 +135,7 @@ _timers: dict[tuple[str, str], Timer] = {}
 @contextmanager
 def _pool(session: str, worker: Worker) -> Iterator[Pool]:
     """Yield the pool of a session; the worker's process ends when no other job follows."""
-    from bench.execution.pool import Pool
+    from lockstep_bench.bench.execution.pool import Pool
 
     idle = session, worker.name
     with _lock:

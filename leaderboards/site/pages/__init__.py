@@ -17,16 +17,16 @@ from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from leaderboards.data.own import own_tables
-from leaderboards.data.results import Results
-from leaderboards.site import markup, places
-from leaderboards.site.content import Site
-from leaderboards.site.pages import dataset, index, method, power, replications, suite
-from leaderboards.site.pages.parts import MOST_LINKS, Part, first_failures, further_pages
-from leaderboards.stats.remarks import NO_BETTER, signs
-from leaderboards.tables import places as printed
-from leaderboards.wording.formats import counted, prose, visible
-from methods import BASELINE, UNRANKED
+from lockstep_bench.leaderboards.data.own import own_tables
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.site import markup, places
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages import dataset, index, method, power, replications, suite
+from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, Part, first_failures, further_pages
+from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
+from lockstep_bench.leaderboards.tables import places as printed
+from lockstep_bench.leaderboards.wording.formats import counted, prose, visible
+from lockstep_bench.methods import BASELINE, UNRANKED
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 MARK = b'<meta name="generator" content="lockstep-bench leaderboards">'  # by which a later build recognises its pages

@@ -9,23 +9,23 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from leaderboards.data.fingerprints import BOARD
-from leaderboards.data.frames import records
-from leaderboards.figures.dots import DotRow, dot_plot
-from leaderboards.figures.illustrations import illustrations
-from leaderboards.figures.plots import Plot
-from leaderboards.metrics import PARTS, metric
-from leaderboards.site import places
-from leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
-from leaderboards.site.content import Key, Site
-from leaderboards.site.pages.parts import OF_NUMBER, Part, Rendered, placed
-from leaderboards.site.pages.suite import families_of
-from leaderboards.stats.schemes import splits_of
-from leaderboards.stats.summary import Moments
-from leaderboards.tables.boards import Board
-from leaderboards.wording.formats import counted, visible
-from leaderboards.wording.mixtures import mixtures
-from leaderboards.wording.older import older_rows
+from lockstep_bench.leaderboards.data.fingerprints import BOARD
+from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot
+from lockstep_bench.leaderboards.figures.illustrations import illustrations
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.metrics import PARTS, metric
+from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
+from lockstep_bench.leaderboards.site.content import Key, Site
+from lockstep_bench.leaderboards.site.pages.parts import OF_NUMBER, Part, Rendered, placed
+from lockstep_bench.leaderboards.site.pages.suite import families_of
+from lockstep_bench.leaderboards.stats.schemes import splits_of
+from lockstep_bench.leaderboards.stats.summary import Moments
+from lockstep_bench.leaderboards.tables.boards import Board
+from lockstep_bench.leaderboards.wording.formats import counted, visible
+from lockstep_bench.leaderboards.wording.mixtures import mixtures
+from lockstep_bench.leaderboards.wording.older import older_rows
 
 AXES: dict[str | float | None, str] = {"low": "low is good", "high": "high is good"}
 OTHERS = ""  # the name of a part that is about no single method
@@ -232,7 +232,7 @@ def _dots(summary: pd.DataFrame, splits: pd.DataFrame, published: pd.DataFrame, 
 def facts(dataset: str) -> Facts:
     """Return a data set's entry in the registry; its bare name where the registry does not have it."""
     try:
-        import datasets
+        from lockstep_bench import datasets
 
         entry = datasets.entry(dataset)
         size = [f"{entry.n_rows} rows", f"{entry.n_features} features"]

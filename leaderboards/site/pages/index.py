@@ -2,15 +2,15 @@
 
 from typing import Any, NamedTuple
 
-from leaderboards.metrics import metric
-from leaderboards.site.content import Site
-from leaderboards.site.pages import dataset as dataset_page
-from leaderboards.site.pages.overview import overview
-from leaderboards.site.pages.replications import tally
-from leaderboards.site.pages.suite import boards_of, families_of, leading
-from leaderboards.site.standings import Standings
-from leaderboards.wording import ran
-from leaderboards.wording.mixtures import mixtures
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages import dataset as dataset_page
+from lockstep_bench.leaderboards.site.pages.overview import overview
+from lockstep_bench.leaderboards.site.pages.replications import tally
+from lockstep_bench.leaderboards.site.pages.suite import boards_of, families_of, leading
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.wording import ran
+from lockstep_bench.leaderboards.wording.mixtures import mixtures
 
 TOP = 5  # methods that a card names
 

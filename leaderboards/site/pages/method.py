@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.figures.dots import DotRow, dot_plot
-from leaderboards.figures.plots import Plot
-from leaderboards.figures.sparks import Panel, grid
-from leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
-from leaderboards.site import cell_details
-from leaderboards.site.content import Key, Site, preset_order
-from leaderboards.site.measured import RUNTIME, Measured, measured
-from leaderboards.site.pages.suite import leading
-from leaderboards.site.standings import Standings
-from leaderboards.site.studies import Tuning, training, tuning
-from leaderboards.stats.remarks import legend
-from leaderboards.tables.boards import Row
-from leaderboards.wording.formats import difference_in_words, visible
-from leaderboards.wording.formulas import formula
+from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.figures.sparks import Panel, grid
+from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
+from lockstep_bench.leaderboards.site import cell_details
+from lockstep_bench.leaderboards.site.content import Key, Site, preset_order
+from lockstep_bench.leaderboards.site.measured import RUNTIME, Measured, measured
+from lockstep_bench.leaderboards.site.pages.suite import leading
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.site.studies import Tuning, training, tuning
+from lockstep_bench.leaderboards.stats.remarks import legend
+from lockstep_bench.leaderboards.tables.boards import Row
+from lockstep_bench.leaderboards.wording.formats import difference_in_words, visible
+from lockstep_bench.leaderboards.wording.formulas import formula
 
 MOST_STUDIES = 150  # read per suite and preset: each takes a hundredth of a second
 

@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from leaderboards.figures import charts
-from leaderboards.figures.plots import Plot
-from leaderboards.metrics import metric
-from leaderboards.site.content import Site
-from leaderboards.site.standings import Standings
-from leaderboards.stats import Ranked
-from leaderboards.wording.formats import counted, visible
+from lockstep_bench.leaderboards.figures import charts
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.wording.formats import counted, visible
 
 FEWEST_METHODS = 2  # for a figure that compares methods
 MOST_RIVALS = 60  # methods whose pairs a table can hold

@@ -2,16 +2,16 @@
 
 from typing import NamedTuple
 
-from leaderboards.figures.forest import Column, Estimate, forest
-from leaderboards.figures.plots import Plot
-from leaderboards.metrics import Metric, metric
-from leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
-from leaderboards.site.pages.suite import boards_of, leading
-from leaderboards.site.pages.verdict import Verdict, estimate, verdict
-from leaderboards.site.standings import Standings
-from leaderboards.stats import Ranked
-from leaderboards.stats.placing import AHEAD
-from leaderboards.wording.formats import counted, number, visible
+from lockstep_bench.leaderboards.figures.forest import Column, Estimate, forest
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.metrics import Metric, metric
+from lockstep_bench.leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
+from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
+from lockstep_bench.leaderboards.site.pages.verdict import Verdict, estimate, verdict
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.wording.formats import counted, number, visible
 
 FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 4, 2  # for a comparison over data sets
 NEARLY = 0.9  # share of the largest number of values that counts as nearly as many

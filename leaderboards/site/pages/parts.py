@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from leaderboards.site import places
-from leaderboards.wording.ran import Failure
+from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.wording.ran import Failure
 
 Rendered = Callable[..., Markup]  # a macro of `parts.html`, given its name and its arguments
 

@@ -4,14 +4,14 @@ from math import inf, isnan, nan
 from statistics import median
 from typing import Any, NamedTuple
 
-from leaderboards.metrics import metric
-from leaderboards.site.content import Site
-from leaderboards.site.pages.suite import boards_of, leading
-from leaderboards.site.standings import Standing, Standings
-from leaderboards.stats import Ranked
-from leaderboards.stats.placing import OPEN
-from leaderboards.tables import places as printed
-from leaderboards.wording.formats import counted, visible
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
+from lockstep_bench.leaderboards.site.standings import Standing, Standings
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.stats.placing import OPEN
+from lockstep_bench.leaderboards.tables import places as printed
+from lockstep_bench.leaderboards.wording.formats import counted, visible
 
 FEWEST_METHODS = 2
 BANDS = (20, 100)  # numbers of splits or data sets that sentences count up to

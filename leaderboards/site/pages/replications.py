@@ -5,17 +5,32 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from leaderboards.figures.differences import Difference, differences
-from leaderboards.figures.plots import Plot
-from leaderboards.figures.replications import figures
-from leaderboards.metrics import metric
-from leaderboards.replications.claims import CONTRADICTED, HOLDS, IN_PART, MIXED, NOT_RUN, JudgedClaim, tally_of
-from leaderboards.replications.comparison import Compared, Replication
-from leaderboards.replications.lines import Line, claim_numbers, gaps_in_words, in_words, line, not_compared
-from leaderboards.site.content import Site
-from leaderboards.wording.formats import counted, number, visible
-from leaderboards.wording.mixtures import mixtures
-from leaderboards.wording.ran import Failure, Provenance, failures, provenance
+from lockstep_bench.leaderboards.figures.differences import Difference, differences
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.figures.replications import figures
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.replications.claims import (
+    CONTRADICTED,
+    HOLDS,
+    IN_PART,
+    MIXED,
+    NOT_RUN,
+    JudgedClaim,
+    tally_of,
+)
+from lockstep_bench.leaderboards.replications.comparison import Compared, Replication
+from lockstep_bench.leaderboards.replications.lines import (
+    Line,
+    claim_numbers,
+    gaps_in_words,
+    in_words,
+    line,
+    not_compared,
+)
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.wording.formats import counted, number, visible
+from lockstep_bench.leaderboards.wording.mixtures import mixtures
+from lockstep_bench.leaderboards.wording.ran import Failure, Provenance, failures, provenance
 
 FEWEST_DOTS = 4  # numbers that make a figure
 MOST_OPEN = 24  # numbers of a table that is shown without a click

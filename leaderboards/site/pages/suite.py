@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from leaderboards.figures.plots import Plot
-from leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
-from leaderboards.site import places
-from leaderboards.site.content import Site
-from leaderboards.site.pages.overall import figures, matrix
-from leaderboards.site.pages.parts import Part, Rendered, placed
-from leaderboards.site.standings import Standings
-from leaderboards.stats.remarks import legend
-from leaderboards.tables.boards import Board, Cell, Row
-from leaderboards.wording.ran import Run, runs
+from lockstep_bench.leaderboards.figures.plots import Plot
+from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
+from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.overall import figures, matrix
+from lockstep_bench.leaderboards.site.pages.parts import Part, Rendered, placed
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.stats.remarks import legend
+from lockstep_bench.leaderboards.tables.boards import Board, Cell, Row
+from lockstep_bench.leaderboards.wording.ran import Run, runs
 
 
 class Grid(NamedTuple):

@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from leaderboards.figures import forest
-from leaderboards.figures.axis import Axis
-from leaderboards.figures.forest import Estimate
-from leaderboards.metrics import metric
-from leaderboards.site.content import Site
-from leaderboards.site.pages.verdict_columns import Column, columns
-from leaderboards.site.standings import Standings
-from leaderboards.stats import Ranked
-from leaderboards.stats.paired import failures_in_words
-from leaderboards.stats.placing import AHEAD, VERDICTS
-from leaderboards.tables import places
-from leaderboards.wording.formats import counted, listed, visible
+from lockstep_bench.leaderboards.figures import forest
+from lockstep_bench.leaderboards.figures.axis import Axis
+from lockstep_bench.leaderboards.figures.forest import Estimate
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.verdict_columns import Column, columns
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.stats.paired import failures_in_words
+from lockstep_bench.leaderboards.stats.placing import AHEAD, VERDICTS
+from lockstep_bench.leaderboards.tables import places
+from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 
 MOST_ROWS, MOST_NAMED = 10, 4
 

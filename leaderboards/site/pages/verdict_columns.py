@@ -6,15 +6,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from leaderboards.metrics import metric
-from leaderboards.site.content import Site
-from leaderboards.site.measured import NOMINAL
-from leaderboards.site.standings import Standings
-from leaderboards.stats import Ranked
-from leaderboards.stats.schemes import splits_of, without_flagged
-from leaderboards.tables import places
-from leaderboards.wording.commands import changes
-from leaderboards.wording.formats import counted, decimals_for, difference_in_words, number, visible
+from lockstep_bench.leaderboards.metrics import metric
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.measured import NOMINAL
+from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.stats import Ranked
+from lockstep_bench.leaderboards.stats.schemes import splits_of, without_flagged
+from lockstep_bench.leaderboards.tables import places
+from lockstep_bench.leaderboards.wording.commands import changes
+from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, difference_in_words, number, visible
 
 ACCURACY = ("rmse", "accuracy")  # shown beside the leading metric, the first that was measured
 SECONDS = "total_seconds"

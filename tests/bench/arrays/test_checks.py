@@ -6,11 +6,11 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-import bench.arrays as arrays
-from bench import PosteriorClassifier, PosteriorRegressor
-from bench.arrays import storage
-from bench.arrays.posterior import Posterior
-from methods.maths.predictive import Histogram, Normals, Quantiles, StudentT
+from lockstep_bench import PosteriorClassifier, PosteriorRegressor
+from lockstep_bench.bench import arrays
+from lockstep_bench.bench.arrays import storage
+from lockstep_bench.bench.arrays.posterior import Posterior
+from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, StudentT
 
 GIVEN = {"lr": 0.02, "prior_precision": 0.1, "noise_precision": 50.0}
 SHORT = {"preset": "quick", "settings": {"max_minibatches": 120}, "random_state": 0}

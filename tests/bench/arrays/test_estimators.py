@@ -16,10 +16,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
-from bench import PosteriorClassifier, PosteriorRegressor
-from bench.arrays import Posterior
-from bench.tuning.tuner import Diverged
-from methods.maths.predictive import Classes, StudentT
+from lockstep_bench import PosteriorClassifier, PosteriorRegressor
+from lockstep_bench.bench.arrays import Posterior
+from lockstep_bench.bench.tuning.tuner import Diverged
+from lockstep_bench.methods.maths.predictive import Classes, StudentT
 
 HPARAMS = {"lr": 0.02, "prior_precision": 0.1}
 GIVEN = {**HPARAMS, "noise_precision": 50.0}
@@ -54,7 +54,9 @@ def components(regressor: PosteriorRegressor, x: np.ndarray) -> tuple[np.ndarray
 
 
 def test_import_of_bench_loads_no_torch():
-    code = "import sys, bench; assert 'torch' not in sys.modules; from bench import PosteriorRegressor"
+    code = (
+        "import sys, lockstep_bench; assert 'torch' not in sys.modules; from lockstep_bench import PosteriorRegressor"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -139,7 +141,7 @@ def test_parts_of_many_rows_are_predicted_alike(regressor, classifier, monkeypat
     results += [lambda: regressor.score(x[:, :1], y), lambda: regressor.sample(x[:, :1], 3)]
     results += [lambda: classifier.predict_proba(x), lambda: classifier.score(x, labels)]
     whole = [result() for result in results]
-    monkeypatch.setattr("bench.arrays.base.ROWS_AT_ONCE", 64)
+    monkeypatch.setattr("lockstep_bench.bench.arrays.base.ROWS_AT_ONCE", 64)
     for result, expected in zip(results, whole, strict=True):
         np.testing.assert_allclose(result(), expected, rtol=1e-4, atol=1e-5)
 

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bench import PosteriorClassifier, PosteriorRegressor
+from lockstep_bench import PosteriorClassifier, PosteriorRegressor
 
 HPARAMS = {"lr": 0.02, "prior_precision": 0.1}
 SETTINGS = {"epochs": 60}

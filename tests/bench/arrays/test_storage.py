@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-import bench.arrays as arrays
-import methods
-from bench import PosteriorClassifier, PosteriorRegressor
-from bench.arrays.trees import packed, unpacked
+from lockstep_bench import PosteriorClassifier, PosteriorRegressor, methods
+from lockstep_bench.bench import arrays
+from lockstep_bench.bench.arrays.trees import packed, unpacked
 
 HPARAMS = {"lr": 0.02, "prior_precision": 0.1}
 GIVEN = {**HPARAMS, "noise_precision": 50.0}

@@ -7,19 +7,18 @@ import pandas as pd
 import pytest
 import torch
 
-import bench.arrays as arrays
-import datasets
-from bench import metrics
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.execution.run import run
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from methods import get
-from methods.maths.likelihoods import Bernoulli, Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench import datasets
+from lockstep_bench.bench import arrays, metrics
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.methods import get
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 SHORT = arrays.protocol_of("quick", {"trials": 2, "max_minibatches": 60})
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch.func import grad
 
-import methods
-from bench.conformance import RULES, Finding, check
-from bench.conformance.examined import TASKS
-from bench.reference.conjugate import orthogonal
-from methods.base import FullBatchMethod, Method, Paper
-from methods.map import MAP, State
-from methods.maths.predictive import Normals, Quantiles
-from methods.mfvi import MeanFieldVI
+from lockstep_bench import methods
+from lockstep_bench.bench.conformance import RULES, Finding, check
+from lockstep_bench.bench.conformance.examined import TASKS
+from lockstep_bench.bench.reference.conjugate import orthogonal
+from lockstep_bench.methods.base import FullBatchMethod, Method, Paper
+from lockstep_bench.methods.map import MAP, State
+from lockstep_bench.methods.maths.predictive import Normals, Quantiles
+from lockstep_bench.methods.mfvi import MeanFieldVI
 
 QUICK = [title for title in RULES if title not in ("cost", "trains natively", "conjugate posterior")]
 

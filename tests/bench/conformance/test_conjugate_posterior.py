@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-import methods
-from bench.conformance import check
-from bench.reference.conjugate import orthogonal, strong_prior
-from methods.base import Method
-from methods.laplace import FullLaplace
-from methods.map import MAP
-from methods.maths.predictive import Normals, StudentT
-from methods.maths.search_spaces import LogUniform
-from methods.mfvi import MeanFieldVI
-from methods.problem import HParams
+from lockstep_bench import methods
+from lockstep_bench.bench.conformance import check
+from lockstep_bench.bench.reference.conjugate import orthogonal, strong_prior
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.laplace import FullLaplace
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.predictive import Normals, StudentT
+from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.mfvi import MeanFieldVI
+from lockstep_bench.methods.problem import HParams
 
 POSTERIOR = [name for name in methods.names() if name != "hmc" and methods.get(name).weight_posterior]
 

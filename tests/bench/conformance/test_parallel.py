@@ -2,10 +2,10 @@
 
 import pytest
 
-from bench import conformance
-from bench.conformance import Finding, parallel
-from bench.conformance.parallel import check_each
-from methods import UnknownMethod
+from lockstep_bench.bench import conformance
+from lockstep_bench.bench.conformance import Finding, parallel
+from lockstep_bench.bench.conformance.parallel import check_each
+from lockstep_bench.methods import UnknownMethod
 
 NAMES = ["map", "swa", "hmc"]
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from bench.conformance.placement import first_double, first_misplaced
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data
-from methods.laplace import LastLayerLaplace
-from methods.map import MAP
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench.conformance.placement import first_double, first_misplaced
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data
+from lockstep_bench.methods.laplace import LastLayerLaplace
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(2, (3,)))
 HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}

@@ -5,7 +5,7 @@ import io
 from rich.markup import escape
 from rich.table import Table
 
-from bench.console.display import CommandConsole, show_error
+from lockstep_bench.bench.console.display import CommandConsole, show_error
 
 
 def test_escape_sequences_are_spelled_out():

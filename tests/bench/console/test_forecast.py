@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from bench.console.forecast import START_SECONDS, duration, makespan, show
-from bench.costs.batching import MIB
-from bench.costs.estimates import EARLIER, GUESSED, Estimate
-from bench.costs.workload import PlannedJob, Workload
-from bench.execution.workers import workers_on
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
+from lockstep_bench.bench.console.forecast import START_SECONDS, duration, makespan, show
+from lockstep_bench.bench.costs.batching import MIB
+from lockstep_bench.bench.costs.estimates import EARLIER, GUESSED, Estimate
+from lockstep_bench.bench.costs.workload import PlannedJob, Workload
+from lockstep_bench.bench.execution.workers import workers_on
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 YACHT, BOSTON = (Cell("uci", name, "map", 0, "p", Protocol(), 0) for name in ("yacht", "boston"))
 

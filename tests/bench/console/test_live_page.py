@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.console import live_page
+from lockstep_bench.bench.console import live_page
 
 PATIENCE_SECONDS = 60
 

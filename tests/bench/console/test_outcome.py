@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from bench.console import outcome
-from bench.experiment.available import Missing
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
+from lockstep_bench.bench.console import outcome
+from lockstep_bench.bench.experiment.available import Missing
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 SIGNS = {"no better than predicting the mean": "†", "still improving": "‡"}
 
@@ -33,7 +33,7 @@ def shown(monkeypatch):
     def show(means, width=100, preset="quick", missing=(), failed=(), remark="", by_median=False):
         console = Console(file=io.StringIO(), width=width, highlight=False)
         monkeypatch.setattr(outcome, "out", console)
-        monkeypatch.setattr("bench.console.display.out", console)
+        monkeypatch.setattr("lockstep_bench.bench.console.display.out", console)
         pairs = [(dataset, method, mean) for dataset, by in means.items() for method, mean in by.items()]
         rows = pd.DataFrame(
             [

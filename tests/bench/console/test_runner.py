@@ -10,14 +10,14 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from bench.console import display, runner
-from bench.console.runner import Board
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import JobProgress
-from bench.experiment.protocol import Protocol
-from bench.results.record import CellResult, Outcome, Provenance
-from bench.results.storage import NotStored
+from lockstep_bench.bench.console import display, runner
+from lockstep_bench.bench.console.runner import Board
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import JobProgress
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
+from lockstep_bench.bench.results.storage import NotStored
 
 CELLS = [Cell("toy", "toy", "map", split, "tiny", Protocol(), 0) for split in range(4)]
 WORK = CELLS[0].work

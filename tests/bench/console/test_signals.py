@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from bench.console.endings import stops
-from bench.console.signals import Terminated, terminating
+from lockstep_bench.bench.console.endings import stops
+from lockstep_bench.bench.console.signals import Terminated, terminating
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 

@@ -4,10 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from bench.costs.batching import ASSUMED, MIB, ROOM, Need, batches, rows_of, stack_rows, workers_per_device
-from bench.experiment.cells import Cell, cells_of
-from bench.experiment.protocol import Protocol
-from bench.experiment.suites import SUITES
+from lockstep_bench.bench.costs.batching import (
+    ASSUMED,
+    MIB,
+    ROOM,
+    Need,
+    batches,
+    rows_of,
+    stack_rows,
+    workers_per_device,
+)
+from lockstep_bench.bench.experiment.cells import Cell, cells_of
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.suites import SUITES
 
 GIB = 1024 * MIB
 PAPER = Cell("uci", "yacht", "vifa", 0, "paper", Protocol(), 0)  # 30 trials x 5 folds: 150 rows

@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bench.costs.batching import ASSUMED, MIB
-from bench.costs.calibration import Calibrations
-from bench.costs.cost import Cost
-from bench.costs.estimates import (
+from lockstep_bench.bench.costs.batching import ASSUMED, MIB
+from lockstep_bench.bench.costs.calibration import Calibrations
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.costs.estimates import (
     EARLIER,
     GUESSED,
     PROBED,
@@ -20,10 +20,10 @@ from bench.costs.estimates import (
     Estimates,
     seconds_of,
 )
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.schema import CELLS, SCHEMA_VERSION
 
 SHORT = Protocol(epochs=2, trials=4)
 CELL = Cell("uci", "yacht", "map", 0, "p", SHORT, 0)  # 6 features; boston 13, a1a 123

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-import methods
-from bench.engine.private_torch import tree_leaves
-from bench.engine.timing import BATCH_SIZE, N_FEATURES, synthetic
-from methods.maths.likelihoods import Gaussian
-from methods.maths.noise import Noise
-from methods.networks.mlp import MLP
-from methods.problem import Batch, HParams, Problem, Step
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.private_torch import tree_leaves
+from lockstep_bench.bench.engine.timing import BATCH_SIZE, N_FEATURES, synthetic
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Batch, HParams, Problem, Step
 
 NAMES = ("map", "mfvi", "vifa", "swag")
 NETWORK = MLP(N_FEATURES)
@@ -20,7 +20,7 @@ N_UPDATES, N_TRAIN = 30, 277
 
 @pytest.fixture
 def loops():
-    return pytest.importorskip("bench.costs.jax_loops", exc_type=ImportError)
+    return pytest.importorskip("lockstep_bench.bench.costs.jax_loops", exc_type=ImportError)
 
 
 def after_updates(loops, name):

@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-import methods
-from bench.costs import large_networks, published
-from bench.costs.large_networks import Scale, held
-from bench.tuning.tuner import Centred
-from methods.base import Method, Paper
-from methods.maths.likelihoods import Categorical
-from methods.maths.noise import NoiseGauge
-from methods.networks.resnets import PreActResNet
-from methods.problem import HParams, Problem, Task
-from methods.training.optim import Adam, Momentum
+from lockstep_bench import methods
+from lockstep_bench.bench.costs import large_networks, published
+from lockstep_bench.bench.costs.large_networks import Scale, held
+from lockstep_bench.bench.tuning.tuner import Centred
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.maths.likelihoods import Categorical
+from lockstep_bench.methods.maths.noise import NoiseGauge
+from lockstep_bench.methods.networks.resnets import PreActResNet
+from lockstep_bench.methods.problem import HParams, Problem, Task
+from lockstep_bench.methods.training.optim import Adam, Momentum
 
 CPU = torch.device("cpu")
 

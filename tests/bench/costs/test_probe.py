@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bench.costs import probe as module
-from bench.costs.cost import Cost
-from bench.costs.probe import Clock, Times, probe
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from methods.map import MAP
+from lockstep_bench.bench.costs import probe as module
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.costs.probe import Clock, Times, probe
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.methods.map import MAP
 
 QUICK = Protocol(epochs=2, trials=2, folds=3)
 CELL = Cell("uci", "diabetes", "map", 0, "p", QUICK, 0)
@@ -47,8 +47,8 @@ def test_line_through_two_points_is_never_negative(places, values, line):
 
 
 def test_method_with_known_update_time(monkeypatch):
-    monkeypatch.setattr("bench.experiment.tasks.methods.get", lambda name: Busy())
-    monkeypatch.setattr("bench.experiment.kinds.methods.get", lambda name: Busy())
+    monkeypatch.setattr("lockstep_bench.bench.experiment.tasks.methods.get", lambda name: Busy())
+    monkeypatch.setattr("lockstep_bench.bench.experiment.kinds.methods.get", lambda name: Busy())
     cost = probe(CELL, None, "cpu")
     # 442 rows, 398 to train on: 266 of 3 folds, 27 minibatches of 10 an epoch, 3 an update; 40 for the final fit.
     updates = 2 * 3 * 18 + 27
@@ -66,8 +66,8 @@ def test_memory_holds_weights_and_optimiser_averages():
 
 
 def test_untuned_cell_costs_its_final_fit_alone(monkeypatch):
-    monkeypatch.setattr("bench.experiment.tasks.methods.get", lambda name: Busy())
-    monkeypatch.setattr("bench.experiment.kinds.methods.get", lambda name: Busy())
+    monkeypatch.setattr("lockstep_bench.bench.experiment.tasks.methods.get", lambda name: Busy())
+    monkeypatch.setattr("lockstep_bench.bench.experiment.kinds.methods.get", lambda name: Busy())
     update = 0.01  # seconds; all other times are nothing
     monkeypatch.setattr(module._Trainer, "recording_seconds", lambda trainer, updates: 0.0)
     monkeypatch.setattr(module._Trainer, "times", lambda trainer: Times(0.0, 0.0, 0.0, 0.0, update))

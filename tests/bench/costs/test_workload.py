@@ -5,21 +5,26 @@ from dataclasses import replace
 
 import pytest
 
-import datasets
-import methods
-from bench.costs import workload as module
-from bench.costs.batching import MIB, _rows_of
-from bench.costs.calibration import Calibrations
-from bench.costs.cost import Cost
-from bench.costs.estimates import GUESSED, PROBED, RELATED
-from bench.costs.workload import FIRST_LOOK_SECONDS, Surroundings, surroundings, workload, workload_elsewhere
-from bench.environment.machine import Machine
-from bench.execution.run import run
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell, cells_of
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.results.folder import Results
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench.costs import workload as module
+from lockstep_bench.bench.costs.batching import MIB, _rows_of
+from lockstep_bench.bench.costs.calibration import Calibrations
+from lockstep_bench.bench.costs.cost import Cost
+from lockstep_bench.bench.costs.estimates import GUESSED, PROBED, RELATED
+from lockstep_bench.bench.costs.workload import (
+    FIRST_LOOK_SECONDS,
+    Surroundings,
+    surroundings,
+    workload,
+    workload_elsewhere,
+)
+from lockstep_bench.bench.environment.machine import Machine
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell, cells_of
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.folder import Results
 
 GIB = 1024 * MIB
 COST = Cost(1.0, 0.0, 1e-5, 1e-5, 400 * MIB, 4 * MIB)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.engine.augment import crops_and_flips
-from methods.maths.noise import LiveNoise
+from lockstep_bench.bench.engine.augment import crops_and_flips
+from lockstep_bench.methods.maths.noise import LiveNoise
 
 IMAGE = (3, 16, 24)
 

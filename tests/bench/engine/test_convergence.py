@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from bench.engine.convergence import LEAST_GAIN, convergence, gain_of
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.engine.training_record import MOST_PAIRS, Trace, TrainingRecord, pairs
-from bench.reference.conjugate import correlated
-from methods.map import MAP
+from lockstep_bench.bench.engine.convergence import LEAST_GAIN, convergence, gain_of
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.engine.training_record import MOST_PAIRS, Trace, TrainingRecord, pairs
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.map import MAP
 
 N_UPDATES, N_ROWS = 1000, 50
 

@@ -3,16 +3,16 @@
 import numpy as np
 import torch
 
-import methods
-from bench.engine import updates
-from bench.engine.cuda_loop import GraphedUpdates
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_leaves
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench import methods
+from lockstep_bench.bench.engine import updates
+from lockstep_bench.bench.engine.cuda_loop import GraphedUpdates
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_leaves
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 N_UPDATES, N_REPLICAS, LENGTH = 11, 3, 4
 

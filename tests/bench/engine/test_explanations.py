@@ -5,8 +5,8 @@ import re
 import pytest
 import torch
 
-from bench.conformance import check
-from methods.map import MAP
+from lockstep_bench.bench.conformance import check
+from lockstep_bench.methods.map import MAP
 
 
 class Changed(MAP):
@@ -79,7 +79,7 @@ class MisspellsAHyperParameter(Changed):
         (DrawsFromTorch(), "take random numbers from `noise`", "return weights . torch.randn_like"),
         (ChangesInPlace(), "instead of `z .= x`", "total .= weights"),
         (SelectsByAMask(), "shape depends on values", "return weights * weights"),
-        (CallsAutograd(), "use `grad` or `grad_and_value` of `methods.api`", "return torch.autograd"),
+        (CallsAutograd(), "use `grad` or `grad_and_value` of `lockstep_bench.methods.api`", "return torch.autograd"),
         (StartsWithANumber(), "make a number a tensor", None),
         (MisspellsAHyperParameter(), "AttributeError: there is no hyper-parameter 'lrr'", "return weights . problem"),
     ],

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-import methods
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import SEEDS, Data, Fit
-from bench.engine.sequential_training import train_sequentially
-from bench.engine.stacked_training import train_stacked
-from methods.api import MLP, Categorical, Classes, FullBatchMethod, Gaussian, Normals, Paper, Task
-from methods.ensemble import ensemble_of
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import SEEDS, Data, Fit
+from lockstep_bench.bench.engine.sequential_training import train_sequentially
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.api import MLP, Categorical, Classes, FullBatchMethod, Gaussian, Normals, Paper, Task
+from lockstep_bench.methods.ensemble import ensemble_of
 
 SCHEDULE = Schedule(30, 10, 1000, 1)
 ROWS = [np.arange(30), np.arange(5, 33)]

@@ -5,7 +5,7 @@ import torch
 from torch.func import grad, vmap
 from torch.fx import GraphModule
 
-from bench.engine.graph_capture import capture
+from lockstep_bench.bench.engine.graph_capture import capture
 
 aten = torch.ops.aten
 ROWS, INPUTS, BATCH = 3, 4, 5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.engine.minibatches import RowStream, Schedule
+from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 
 rows = st.lists(st.integers(0, 10_000), min_size=1, max_size=40, unique=True).map(np.array)
 cuts = st.lists(st.integers(0, 60), max_size=12)

@@ -8,21 +8,21 @@ import pytest
 import torch
 from torch import Tensor
 
-import methods
-from bench.conformance.examined import TASKS, data_of, middle_of
-from bench.engine import native_training
-from bench.engine.minibatches import Schedule
-from bench.engine.native_training import MIN_UPDATES
-from bench.engine.private_torch import tree_flatten
-from bench.engine.replica import Fit
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_training import segments, train_stacked
-from bench.native import compiler
-from bench.native.library_cache import CACHE_VARIABLE
-from methods.base import Method
-from methods.map import MAP
-from methods.problem import Task
-from methods.vifa import VIFA
+from lockstep_bench import methods
+from lockstep_bench.bench.conformance.examined import TASKS, data_of, middle_of
+from lockstep_bench.bench.engine import native_training
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.native_training import MIN_UPDATES
+from lockstep_bench.bench.engine.private_torch import tree_flatten
+from lockstep_bench.bench.engine.replica import Fit
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_training import segments, train_stacked
+from lockstep_bench.bench.native import compiler
+from lockstep_bench.bench.native.library_cache import CACHE_VARIABLE
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.problem import Task
+from lockstep_bench.methods.vifa import VIFA
 
 REGRESSION = TASKS[0]
 N_FITS, N_ROWS = 5, 30
@@ -159,7 +159,7 @@ def test_bits_do_not_depend_on_recording(whole, method):
 
 
 def test_bits_do_not_depend_on_cuts(whole, method, monkeypatch):
-    monkeypatch.setattr("bench.engine.stack.ROWS_AT_ONCE", 40)  # calls of two updates and more
+    monkeypatch.setattr("lockstep_bench.bench.engine.stack.ROWS_AT_ONCE", 40)  # calls of two updates and more
     alone(whole, method, [1, 2])
 
 
@@ -227,7 +227,7 @@ def test_training_without_compiler_is_captured(monkeypatch):
     def missing(source: str) -> None:
         raise compiler.NoCompiler("no C++ compiler was found")
 
-    monkeypatch.setattr("bench.native.loop.compiled", missing)
+    monkeypatch.setattr("lockstep_bench.bench.native.loop.compiled", missing)
     monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
     monkeypatch.setattr(native_training, "UNAVAILABLE", {})
     which = fits(REGRESSION, MAP(), 2)

@@ -4,10 +4,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from bench.engine import plain_sgd
-from bench.engine.replica import Data
-from methods.maths.likelihoods import Categorical
-from methods.networks.mlp import MLP
+from lockstep_bench.bench.engine import plain_sgd
+from lockstep_bench.bench.engine.replica import Data
+from lockstep_bench.methods.maths.likelihoods import Categorical
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 def test_minibatch_cost_is_median_after_warm_up(monkeypatch):

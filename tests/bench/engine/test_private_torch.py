@@ -8,7 +8,7 @@ import torch
 from torch.func import functionalize, grad, vmap
 from torch.fx.experimental import proxy_tensor
 
-from bench.engine.private_torch import make_fx
+from lockstep_bench.bench.engine.private_torch import make_fx
 
 aten = torch.ops.aten
 
@@ -64,7 +64,7 @@ def test_reading_a_value_is_refused():
 
 def test_gradients_do_not_import_the_compiler():
     program = (
-        "import sys, torch, bench.engine.private_torch as private\n"
+        "import sys, torch, lockstep_bench.bench.engine.private_torch as private\n"
         "step = torch.func.functionalize(torch.func.grad(lambda x: x.square().sum()))\n"
         "assert private.make_fx(step)(torch.ones(3))(torch.ones(3)).tolist() == [2, 2, 2]\n"
         "assert 'torch._dynamo' not in sys.modules\n"

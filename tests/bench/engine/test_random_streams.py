@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-import bench.engine.random_streams as random_streams
-from bench.engine.random_streams import NUMBERS_AHEAD, WORDS_AT_ONCE, RandomStream
+from lockstep_bench.bench.engine import random_streams
+from lockstep_bench.bench.engine.random_streams import NUMBERS_AHEAD, WORDS_AT_ONCE, RandomStream
 
 CPU = torch.device("cpu")
 LENGTHS = [1, 3, 100, WORDS_AT_ONCE + 1, NUMBERS_AHEAD // 3]  # many steps ahead, and hardly one

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.engine.rates import Steps, cosine
-from methods.base import Plan
+from lockstep_bench.bench.engine.rates import Steps, cosine
+from lockstep_bench.methods.base import Plan
 
 PLAN = Plan(10, 2.5)  # 4 epochs
 

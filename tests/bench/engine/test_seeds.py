@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.seeds import seed_of
 
 part = st.one_of(st.integers(), st.text(st.characters(codec="ascii", exclude_categories=["Cc"])))
 parts = st.lists(part, min_size=1, max_size=5)

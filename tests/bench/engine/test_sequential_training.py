@@ -10,23 +10,23 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-import methods
-from bench.engine import series
-from bench.engine.minibatches import RowStream, Schedule
-from bench.engine.private_torch import tree_leaves
-from bench.engine.rates import Steps, cosine
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.sequential_training import train_sequentially
-from datasets import Standardisation
-from methods.base import Method, Paper, Plan
-from methods.map import MAP
-from methods.maths.likelihoods import Categorical
-from methods.maths.predictive import Classes
-from methods.networks.convnets import ConvNet
-from methods.networks.mlp import MLP
-from methods.networks.resnets import PreActResNet
-from methods.problem import Task
+from lockstep_bench import methods
+from lockstep_bench.bench.engine import series
+from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
+from lockstep_bench.bench.engine.private_torch import tree_leaves
+from lockstep_bench.bench.engine.rates import Steps, cosine
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.sequential_training import train_sequentially
+from lockstep_bench.datasets import Standardisation
+from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import Categorical
+from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import PreActResNet
+from lockstep_bench.methods.problem import Task
 
 IMAGE = (2, 4, 4)
 TASK = Task("tiny", Categorical(3), ConvNet(IMAGE, channels=(3,), n_outputs=3))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from bench.engine.signatures import require_equal, signature
+from lockstep_bench.bench.engine.signatures import require_equal, signature
 
 
 class State(NamedTuple):

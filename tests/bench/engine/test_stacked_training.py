@@ -6,17 +6,17 @@ import pytest
 import torch
 from optuna.samplers import RandomSampler
 
-import methods
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_fits import StackedFits
-from bench.engine.stacked_training import train_stacked
-from methods.base import Method
-from methods.map import MAP
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
-from methods.vifa import VIFA
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
+from lockstep_bench.methods.vifa import VIFA
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(6,)))
 TEST = np.arange(50, 60)
@@ -197,7 +197,7 @@ def test_models_of_another_library_run_one_by_one(data, foreign_library):
 def test_predictions_do_not_depend_on_point_batches(data, monkeypatch):
     stack = train(data, fits(), methods.get("vifa"))
     whole = predictives(stack)
-    monkeypatch.setattr("bench.engine.stacked_fits.PREDICTIVE_NUMBERS", 12)
+    monkeypatch.setattr("lockstep_bench.bench.engine.stacked_fits.PREDICTIVE_NUMBERS", 12)
     for ours, theirs in zip(predictives(stack), whole, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-9)
 

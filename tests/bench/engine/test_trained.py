@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from bench.engine import native_training
-from bench.engine.minibatches import Schedule
-from bench.engine.native_training import MIN_UPDATES
-from bench.engine.replica import Data, Fit
-from bench.engine.stacked_training import train_stacked
-from bench.native.compiler import NoCompiler, compiler
-from methods.map import MAP
-from methods.maths.likelihoods import Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench.engine import native_training
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.native_training import MIN_UPDATES
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.native.compiler import NoCompiler, compiler
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(2, hidden=(3,)))
 HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from bench.engine import updates
-from bench.engine.minibatches import Schedule
-from bench.engine.private_torch import tree_leaves
-from bench.engine.replica import Data, Fit
-from bench.engine.sequential_training import train_sequentially
-from bench.engine.stacked_training import train_stacked
-from bench.engine.training_record import TrainingRecord
-from methods.base import Method, Paper
-from methods.map import MAP
-from methods.maths.likelihoods import Categorical, Gaussian
-from methods.networks.mlp import MLP
-from methods.problem import Task
+from lockstep_bench.bench.engine import updates
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.private_torch import tree_leaves
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.sequential_training import train_sequentially
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.engine.training_record import TrainingRecord
+from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.problem import Task
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, hidden=(6,)))
 HPARAMS = {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 1.0}

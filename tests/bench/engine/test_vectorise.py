@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.func import vmap
 
-from bench.engine.vectorise import PerReplica, one_by_one, replica_of
+from lockstep_bench.bench.engine.vectorise import PerReplica, one_by_one, replica_of
 
 
 class State(NamedTuple):

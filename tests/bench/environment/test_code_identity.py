@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.environment import code_identity as module
-from bench.environment.code_identity import code_identity
+from lockstep_bench.bench.environment import code_identity as module
+from lockstep_bench.bench.environment.code_identity import code_identity
 
 CACHES = (module.code_identity, module._hash_of, module._imports, module._code, module._file)
 MINE = '''"""Mine."""
-import methods
+from lockstep_bench import methods
 
 
 def f(x: int) -> int:
@@ -21,7 +21,7 @@ def f(x: int) -> int:
 
 class Mine(methods.Base):
     def g(self):
-        from bench import metrics
+        from lockstep_bench.bench import metrics
 
         return metrics.score()
 '''
@@ -29,16 +29,16 @@ METRICS = """
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bench import pages
+    from lockstep_bench.bench import pages
 
 def score():
     return 1
 """
 FILES = {
-    "methods/__init__.py": "from methods.base import Base\n",
+    "methods/__init__.py": "from lockstep_bench.methods.base import Base\n",
     "methods/base.py": "class Base:\n    size = 1\n",
     "methods/mine.py": MINE,
-    "methods/other.py": "from methods.base import Base\n",
+    "methods/other.py": "from lockstep_bench.methods.base import Base\n",
     "bench/__init__.py": "",
     "bench/metrics.py": METRICS,
     "bench/pages.py": "TITLE = 1\n",
@@ -105,6 +105,15 @@ def test_words_and_other_modules_do_not_count(root, file, old, new):
     assert identity("methods.mine") == before
 
 
+def test_prefix_of_the_one_import_name_does_not_count(root):
+    """Rows that were run when the packages had no common name keep their identity."""
+    long = identity("lockstep_bench.methods.mine")
+    for file in root.rglob("*.py"):
+        text = file.read_text().replace("from lockstep_bench import methods", "import methods")
+        file.write_text(text.replace("from lockstep_bench import", "import").replace("lockstep_bench.", ""))
+    assert identity("methods.mine") == long
+
+
 def test_facts_and_further_modules_count(root):
     assert len({code_identity(("methods.mine",), fact) for fact in ("", "1.0", "2.0")}) == 3
     assert identity("methods.mine") != identity("methods.mine", "bench.pages")
@@ -112,7 +121,7 @@ def test_facts_and_further_modules_count(root):
 
 
 def test_foreign_adapter_counts_with_what_it_imports(root, monkeypatch):
-    (root / "adapter_of_mine.py").write_text("from methods.base import Base\n")
+    (root / "adapter_of_mine.py").write_text("from lockstep_bench.methods.base import Base\n")
     monkeypatch.syspath_prepend(root)
     before = identity("adapter_of_mine")
     edit(root / "methods/base.py", "size = 1", "size = 2")
@@ -127,7 +136,7 @@ def test_unknown_module_is_named(root):
 
 
 def test_identity_is_the_same_in_every_process():
-    code = "from bench.experiment.code import identity_of; print(identity_of('uci', 'yacht', 'vifa'))"
+    code = "from lockstep_bench.bench.experiment.code import identity_of; print(identity_of('uci', 'yacht', 'vifa'))"
     identities = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in "ab"
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.environment.machine import free_of_cgroups, gpu_names, memory_kills, this_machine
+from lockstep_bench.bench.environment.machine import free_of_cgroups, gpu_names, memory_kills, this_machine
 
 GIB = 2**30
 

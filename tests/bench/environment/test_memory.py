@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.environment.memory import peak_during
+from lockstep_bench.bench.environment.memory import peak_during
 
 CPU = torch.device("cpu")
 ROOT = Path(__file__).parents[3]
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 PEAKS = """
 import torch
-from bench.environment.memory import peak_mib, reset_peak
+from lockstep_bench.bench.environment.memory import peak_mib, reset_peak
 
 cpu = torch.device("cpu")
 reset_peak(cpu)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.environment import provenance
+from lockstep_bench.bench.environment import provenance
 
 
 def git(folder: Path, *words: str) -> str:

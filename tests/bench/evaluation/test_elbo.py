@@ -7,12 +7,12 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-import methods
-from bench.engine.stacked_fits import StackedFits
-from bench.evaluation.elbo import with_elbos
-from bench.reference.conjugate import LinearProblem, orthogonal
-from methods.maths.gaussian import LowRankNormal
-from methods.variational_laplace import Posterior
+from lockstep_bench import methods
+from lockstep_bench.bench.engine.stacked_fits import StackedFits
+from lockstep_bench.bench.evaluation.elbo import with_elbos
+from lockstep_bench.bench.reference.conjugate import LinearProblem, orthogonal
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.variational_laplace import Posterior
 
 N_SAMPLES = 100
 

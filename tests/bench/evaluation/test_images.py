@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-from bench.evaluation import images
-from bench.evaluation.images import ImageEvaluation
-from bench.execution.run import run
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.results.record import CellResult
-from bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
-from datasets import File, Source, Split
-from methods.maths.search_spaces import OneOf
+from lockstep_bench import datasets
+from lockstep_bench.bench.evaluation import images
+from lockstep_bench.bench.evaluation.images import ImageEvaluation
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
+from lockstep_bench.datasets import File, Source, Split
+from lockstep_bench.methods.maths.search_spaces import OneOf
 
 TINY = Protocol(
     epochs=4, batch_size=8, trials=2, samples=4, validation_samples=2, network="cnn", schedule="cosine", max_shifted=5
@@ -73,7 +73,7 @@ def known(monkeypatch):
         "absent": source("absent", unreachable, **absent),
         "absent-too": source("absent-too", unreachable, **absent),
     }
-    monkeypatch.setattr("datasets.registry._built_in", lambda: found)
+    monkeypatch.setattr("lockstep_bench.datasets.registry._built_in", lambda: found)
     return found
 
 
@@ -149,8 +149,10 @@ def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp
     x, y = squares()
     other = source("other", lambda contents: (x, (y + 2) % 3, SPLITS))  # the same squares by other numbers
     monkeypatch.setitem(known, "other", other)
-    monkeypatch.setattr("datasets.out_of_distribution.PARTNERS", {"squares": "other"})
-    monkeypatch.setattr("datasets.out_of_distribution.CLASSES", {"squares": ("a", "b", "c"), "other": ("b", "c", "a")})
+    monkeypatch.setattr("lockstep_bench.datasets.out_of_distribution.PARTNERS", {"squares": "other"})
+    monkeypatch.setattr(
+        "lockstep_bench.datasets.out_of_distribution.CLASSES", {"squares": ("a", "b", "c"), "other": ("b", "c", "a")}
+    )
     (outcome,) = outcomes(tmp_path, "map", epochs=40, sampler="centre", max_test=20)
     assert outcome.row["status"] == "ok", outcome.row["error"]
     assert ELSEWHERE.keys() <= outcome.outcome.metrics.keys()
@@ -159,8 +161,10 @@ def test_images_of_the_same_classes_that_were_taken_elsewhere_are_judged_too(tmp
 
 
 def test_a_network_that_diverges_is_told_as_such(tmp_path, known, monkeypatch):
-    monkeypatch.setattr("methods.maths.search_spaces.IMAGES", {})
-    monkeypatch.setattr("methods.map.MAP.search_space", lambda *_: {"lr": OneOf(1e30), "prior_precision": OneOf(1.0)})
+    monkeypatch.setattr("lockstep_bench.methods.maths.search_spaces.IMAGES", {})
+    monkeypatch.setattr(
+        "lockstep_bench.methods.map.MAP.search_space", lambda *_: {"lr": OneOf(1e30), "prior_precision": OneOf(1.0)}
+    )
     (outcome,) = outcomes(tmp_path, "map", sampler="centre")
     assert outcome.row["status"] == "diverged"
     assert "predicts no distribution: log_probs is NaN at " in outcome.row["error"]

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 import torch
 
-import datasets
-from bench.evaluation.prediction import PredictionEvaluation
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.results.record import Outcome
-from bench.tuning.tuner import Search
+from lockstep_bench import datasets
+from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import Outcome
+from lockstep_bench.bench.tuning.tuner import Search
 
 PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 TEST = range(48, 60)  # rows of the only split's test part

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
-import datasets
-from bench.evaluation.prediction import PredictionEvaluation
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
+from lockstep_bench import datasets
+from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 

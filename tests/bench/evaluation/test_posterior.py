@@ -7,18 +7,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import datasets
-from bench.evaluation import function_posterior, weight_posterior
-from bench.evaluation.function_posterior import regions
-from bench.execution.run import run
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import JobProgress
-from bench.experiment.protocol import Protocol
-from bench.reference.posterior import ReferencePosterior
-from bench.reference.sampled import UnconvergedReference
-from bench.results.record import CellResult
-from bench.schema import BANDS, CELLS, POSTERIORS
+from lockstep_bench import datasets
+from lockstep_bench.bench.evaluation import function_posterior, weight_posterior
+from lockstep_bench.bench.evaluation.function_posterior import regions
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import JobProgress
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.reference.posterior import ReferencePosterior
+from lockstep_bench.bench.reference.sampled import UnconvergedReference
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.bench.schema import BANDS, CELLS, POSTERIORS
 
 TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, validation_samples=10)
 
@@ -60,7 +60,7 @@ def test_a_point_estimate_is_told_as_one(tmp_path):
 
 def test_moments_in_closed_form_agree_with_those_of_samples(tmp_path, monkeypatch):
     (known,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
-    monkeypatch.setattr("bench.engine.stacked_fits.StackedFits.moments", lambda stack: None)
+    monkeypatch.setattr("lockstep_bench.bench.engine.stacked_fits.StackedFits.moments", lambda stack: None)
     (tmp_path / "synthetic-linear-2d-mfvi-0.jsonl").unlink()
     (sampled,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     spread = 3 * np.sqrt(2 / weight_posterior.SAMPLES)
@@ -107,7 +107,7 @@ def test_sampling_the_reference_is_told_beside_the_jobs_own_progress(tmp_path, m
         on_progress(0.43)
         return gaussian_weights(part, name, seed, probes, on_progress)
 
-    monkeypatch.setattr("bench.experiment.progress.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0.0)
     monkeypatch.setattr(function_posterior, "sampled", slow)
     told = []
     outcomes(tmp_path, "toy", "map", suite="toy", on_progress=told.append, epochs=2, batch_size=50)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import datasets
-from bench.execution.run import run
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.results.record import CellResult
-from datasets import Source, Split, registry
+from lockstep_bench import datasets
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.datasets import Source, Split, registry
 
 N_ROWS, TAILS = 36, {"gaps": False, "tails": True}
 BLOCKS = Protocol(epochs=1, batch_size=8, trials=1, folds=3, samples=2, validation_samples=2, fold_kind="block")

@@ -13,20 +13,20 @@ import pytest
 import torch
 from PIL import Image
 
-import datasets
-from bench.engine.sequential_fits import SequentialFits
-from bench.evaluation import images
-from bench.execution.run import run
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import OnProgress
-from bench.experiment.protocol import Protocol
-from bench.experiment.suites import SUITES
-from bench.results.record import CellResult
-from bench.schema import CELLS
-from datasets import registry
-from datasets.images import aptos, weights
-from methods.networks.resnets import ResNet
+from lockstep_bench import datasets
+from lockstep_bench.bench.engine.sequential_fits import SequentialFits
+from lockstep_bench.bench.evaluation import images
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.bench.schema import CELLS
+from lockstep_bench.datasets import registry
+from lockstep_bench.datasets.images import aptos, weights
+from lockstep_bench.methods.networks.resnets import ResNet
 
 N_IMAGES = 12
 PAPER = SUITES["retinopathy"].presets["paper"]
@@ -71,7 +71,7 @@ def folder(tmp_path, monkeypatch) -> Path:
         Image.fromarray(pixels.astype(np.uint8)).save(own / f"eye{number}.png")
         lines.append(f"eye{number},{1 if number % 2 else 3}")
     (own.parent / "train.csv").write_text("\n".join(lines))
-    monkeypatch.setattr("bench.experiment.tasks.image_network", tiny_network)
+    monkeypatch.setattr("lockstep_bench.bench.experiment.tasks.image_network", tiny_network)
     put(tmp_path, monkeypatch, trained())
     return tmp_path
 
@@ -181,7 +181,7 @@ def test_the_paper_preset_is_the_papers():
 
 
 def test_a_tenth_as_many_large_images_go_through_the_network_together(folder, stacks, monkeypatch):
-    monkeypatch.setattr("bench.engine.series.POINTS_AT_ONCE", 20)
+    monkeypatch.setattr("lockstep_bench.bench.engine.series.POINTS_AT_ONCE", 20)
     seen = []
     call = ResNet.__call__
 

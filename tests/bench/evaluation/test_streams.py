@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from bench.evaluation.streams import StreamEvaluation, counts, distances, pieces
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.reference.distances import Target
-from bench.streams.fitting import Gaussian
-from leaderboards.data.published import difference, read_published
+from lockstep_bench.bench.evaluation.streams import StreamEvaluation, counts, distances, pieces
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.streams.fitting import Gaussian
+from lockstep_bench.leaderboards.data.published import difference, read_published
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.001"
 
@@ -115,7 +115,7 @@ def test_a_stream_that_ends_by_itself_is_measured_to_its_end():
 
 
 def test_progress_is_told_up_to_the_whole(monkeypatch):
-    monkeypatch.setattr("bench.experiment.progress.REPORT_SECONDS", 0)
+    monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0)
     evaluation, reports = evaluation_of("empirical", name=SGD, length=500)
     list(evaluation.run())
     assert [report.done for report in reports] == [0.2, 0.4, 0.6, 0.8, 1.0]

@@ -3,8 +3,8 @@
 import pytest
 from cell_runs import TINY
 
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 import torch
 from cell_runs import TINY, outcome_of
 
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from methods.map import MAP
-from methods.maths.predictive import Normals, Quantiles
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.predictive import Normals, Quantiles
 
 PREDICT = MAP.predict
 NAN = float("nan")
@@ -95,5 +95,7 @@ def test_flaw_at_some_hparams_loses_those_trials_alone(cell, monkeypatch):
 def test_reason_survives_an_interruption(cell, monkeypatch):
     monkeypatch.setattr(MAP, "predict", lambda *arguments: first_point(PREDICT(*arguments), -1.0))
     first = cell("diabetes")
-    monkeypatch.setattr("bench.engine.stacked_fits.StackedFits.predict", None)  # the study is read, not run again
+    monkeypatch.setattr(
+        "lockstep_bench.bench.engine.stacked_fits.StackedFits.predict", None
+    )  # the study is read, not run again
     assert cell("diabetes")["error"] == first["error"]

@@ -7,16 +7,16 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from bench.execution import spare
-from bench.execution.pool import NoProcess, Pool, run_on_worker
-from bench.execution.run import result_of_lost_process
-from bench.execution.supervisor import Died, Stopped
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.results.record import Outcome
-from bench.schema import CELLS
+from lockstep_bench.bench.execution import spare
+from lockstep_bench.bench.execution.pool import NoProcess, Pool, run_on_worker
+from lockstep_bench.bench.execution.run import result_of_lost_process
+from lockstep_bench.bench.execution.supervisor import Died, Stopped
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import Outcome
+from lockstep_bench.bench.schema import CELLS
 
 TINY = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
 ALONE, SHARED = Worker("alone"), Worker("shared", neighbours=1)

@@ -10,23 +10,22 @@ import pytest
 import torch
 from cell_runs import TINY, elsewhere, numbers, outcome_of, side_by_side
 
-import datasets
-import methods
-from bench import metrics
-from bench.engine import native_training
-from bench.engine.convergence import gain_of
-from bench.engine.minibatches import Schedule
-from bench.engine.replica import Data, Fit
-from bench.engine.seeds import seed_of
-from bench.engine.stacked_training import train_stacked
-from bench.engine.training_record import Trace, TrainingRecord
-from bench.evaluation.tuned import RECORDED_UPDATES
-from bench.execution.run import run
-from bench.experiment.tasks import task_of
-from bench.native.compiler import NoCompiler
-from bench.schema import CELLS, COSTS, METRICS, TRAINING
-from methods.map import MAP
-from methods.maths.predictive import Normals
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.engine import native_training
+from lockstep_bench.bench.engine.convergence import gain_of
+from lockstep_bench.bench.engine.minibatches import Schedule
+from lockstep_bench.bench.engine.replica import Data, Fit
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.engine.training_record import Trace, TrainingRecord
+from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.schema import CELLS, COSTS, METRICS, TRAINING
+from lockstep_bench.methods.map import MAP
+from lockstep_bench.methods.maths.predictive import Normals
 
 REGRESSION = {
     *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),
@@ -154,7 +153,7 @@ def test_rows_say_whether_the_objective_had_settled(job):
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_progress_is_told_in_growing_fractions_up_to_one(job, monkeypatch, sampler):
-    monkeypatch.setattr("bench.experiment.progress.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("lockstep_bench.bench.experiment.progress.REPORT_SECONDS", 0.0)
     told = []
     run(job("deep-ensemble", sampler=sampler, trials=12), on_progress=told.append)
     fractions = [one.done for one in told]

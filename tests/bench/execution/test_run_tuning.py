@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from cell_runs import elsewhere, numbers, outcome_of, side_by_side
 
-import datasets
-import methods
-from bench.engine.stacked_training import train_stacked
-from bench.evaluation.prediction import largest_alike
-from bench.evaluation.tuned import Score
-from bench.execution.run import run
-from methods.maths.search_spaces import OneOf
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.evaluation.prediction import largest_alike
+from lockstep_bench.bench.evaluation.tuned import Score
+from lockstep_bench.bench.execution.run import run
+from lockstep_bench.methods.maths.search_spaces import OneOf
 
 
 def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
@@ -23,7 +22,7 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
         seen[self.method.name] = [tuple(part) for part in validation]
         return np.ones(len(fits))
 
-    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
     outcome_of(job("mfvi"))
     assert seen["map"] == seen["mfvi"]
@@ -36,7 +35,7 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
         seen.extend(zip(fits, validation, strict=True))
         return [Score(float(place)) for place in range(1, len(fits) + 1)]
 
-    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", scores)
     outcome_of(job("map"))
     train = datasets.load("diabetes").splits[0].train
     assert len(seen) == 3 * 3
@@ -60,8 +59,8 @@ def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
         seen.extend((fit, None) for fit in fits)
         return train_stacked(method, task, data, fits, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", scores)
-    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
     row = outcome_of(job("map", folds=9, validation="holdout")).row
     train = datasets.load("diabetes").splits[0].train
     (final, _), validation = seen[-1], seen[0][1]
@@ -74,7 +73,9 @@ def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
 
 def test_a_grid_takes_no_more_trials_than_it_has_points(job, monkeypatch):
     etas = (0.1, 1.0)
-    monkeypatch.setattr("methods.map.MAP.search_space", lambda *_: {"lr": OneOf(0.01), "prior_precision": OneOf(*etas)})
+    monkeypatch.setattr(
+        "lockstep_bench.methods.map.MAP.search_space", lambda *_: {"lr": OneOf(0.01), "prior_precision": OneOf(*etas)}
+    )
     row = outcome_of(job("map", sampler="grid", likelihood="heteroscedastic")).row
     assert (row["status"], row["n_trials"]) == ("ok", 2)
 
@@ -86,8 +87,8 @@ def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
         trained.append(method.name)
         return train_stacked(method, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
-    monkeypatch.setattr("methods.mfvi.MeanFieldVI.proxy", lambda method: methods.get("map"))
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.methods.mfvi.MeanFieldVI.proxy", lambda method: methods.get("map"))
     assert outcome_of(job("mfvi")).row["status"] == "ok"
     assert trained == ["map", "mfvi"]
 
@@ -128,7 +129,7 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
         sizes.append(sorted(len(fit.rows) for fit in fits if others["n_recorded"]))
         return train_stacked(method, task, data, fits, *arguments, **others)
 
-    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
     jobs = [job("mfvi", split, batch_size=49) for split in range(4)]
     together = run(side_by_side(*jobs))
     assert [stack for stack in sizes if stack] == [[297, 300, 302], [249]]
@@ -143,7 +144,7 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
 def test_other_evaluations_need_equal_sizes(job, monkeypatch):
     uneven = partition([148, 146, 148])
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: uneven)
-    monkeypatch.setattr("bench.evaluation.prediction.PredictionEvaluation.largest_fits", lambda *_: None)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.prediction.PredictionEvaluation.largest_fits", lambda *_: None)
     for outcome in run(side_by_side(job("map", 0), job("map", 1))):
         assert "splits of diabetes have 294, 296 training rows" in outcome.row["error"]
 
@@ -162,7 +163,7 @@ def test_sizes_within_five_percent_train_together(sizes, largest):
 
 def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
     monkeypatch.setattr(
-        "methods.map.MAP.search_space",
+        "lockstep_bench.methods.map.MAP.search_space",
         lambda *_: {
             name: OneOf(value) for name, value in {"lr": 0.01, "prior_precision": 1.0, "noise_precision": 3e-4}.items()
         },
@@ -173,7 +174,9 @@ def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
 
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
     first = outcome_of(job())
-    monkeypatch.setattr("bench.evaluation.tuned.TunedEvaluation._scores", lambda *_: pytest.fail("tuned again"))
+    monkeypatch.setattr(
+        "lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", lambda *_: pytest.fail("tuned again")
+    )
     assert numbers(outcome_of(job()).row) == numbers(first.row)
 
 
@@ -187,6 +190,6 @@ def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, m
         seen.append(schedule.plan.n_updates)
         return train_stacked(method, task, data, fits, schedule, **others)
 
-    monkeypatch.setattr("bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
     assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
     assert seen == [updates, updates]

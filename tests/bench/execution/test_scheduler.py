@@ -9,16 +9,16 @@ from threading import Event
 import pytest
 from runs import wait_for
 
-from bench.execution import scheduler
-from bench.execution.pool import NoProcess
-from bench.execution.scheduler import run_jobs
-from bench.execution.supervisor import Stopped
-from bench.execution.workers import Worker
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.progress import JobProgress
-from bench.experiment.protocol import Protocol
-from bench.results.record import CellResult, Outcome, Provenance
+from lockstep_bench.bench.execution import scheduler
+from lockstep_bench.bench.execution.pool import NoProcess
+from lockstep_bench.bench.execution.scheduler import run_jobs
+from lockstep_bench.bench.execution.supervisor import Stopped
+from lockstep_bench.bench.execution.workers import Worker
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import JobProgress
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
 
 WORKERS = (Worker("one", neighbours=1), Worker("two", neighbours=1))
 FAILED = {"status": "failed", "error": "it broke", "error_class": "ValueError"}

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bench.execution import spare
+from lockstep_bench.bench.execution import spare
 
 
 def variable(name, *, on_progress):

@@ -14,8 +14,8 @@ from threading import Thread
 import psutil
 import pytest
 
-from bench.execution import supervisor
-from bench.execution.supervisor import LINE_LENGTH, LOG_LINES, Died, Stopped, Supervised, Timeout
+from lockstep_bench.bench.execution import supervisor
+from lockstep_bench.bench.execution.supervisor import LINE_LENGTH, LOG_LINES, Died, Stopped, Supervised, Timeout
 
 CALLS = """
 import os, signal, subprocess, sys, threading, time
@@ -146,7 +146,7 @@ def driver(folder: Path, call: str):
         import sys, time
         sys.path.insert(0, {str(folder)!r})
         import calls_of_tests
-        from bench.execution.supervisor import Supervised
+        from lockstep_bench.bench.execution.supervisor import Supervised
         say = lambda value: print(value, flush=True)
         process = Supervised({{}})
         {call}

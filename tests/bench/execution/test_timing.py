@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench.execution.timing import Timings, differences, due
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.results.folder import Results
-from bench.results.record import CellResult
-from bench.schema import TIMINGS
+from lockstep_bench.bench.execution.timing import Timings, differences, due
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.record import CellResult
+from lockstep_bench.bench.schema import TIMINGS
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
 

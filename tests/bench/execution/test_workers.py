@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.execution.workers import Worker, workers_on
+from lockstep_bench.bench.execution.workers import Worker, workers_on
 
 
 def test_lone_cpu_worker_is_uncontended():

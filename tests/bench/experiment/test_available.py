@@ -2,11 +2,11 @@
 
 import pytest
 
-import datasets
-from bench.experiment import plan
-from bench.experiment.available import Missing, have, runnable
-from bench.experiment.request import InvalidRequest, Request
-from bench.experiment.resolved import resolve
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment import plan
+from lockstep_bench.bench.experiment.available import Missing, have, runnable
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
+from lockstep_bench.bench.experiment.resolved import resolve
 
 
 def request(**changes) -> Request:
@@ -82,13 +82,13 @@ def test_a_broken_plug_in_is_missing_with_its_reason_and_not_fetched(tmp_path, m
 
 
 def test_a_set_whose_truth_must_be_sampled_needs_the_sampler(monkeypatch):
-    monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: False)
+    monkeypatch.setattr("lockstep_bench.methods.mcmc.nuts.is_installed", lambda: False)
     names = ["synthetic-linear-2d", "synthetic-logistic-2d", "yacht-linear", "australian-logistic", "yacht-net"]
     here, missing = runnable(request(suite="posterior"), names)
     assert here == names[:3]
     assert [one.dataset for one in missing] == names[3:]
     assert all("lockstep-bench[reference]" in one.remedy for one in missing)
-    monkeypatch.setattr("methods.mcmc.nuts.is_installed", lambda: True)
+    monkeypatch.setattr("lockstep_bench.methods.mcmc.nuts.is_installed", lambda: True)
     assert runnable(request(suite="posterior"), names) == (names, [])
     assert runnable(request(), ["yacht"]) == (["yacht"], [])
 
@@ -148,7 +148,7 @@ def test_a_method_that_fails_when_it_is_asked_costs_nobody_else(monkeypatch):
     def excludes(method, task):
         return task.no_such_thing
 
-    monkeypatch.setattr("methods.mfvi.MeanFieldVI.excludes", excludes)
+    monkeypatch.setattr("lockstep_bench.methods.mfvi.MeanFieldVI.excludes", excludes)
     found = plan.excluded(request(), ["diabetes"], ["map", "mfvi"])
     assert list(found) == [("mfvi", "diabetes")]
     assert found["mfvi", "diabetes"].startswith("its check of the task raised AttributeError: 'Task' object has")

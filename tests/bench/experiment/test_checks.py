@@ -4,13 +4,13 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from bench.conformance import Finding, parallel
-from bench.conformance.parallel import check_each
-from bench.environment import code_identity
-from bench.experiment.checks import keep_outcome, outcome_of_check
-from methods.catalogue import registry
+from lockstep_bench.bench.conformance import Finding, parallel
+from lockstep_bench.bench.conformance.parallel import check_each
+from lockstep_bench.bench.environment import code_identity
+from lockstep_bench.bench.experiment.checks import keep_outcome, outcome_of_check
+from lockstep_bench.methods.catalogue import registry
 
-SOURCE = 'from methods.map import MAP\nclass Theirs(MAP):\n    name = "theirs"\n    RATE = 1\n'
+SOURCE = 'from lockstep_bench.methods.map import MAP\nclass Theirs(MAP):\n    name = "theirs"\n    RATE = 1\n'
 
 
 def forget_sources() -> None:

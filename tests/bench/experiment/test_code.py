@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from bench.environment import code_identity as module
-from bench.environment.code_identity import PACKAGES, ROOT
-from bench.experiment import code
-from bench.experiment.code import identity_of
-from bench.experiment.suites import SUITES
+from lockstep_bench.bench.environment import code_identity as module
+from lockstep_bench.bench.environment.code_identity import PACKAGES, ROOT
+from lockstep_bench.bench.experiment import code
+from lockstep_bench.bench.experiment.code import identity_of
+from lockstep_bench.bench.experiment.suites import SUITES
 
 CACHES = (identity_of, module.code_identity, module._hash_of, module._imports, module._code, module._file)
 
@@ -136,7 +136,7 @@ def test_unreadable_source_has_no_identity(monkeypatch):
 
 
 def test_identity_is_computed_without_torch():
-    command = "import sys; from bench.experiment.code import identity_of; identity_of('uci', 'yacht', 'vifa'); "
-    command += "print('torch' in sys.modules)"
+    command = "import sys; from lockstep_bench.bench.experiment.code import identity_of; "
+    command += "identity_of('uci', 'yacht', 'vifa'); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

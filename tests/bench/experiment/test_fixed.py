@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.experiment import fixed
-from bench.experiment.fixed import Fixed
+from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.experiment.fixed import Fixed
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 method = st.none() | st.sampled_from(["map", "ensemble:map", "directuq-l2"])

@@ -1,8 +1,8 @@
 """A run says which of its splits are not ranked."""
 
-from bench.experiment.cells import Cell
-from bench.experiment.flagged import notes_on_flagged
-from bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.flagged import notes_on_flagged
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 
 def cells_of(dataset: str, *splits: int) -> list[Cell]:

@@ -3,12 +3,12 @@
 import pytest
 from optuna.distributions import FloatDistribution
 
-import datasets
-from bench.experiment import parsing, plan
-from bench.experiment.given import given_hparams
-from bench.experiment.protocol import Protocol
-from bench.experiment.request import InvalidRequest, Request
-from bench.experiment.tasks import method_for, space_of, task_of
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment import parsing, plan
+from lockstep_bench.bench.experiment.given import given_hparams
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
+from lockstep_bench.bench.experiment.tasks import method_for, space_of, task_of
 
 
 def request(**changes) -> Request:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-import datasets
-from bench.experiment.own_data import Given, register
-from bench.experiment.request import InvalidRequest
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.own_data import Given, register
+from lockstep_bench.bench.experiment.request import InvalidRequest
 
 NOTHING = Given()
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.experiment import parsing
-from bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.experiment import parsing
+from lockstep_bench.bench.experiment.request import InvalidRequest
 
 
 @pytest.mark.parametrize(

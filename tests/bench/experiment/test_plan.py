@@ -2,13 +2,12 @@
 
 import pytest
 
-import datasets
-import methods
-from bench.experiment import parsing, plan
-from bench.experiment.available import outsiders
-from bench.experiment.protocol import Protocol
-from bench.experiment.request import InvalidRequest, Request, known
-from bench.experiment.suites import SUITES
+from lockstep_bench import datasets, methods
+from lockstep_bench.bench.experiment import parsing, plan
+from lockstep_bench.bench.experiment.available import outsiders
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
+from lockstep_bench.bench.experiment.suites import SUITES
 
 
 def request(**changes) -> Request:

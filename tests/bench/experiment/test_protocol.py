@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.experiment.protocol import SETTINGS, VECTORS, Protocol, in_words
-from bench.experiment.suites import SUITES
-from datasets.images.weights import WEIGHTS
+from lockstep_bench.bench.experiment.protocol import SETTINGS, VECTORS, Protocol, in_words
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.datasets.images.weights import WEIGHTS
 
 DIFFERENT = {
     "epochs": 121,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bench.experiment.protocol import Protocol
-from bench.experiment.tasks import task_of
-from methods.networks.mlp import MLP
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from bench.metrics.agreement import compare, sd_ratio
-from methods.maths.predictive import Classes, Normals
+from lockstep_bench.bench.metrics.agreement import compare, sd_ratio
+from lockstep_bench.methods.maths.predictive import Classes, Normals
 
 
 def normals(*means: float, sd: float = 1.0) -> Normals:

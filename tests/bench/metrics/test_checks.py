@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 import torch
 
-from bench import metrics
-from bench.metrics import (
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.metrics import (
     agreement,
     checks,
     classification,
@@ -25,8 +25,8 @@ from bench.metrics import (
     shifted,
     single,
 )
-from bench.schema import OOD_SETS, SELECTIVE
-from methods.maths.predictive import Classes, Histogram, Normals, Quantiles, StudentT
+from lockstep_bench.bench.schema import OOD_SETS, SELECTIVE
+from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Quantiles, StudentT
 
 NAN, INF = float("nan"), float("inf")
 NORMALS = Normals(torch.zeros(2, 3), torch.ones(2, 3))
@@ -139,7 +139,7 @@ def replacements(argument) -> list:
 def public_functions() -> set:
     """Return the functions that modules of `bench.metrics` define under a name without an underscore."""
     names = [module.name for module in pkgutil.iter_modules(metrics.__path__) if module.name != "checks"]
-    modules = [metrics, *(importlib.import_module(f"bench.metrics.{name}") for name in names)]
+    modules = [metrics, *(importlib.import_module(f"lockstep_bench.bench.metrics.{name}") for name in names)]
     return {
         function
         for module in modules

@@ -8,10 +8,10 @@ import sklearn.metrics
 import torch
 from scipy.stats import entropy
 
-from bench import metrics
-from bench.metrics import pooling
-from bench.metrics.pooling import pool
-from methods.maths.predictive import Classes
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.metrics import pooling
+from lockstep_bench.bench.metrics.pooling import pool
+from lockstep_bench.methods.maths.predictive import Classes
 
 CASES = [(1, 30, 2, 0), (4, 30, 2, 1), (1, 30, 5, 2), (7, 40, 5, 3)]  # S, n, C, seed
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from bench.metrics.confidence import THRESHOLDS, counts, curves, group_means, means_between
-from bench.metrics.pooling import pool
-from bench.schema import CONFIDENCE
-from methods.maths.predictive import Classes
+from lockstep_bench.bench.metrics.confidence import THRESHOLDS, counts, curves, group_means, means_between
+from lockstep_bench.bench.metrics.pooling import pool
+from lockstep_bench.bench.schema import CONFIDENCE
+from lockstep_bench.methods.maths.predictive import Classes
 
 
 def test_points_count_that_exceed_a_threshold_and_not_those_that_equal_it():

@@ -7,8 +7,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.metrics import mean_pinball_loss
 
-from bench.metrics.intervals import interval_scores, quantiles
-from methods.maths.predictive import Normals
+from lockstep_bench.bench.metrics.intervals import interval_scores, quantiles
+from lockstep_bench.methods.maths.predictive import Normals
 
 LEVELS = (0.025, 0.1, 0.45, 0.975)
 

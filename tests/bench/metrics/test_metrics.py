@@ -7,8 +7,8 @@ import sys
 import pytest
 import torch
 
-from bench import metrics
-from bench.schema import (
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.schema import (
     CLASSIFICATION,
     CONFIDENCE,
     CORRUPTED,
@@ -24,7 +24,7 @@ from bench.schema import (
     SELECTIVE,
     TABLES,
 )
-from methods.maths.predictive import Classes, Normals
+from lockstep_bench.methods.maths.predictive import Classes, Normals
 
 
 def normals(n: int) -> Normals:
@@ -90,5 +90,5 @@ def test_the_columns_of_selective_prediction_are_rows_of_its_table():
 
 
 def test_sklearn_is_loaded_where_it_is_needed_and_not_before():
-    code = "import sys, bench.metrics; print('sklearn' in sys.modules)"
+    code = "import sys, lockstep_bench.bench.metrics; print('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from bench.metrics import evaluate
-from bench.metrics.ood_detection import SCORES, by_set, detection, fpr95, group_means
-from bench.metrics.pooling import pool
-from bench.schema import GROUP_OOD, OOD, OOD_SCORES
-from methods.maths.predictive import Classes
+from lockstep_bench.bench.metrics import evaluate
+from lockstep_bench.bench.metrics.ood_detection import SCORES, by_set, detection, fpr95, group_means
+from lockstep_bench.bench.metrics.pooling import pool
+from lockstep_bench.bench.schema import GROUP_OOD, OOD, OOD_SCORES
+from lockstep_bench.methods.maths.predictive import Classes
 
 
 def scores(n: int, m: int, seed: int, decimals: int) -> tuple[np.ndarray, np.ndarray]:

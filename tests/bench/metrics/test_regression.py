@@ -10,10 +10,10 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from bench import metrics
-from bench.metrics.regression import INTERVALS, cdf, crps
-from bench.schema import REGRESSION
-from methods.maths.predictive import Normals
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.metrics.regression import INTERVALS, cdf, crps
+from lockstep_bench.bench.schema import REGRESSION
+from lockstep_bench.methods.maths.predictive import Normals
 
 CASES = [(1, 1, 0), (1, 6, 1), (2, 6, 2), (7, 6, 3)]  # S, n, seed
 

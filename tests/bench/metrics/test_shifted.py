@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from bench import metrics
-from bench.metrics.shifted import corrupted_means, elsewhere, scores, table
-from bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
-from bench.shifts import SHIFTS as BY_NAME
-from methods.maths.predictive import Classes
+from lockstep_bench.bench import metrics
+from lockstep_bench.bench.metrics.shifted import corrupted_means, elsewhere, scores, table
+from lockstep_bench.bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
+from lockstep_bench.bench.shifts import SHIFTS as BY_NAME
+from lockstep_bench.methods.maths.predictive import Classes
 
 Y = torch.arange(40) % 4
 

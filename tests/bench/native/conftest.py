@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.engine.graph_capture import trace, values_of
-from bench.native import compiler, libraries
-from bench.native.library_cache import CACHE_VARIABLE
-from bench.native.loop import Replicas, Streams, compile_loop
+from lockstep_bench.bench.engine.graph_capture import trace, values_of
+from lockstep_bench.bench.native import compiler, libraries
+from lockstep_bench.bench.native.library_cache import CACHE_VARIABLE
+from lockstep_bench.bench.native.loop import Replicas, Streams, compile_loop
 
 PROBES = """
 #include "random.hpp"

@@ -8,8 +8,8 @@ import time
 import psutil
 import pytest
 
-from bench.native import compiler
-from bench.native.compiler import NoCompiler, compile_library, killer, target
+from lockstep_bench.bench.native import compiler
+from lockstep_bench.bench.native.compiler import NoCompiler, compile_library, killer, target
 
 pytestmark = pytest.mark.usefixtures("empty_cache")
 
@@ -158,7 +158,8 @@ def test_command_is_that_of_kept_rows(use_compiler, tmp_path):
 
 def test_interrupt_kills_the_compiler(use_compiler, tmp_path):
     use_compiler(f"echo > {tmp_path}/begun; sleep 60")
-    program = "from bench.native.compiler import target\ntry: target()\nexcept KeyboardInterrupt: print('interrupted')"
+    program = "from lockstep_bench.bench.native.compiler import target\n"
+    program += "try: target()\nexcept KeyboardInterrupt: print('interrupted')"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
     while not (tmp_path / "begun").exists():

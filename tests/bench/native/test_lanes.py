@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.native.lanes import ALIGNMENT, Lanes, aligned
+from lockstep_bench.bench.native.lanes import ALIGNMENT, Lanes, aligned
 
 
 @pytest.mark.parametrize("n_replicas", [1, 3, 4, 5, 8, 9])

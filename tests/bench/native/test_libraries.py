@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.native import compiler, libraries, library_cache
-from bench.native.compiler import NoCompiler
-from bench.native.libraries import compiled
-from bench.native.library_cache import CACHE_VARIABLE, cache_folder
+from lockstep_bench.bench.native import compiler, libraries, library_cache
+from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.libraries import compiled
+from lockstep_bench.bench.native.library_cache import CACHE_VARIABLE, cache_folder
 
 SOURCE = 'extern "C" int answer() {{ return {}; }}'
 OLD = time.time() - 10 * library_cache.IN_USE_SECONDS
@@ -38,7 +38,7 @@ def reason_of(number: int) -> str:
 
 def in_other_process(number: int) -> subprocess.Popen:
     program = (
-        "from bench.native import libraries; libraries.obstacle = lambda: None; "
+        "from lockstep_bench.bench.native import libraries; libraries.obstacle = lambda: None; "
         f"print(libraries.compiled({SOURCE.format(number)!r}).answer())"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

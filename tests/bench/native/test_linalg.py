@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from bench.native.lanes import aligned
-from bench.native.libraries import lanes, obstacle
+from lockstep_bench.bench.native.lanes import aligned
+from lockstep_bench.bench.native.libraries import lanes, obstacle
 
 LANES = 16 if obstacle() else lanes()  # 16, 8 or 4, by the processor
 # Sizes (M, K, N) and steps (SAM, SAK, SBK, SBN) of products: rows by rows, A or B transposed, both.

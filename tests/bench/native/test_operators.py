@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.native.operators import COMPARE, COPIES, ELEMENTWISE, SHAPE_ONLY, VIEWS
-from bench.native.rules import RULES
+from lockstep_bench.bench.native.operators import COMPARE, COPIES, ELEMENTWISE, SHAPE_ONLY, VIEWS
+from lockstep_bench.bench.native.rules import RULES
 
 aten = torch.ops.aten
 R = 19

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.engine.random_streams import RandomStream
-from bench.native.libraries import lanes, obstacle
+from lockstep_bench.bench.engine.random_streams import RandomStream
+from lockstep_bench.bench.native.libraries import lanes, obstacle
 
 LANES = 16 if obstacle() else lanes()  # 16, 8 or 4, by the processor
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from bench.native.source import chains
+from lockstep_bench.bench.native.source import chains
 
 
 def test_moved_leaves_exchange_memory_in_order():

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from bench.native import compiler, libraries, trial
-from bench.native.libraries import compiled, lanes, obstacle
+from lockstep_bench.bench.native import compiler, libraries, trial
+from lockstep_bench.bench.native.libraries import compiled, lanes, obstacle
 
 pytestmark = pytest.mark.usefixtures("empty_cache")
 
@@ -25,7 +25,7 @@ def compiler_with(use_compiler, tmp_path):
         includes = "\n".join(line for line in trial.SOURCE.splitlines() if line.startswith("#include"))
         (tmp_path / "first.hpp").write_text(f"{includes}\n{lines}\n")
         return use_compiler(
-            f'case "$*" in *loop.cpp*) set -- -include {tmp_path}/first.hpp "$@" -O0;; esac\n{real} "$@"'
+            f'case "$*" in *loop.cpp*) set -- -include {tmp_path}/first.hpp "$@" -O1;; esac\n{real} "$@"'
         )
 
     return use

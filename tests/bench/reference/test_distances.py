@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
-from bench.reference.distances import Target, relative_distance, sampling_noise
+from lockstep_bench.bench.reference.distances import Target, relative_distance, sampling_noise
 
 DIM = 6
 

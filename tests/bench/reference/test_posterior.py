@@ -6,12 +6,12 @@ from scipy.integrate import dblquad
 from scipy.special import expit
 from sklearn.linear_model import BayesianRidge
 
-from bench.reference.posterior import exact, grid
-from bench.reference.problem import Part, linear_part, maximal_evidence
-from datasets import Dataset, Source, Split
-from datasets.records import Model
-from methods.maths.likelihoods import Bernoulli, Gaussian
-from methods.networks.mlp import MLP
+from lockstep_bench.bench.reference.posterior import exact, grid
+from lockstep_bench.bench.reference.problem import Part, linear_part, maximal_evidence
+from lockstep_bench.datasets import Dataset, Source, Split
+from lockstep_bench.datasets.records import Model
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Gaussian
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 def regression(seed: int = 0, n_rows: int = 50, dim: int = 3) -> Part:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from bench.reference import sampled as module
-from bench.reference.posterior import grid
-from bench.reference.problem import Part
-from bench.reference.sampled import Settings, UnconvergedReference, sampled
-from methods.maths.likelihoods import Bernoulli, Gaussian
-from methods.mcmc import nuts
-from methods.networks.mlp import MLP
+from lockstep_bench.bench.reference import sampled as module
+from lockstep_bench.bench.reference.posterior import grid
+from lockstep_bench.bench.reference.problem import Part
+from lockstep_bench.bench.reference.sampled import Settings, UnconvergedReference, sampled
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Gaussian
+from lockstep_bench.methods.mcmc import nuts
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 def silent(fraction: float) -> None:

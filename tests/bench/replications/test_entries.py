@@ -2,10 +2,10 @@
 
 import pytest
 
-from bench.experiment.request import InvalidRequest, Request
-from bench.experiment.resolved import resolve
-from bench.replications import requests
-from bench.replications.entries import InvalidEntry, entries, read
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
+from lockstep_bench.bench.experiment.resolved import resolve
+from lockstep_bench.bench.replications import requests
+from lockstep_bench.bench.replications.entries import InvalidEntry, entries, read
 
 RUN = '[[entry.run]]\nsuite = "uci"\npreset = "quick"\nmethods = ["map", "vifa"]\ndatasets = ["diabetes"]\n'
 ENTRY = '[[entry]]\nname = "table-1"\ntable = "Table 1"\ntitle = "Scores"\nprotocol = "Short."\n'

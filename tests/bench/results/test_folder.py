@@ -10,16 +10,16 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from bench.experiment.available import Missing
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.experiment.request import InvalidRequest
-from bench.results import folder as module
-from bench.results import storage
-from bench.results.folder import FOLDERS, Results
-from bench.results.lock import HOLDER, LOCK
-from bench.results.sealed import sealed
-from bench.schema import CELLS, predictions_schema
+from lockstep_bench.bench.experiment.available import Missing
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.results import folder as module
+from lockstep_bench.bench.results import storage
+from lockstep_bench.bench.results.folder import FOLDERS, Results
+from lockstep_bench.bench.results.lock import HOLDER, LOCK
+from lockstep_bench.bench.results.sealed import sealed
+from lockstep_bench.bench.schema import CELLS, predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 

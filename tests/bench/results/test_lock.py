@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.environment.provenance import host
-from bench.results import lock as module
-from bench.results.lock import HOLDER, LOCK, InUse, locked
+from lockstep_bench.bench.environment.provenance import host
+from lockstep_bench.bench.results import lock as module
+from lockstep_bench.bench.results.lock import HOLDER, LOCK, InUse, locked
 
-HOLD = "import sys, time; from pathlib import Path; from bench.results.lock import locked\n"
+HOLD = "import sys, time; from pathlib import Path; from lockstep_bench.bench.results.lock import locked\n"
 HOLD += "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
 
 

@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.costs.many_rows import Size, write_published
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.experiment.request import InvalidRequest
-from bench.results import checking
-from bench.results.checking import JSON_OBJECTS
-from bench.results.encoded import as_frame
-from bench.results.folder import COLUMNS, Results
-from bench.results.reader import CellFiles, read_timings
-from bench.results.record import CellResult, Outcome, Provenance
-from bench.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.bench.costs.many_rows import Size, write_published
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.results import checking
+from lockstep_bench.bench.results.checking import JSON_OBJECTS
+from lockstep_bench.bench.results.encoded import as_frame
+from lockstep_bench.bench.results.folder import COLUMNS, Results
+from lockstep_bench.bench.results.reader import CellFiles, read_timings
+from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
+from lockstep_bench.bench.schema import CELLS, SCHEMA_VERSION
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 OTHER = replace(CELL, split=4)
@@ -294,7 +294,8 @@ def test_unreadable_timings_are_named(tmp_path):
 
 
 def test_reader_imports_no_torch():
-    code = "import sys, bench.results.reader; print({'torch', 'datasets', 'methods', 'optuna'} & sys.modules.keys())"
+    code = "import sys, lockstep_bench.bench.results.reader; "
+    code += "print({'torch', 'lockstep_bench.datasets', 'lockstep_bench.methods', 'optuna'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -4,10 +4,10 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.results.record import CellResult, DataFacts, FitFacts, Outcome, Provenance, TuningFacts
-from bench.schema import CELLS, METRICS
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.record import CellResult, DataFacts, FitFacts, Outcome, Provenance, TuningFacts
+from lockstep_bench.bench.schema import CELLS, METRICS
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 TUNING = {"hparams": "{}", "n_trials": 3, "n_trials_failed": 1}

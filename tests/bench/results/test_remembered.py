@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.results import checking, remembered, untouched
-from bench.results.folder import Results
-from bench.results.reader import CellFiles
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results import checking, remembered, untouched
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.reader import CellFiles
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 OTHER = replace(CELL, split=4)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.experiment.cells import Cell
-from bench.experiment.protocol import Protocol
-from bench.results.folder import Results
-from bench.results.reader import CellFiles
-from bench.results.sealed import MARK, ZEROS, Damaged, sealed, unsealed
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.bench.results.reader import CellFiles
+from lockstep_bench.bench.results.sealed import MARK, ZEROS, Damaged, sealed, unsealed
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 KEPT = Path(__file__).resolve().parents[3] / "leaderboards" / "results" / "cells" / "toy.parquet"

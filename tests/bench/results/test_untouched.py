@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.results import untouched
-from bench.results.untouched import states_of
+from lockstep_bench.bench.results import untouched
+from lockstep_bench.bench.results.untouched import states_of
 
 
 @pytest.fixture

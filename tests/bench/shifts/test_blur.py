@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import zoom
 
-from bench.shifts import SHIFTS
-from bench.shifts.blur import smeared, zoomed
+from lockstep_bench.bench.shifts import SHIFTS
+from lockstep_bench.bench.shifts.blur import smeared, zoomed
 
 
 def point(size: int = 15, value: float = 255) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bench.shifts import SHIFTS
-from bench.shifts.digital import elastic_transform
+from lockstep_bench.bench.shifts import SHIFTS
+from lockstep_bench.bench.shifts.digital import elastic_transform
 
 
 def test_contrast_shrinks_towards_each_channels_mean():

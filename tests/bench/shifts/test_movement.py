@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.shifts import SHIFTS
+from lockstep_bench.bench.shifts import SHIFTS
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 28, 28), (2, 3, 15, 15)])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bench.shifts import SHIFTS
-from bench.shifts.noise import shot_noise
+from lockstep_bench.bench.shifts import SHIFTS
+from lockstep_bench.bench.shifts.noise import shot_noise
 
 GREY = np.full((40, 3, 32, 32), 100, np.uint8)  # far enough from black and white that noise is not cut off
 N = GREY.size

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from bench.schema import SHIFT_FAMILIES
-from bench.shifts import SHIFTS, shift
+from lockstep_bench.bench.schema import SHIFT_FAMILIES
+from lockstep_bench.bench.shifts import SHIFTS, shift
 
 # Of the distance to the original, not of the harm: there the published levels trade warps and swaps for blur.
 NOT_MONOTONE = {"glass_blur", "elastic_transform", "rotation", "saturate"}
@@ -93,7 +93,7 @@ def test_what_cannot_be_shifted_is_refused(images, severity, rows, message):
 
 
 def test_to_know_the_shifts_takes_no_torch():
-    code = "import sys, bench.shifts; print('torch' in sys.modules, 'PIL' in sys.modules)"
+    code = "import sys, lockstep_bench.bench.shifts; print('torch' in sys.modules, 'PIL' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "False False\n"

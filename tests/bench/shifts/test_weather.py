@@ -5,8 +5,8 @@ import colorsys
 import numpy as np
 import pytest
 
-from bench.shifts import SHIFTS
-from bench.shifts.weather import plasma
+from lockstep_bench.bench.shifts import SHIFTS
+from lockstep_bench.bench.shifts.weather import plasma
 
 COLOURS = np.array([[10, 20, 40], [255, 0, 0], [128, 128, 128], [0, 0, 0], [250, 240, 3]], np.uint8)
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 from sklearn.decomposition import FactorAnalysis
 
-import datasets
-from bench.engine.random_streams import RandomStream
-from bench.engine.seeds import seed_of
-from bench.experiment.estimators import ESTIMATORS, excludes, names
-from bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_with_covariance
-from bench.streams.online import OnlineEM, OnlineSGA
-from methods.maths.factor_analysis import WARM_UP, Averages
-from methods.maths.noise import Noise
+from lockstep_bench import datasets
+from lockstep_bench.bench.engine.random_streams import RandomStream
+from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.experiment.estimators import ESTIMATORS, excludes, names
+from lockstep_bench.bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_with_covariance
+from lockstep_bench.bench.streams.online import OnlineEM, OnlineSGA
+from lockstep_bench.methods.maths.factor_analysis import WARM_UP, Averages
+from lockstep_bench.methods.maths.noise import Noise
 
 ROOT = Path(__file__).resolve().parents[3]
 B, T, D, K = 3, 300, 12, 2
@@ -39,7 +39,8 @@ def fitted(cls, stream, seeds=SEEDS, cuts=(), **options):
 
 
 def test_names_are_known_without_importing_anything_heavy():
-    code = "import sys; from bench.experiment import estimators; print(*estimators.names()); print(*sys.modules)"
+    code = "import sys; from lockstep_bench.bench.experiment import estimators; "
+    code += "print(*estimators.names()); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     found, modules = done.stdout.splitlines()
     assert found.split() == list(names())

@@ -8,9 +8,9 @@ import pytest
 import torch
 from scipy.linalg import solve_discrete_lyapunov
 
-import datasets
-from bench.streams.sources import SGDStream, longest, stream_of
-from datasets.synthetic.sgd_streams import N_TRAIN
+from lockstep_bench import datasets
+from lockstep_bench.bench.streams.sources import SGDStream, longest, stream_of
+from lockstep_bench.datasets.synthetic.sgd_streams import N_TRAIN
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.1"
 
@@ -102,7 +102,7 @@ def test_sgd_s_stationary_covariance_solves_the_lyapunov_equation(monkeypatch):
             self.next += count
             return np.arange(self.next - count, self.next) % (40_000 * n)
 
-    monkeypatch.setattr("bench.streams.sources.RowStream", InOrder)
+    monkeypatch.setattr("lockstep_bench.bench.streams.sources.RowStream", InOrder)
     iterates = taken(stream, 400)[0]
     curvature = x.T @ x / n
     transition = np.eye(2) - lr * (2 * curvature + weight_decay * np.eye(2))

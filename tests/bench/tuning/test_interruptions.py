@@ -7,8 +7,8 @@ import optuna
 import pytest
 from tuning_runs import GP_TRIALS, ROUNDS, SAMPLERS, Crash, Objective, run, trials_of
 
-from bench.tuning import tuner
-from bench.tuning.journal import SEAL
+from lockstep_bench.bench.tuning import tuner
+from lockstep_bench.bench.tuning.journal import SEAL
 
 
 @pytest.mark.parametrize("crash_in_round", [0, 1, 4])

@@ -9,8 +9,16 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState
 from tuning_runs import GP_TRIALS, ROUNDS, SAMPLERS, SPACE, TRIALS, Crash, Objective, run, trials_of
 
-from bench.experiment.protocol import Protocol
-from bench.tuning.tuner import ABSURD_NMLL, Centred, Diverged, Search, mean_over_folds, n_combinations, tune
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.tuning.tuner import (
+    ABSURD_NMLL,
+    Centred,
+    Diverged,
+    Search,
+    mean_over_folds,
+    n_combinations,
+    tune,
+)
 
 
 @SAMPLERS

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.uncertainty import calibration_error
-from bench.uncertainty.calibrated_errors import DRAWS, calibrated_errors
+from lockstep_bench.bench.uncertainty import calibration_error
+from lockstep_bench.bench.uncertainty.calibrated_errors import DRAWS, calibrated_errors
 
 
 def outcomes(probabilities: np.ndarray):

@@ -5,7 +5,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from bench.uncertainty.calibration_error import (
+from lockstep_bench.bench.uncertainty.calibration_error import (
     ece,
     ece_20,
     ece_classwise,

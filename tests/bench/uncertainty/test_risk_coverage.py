@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bench.uncertainty.risk_coverage import augrc, aurc, generalised_risk
+from lockstep_bench.bench.uncertainty.risk_coverage import augrc, aurc, generalised_risk
 
 WRONG = np.array([0.0, 0, 1, 1])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.uncertainty.uniformity import N_CELLS, POINTS, distribution, uniform_band, uniformity_p_value
+from lockstep_bench.bench.uncertainty.uniformity import N_CELLS, POINTS, distribution, uniform_band, uniformity_p_value
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import datasets
-from datasets import registry
+from lockstep_bench import datasets
+from lockstep_bench.datasets import registry
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import datasets
-from datasets import registry
-from datasets.images import aptos
+from lockstep_bench import datasets
+from lockstep_bench.datasets import registry
+from lockstep_bench.datasets.images import aptos
 
 GRADES = [0, 1, 2, 3, 4, 2, 0, 1, 4, 0]
 

@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-import datasets
-from datasets.images import cifar
-from datasets.images.vision import torchvision
+from lockstep_bench import datasets
+from lockstep_bench.datasets.images import cifar
+from lockstep_bench.datasets.images.vision import torchvision
 
 IMAGE = (3, 32, 32)
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-import datasets
-from datasets.images import huggingface
+from lockstep_bench import datasets
+from lockstep_bench.datasets.images import huggingface
 
 
 def parquet(images, labels):

@@ -5,9 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-import datasets
-from datasets.images.idx import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
-from datasets.images.vision import torchvision
+from lockstep_bench import datasets
+from lockstep_bench.datasets.images.idx import TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
+from lockstep_bench.datasets.images.vision import torchvision
 
 SIZES = {"n_rows": 26}
 CLASSES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST", "kmnist": "KMNIST"}

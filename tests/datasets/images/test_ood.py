@@ -1,7 +1,7 @@
 """Sets of images name others to be told apart from, and never one twice."""
 
-import datasets
-from datasets import images
+from lockstep_bench import datasets
+from lockstep_bench.datasets import images
 
 # Those that hold pictures of each other's classes.
 ALIKE = ({"cifar10", "cifar10-jpeg", "stl10"}, {"mnist", "svhn"})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-import datasets
+from lockstep_bench import datasets
 
 
 def test_the_same_shape_is_no_copy(pictures):

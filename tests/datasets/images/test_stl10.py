@@ -4,9 +4,9 @@ import hashlib
 
 import numpy as np
 
-import datasets
-from datasets.images import stl10
-from datasets.images.vision import torchvision
+from lockstep_bench import datasets
+from lockstep_bench.datasets.images import stl10
+from lockstep_bench.datasets.images.vision import torchvision
 
 
 def test_stl10(tmp_path, small, pictures, monkeypatch, assert_loaded):

@@ -6,9 +6,9 @@ import io
 import numpy as np
 from scipy.io import savemat
 
-import datasets
-from datasets.images import svhn
-from datasets.images.vision import torchvision
+from lockstep_bench import datasets
+from lockstep_bench.datasets.images import svhn
+from lockstep_bench.datasets.images.vision import torchvision
 
 
 def mat(images, digits):

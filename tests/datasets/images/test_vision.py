@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasets.images import vision
+from lockstep_bench.datasets.images import vision
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,7 +22,7 @@ def imported(tmp_path):
         (package / "part.py").write_text("")
         script = (
             f"import sys\nsys.path[:0] = {[str(tmp_path), str(ROOT)]}\n"
-            f"from datasets.images.vision import torchvision\n{asked}"
+            f"from lockstep_bench.datasets.images.vision import torchvision\n{asked}"
         )
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -10,9 +10,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-import datasets
-from datasets.__main__ import app
-from datasets.images import weights
+from lockstep_bench import datasets
+from lockstep_bench.datasets.__main__ import app
+from lockstep_bench.datasets.images import weights
 
 NAME = "resnet18-imagenet"
 STATE = {"conv.weight": torch.arange(6.0).reshape(2, 3), "conv.bias": torch.ones(2)}

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from datasets.errors import InvalidTable
-from datasets.own.columns import check_target, features_of, target_of
-from datasets.own.format import AS_FOUND
-from datasets.own.reading import Column, columns_of, inputs_of
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.columns import check_target, features_of, target_of
+from lockstep_bench.datasets.own.format import AS_FOUND
+from lockstep_bench.datasets.own.reading import Column, columns_of, inputs_of
 
 
 def series(*values) -> Column:

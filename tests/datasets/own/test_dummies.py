@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import OneHotEncoder
 
-from datasets.own.columns import features_of
-from datasets.own.dummies import with_inputs
-from datasets.records import Split
+from lockstep_bench.datasets.own.columns import features_of
+from lockstep_bench.datasets.own.dummies import with_inputs
+from lockstep_bench.datasets.records import Split
 
 TRAIN = np.arange(8)
 

@@ -5,10 +5,10 @@ import os
 import pandas as pd
 import pytest
 
-from datasets.errors import InvalidTable
-from datasets.own.files import looks_like_a_table, read_frame
-from datasets.own.format import AS_FOUND, Format
-from datasets.own.reading import columns_of
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.files import looks_like_a_table, read_frame
+from lockstep_bench.datasets.own.format import AS_FOUND, Format
+from lockstep_bench.datasets.own.reading import columns_of
 
 
 @pytest.mark.parametrize("name", ["houses.csv", "houses.tsv", "houses.parquet", "HOUSES.CSV"])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from datasets.errors import InvalidTable
-from datasets.own.format import AS_FOUND, Format
-from datasets.own.reading import Column, columns_of
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.format import AS_FOUND, Format
+from lockstep_bench.datasets.own.reading import Column, columns_of
 
 
 def read(*texts: str, layout: Format = AS_FOUND, **others: list[str]) -> Column:

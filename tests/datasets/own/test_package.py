@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import datasets
-from datasets.__main__ import app
+from lockstep_bench import datasets
+from lockstep_bench.datasets.__main__ import app
 
 ROOT = Path(datasets.__file__).parents[1]
 
@@ -41,17 +41,18 @@ def test_an_installed_package_gives_the_table(frame, write, tmp_path):
     site = tmp_path / "site"
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--target", str(site))
     run("-m", "pip", "install", "--quiet", *offline, "./houses", cwd=tmp_path, site=site)
-    listed = run("-m", "datasets", "list", cwd=tmp_path, site=site)
+    listed = run("-m", "lockstep_bench.datasets", "list", cwd=tmp_path, site=site)
     assert ["houses", "houses:", "price", "regression", "40", "5", "1", "ready"] in map(str.split, listed.splitlines())
     assert "houses: your own, from houses" in listed
-    assert "houses: ready" in run("-m", "datasets", "verify", "houses", cwd=tmp_path, site=site)
+    assert "houses: ready" in run("-m", "lockstep_bench.datasets", "verify", "houses", cwd=tmp_path, site=site)
     assert "1 passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "houses", cwd=tmp_path, site=site)
-    code = "import datasets; d = datasets.load('houses'); print(float(d.y.sum()), datasets.entry('houses').suites)"
+    code = "from lockstep_bench import datasets; d = datasets.load('houses'); "
+    code += "print(float(d.y.sum()), datasets.entry('houses').suites)"
     assert run("-c", code, cwd=tmp_path, site=site).split(" ", 1) == [str(float(frame["price"].sum())), "('own',)\n"]
 
     (site / "houses" / "houses.csv").write_text("area,price\n1,2\n")
     with pytest.raises(AssertionError, match="has changed since it was described"):
-        run("-m", "datasets", "verify", "houses", cwd=tmp_path, site=site)
+        run("-m", "lockstep_bench.datasets", "verify", "houses", cwd=tmp_path, site=site)
 
 
 @pytest.mark.parametrize(

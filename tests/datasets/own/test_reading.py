@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from datasets import InvalidTable, describe
-from datasets.own.overview import overview
-from datasets.own.table import columns_in, read
+from lockstep_bench.datasets import InvalidTable, describe
+from lockstep_bench.datasets.own.overview import overview
+from lockstep_bench.datasets.own.table import columns_in, read
 
 N = 40
 X = np.random.default_rng(0).normal(size=N).round(3)

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from datasets.errors import InvalidTable
-from datasets.own.splits_file import read_splits, scheme_of
-from datasets.records import Split
+from lockstep_bench.datasets.errors import InvalidTable
+from lockstep_bench.datasets.own.splits_file import read_splits, scheme_of
+from lockstep_bench.datasets.records import Split
 
 
 def test_columns_say_which_rows_train_and_test(write):

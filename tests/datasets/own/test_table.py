@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import datasets
-from datasets import InvalidTable, Table, describe, fixed_splits, registry
+from lockstep_bench import datasets
+from lockstep_bench.datasets import InvalidTable, Table, describe, fixed_splits, registry
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 import requests
 
-import datasets
-from datasets.storage import download
+from lockstep_bench import datasets
+from lockstep_bench.datasets.storage import download
 
 DATA = "UCI_Datasets/tiny/data/data.txt"
 
@@ -251,7 +251,12 @@ def test_a_read_only_folder_serves_but_does_not_grow(tmp_path, tiny, place):
 
 
 def test_processes_may_fetch_the_same_set_at_once(tmp_path, tiny):
-    command = [sys.executable, "-c", "import datasets, sys; datasets.fetch('tiny', sys.argv[1])", tmp_path]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from lockstep_bench import datasets; datasets.fetch('tiny', sys.argv[1])",
+        tmp_path,
+    ]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     errors = [process.communicate(timeout=30)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], errors
@@ -290,7 +295,7 @@ def publish(web, install):
         web.files.update({"set.tar.gz": tar, "alone.gz": gzip.compress(ALONE)})
         pinned = [(path, len(body), hashlib.sha256(body).hexdigest()) for path, body in MEMBERS.items()]
         code = f"""
-from datasets import File, Source
+from lockstep_bench.datasets import File, Source
 tar = File("set.tar.gz", {len(tar)}, md5="{hashlib.md5(tar, usedforsecurity=False).hexdigest()}")
 files = [File(*row, within=tar) for row in {pinned}]
 alone = File("raw/alone", None, md5="{hashlib.md5(ALONE, usedforsecurity=False).hexdigest()}")

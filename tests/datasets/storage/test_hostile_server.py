@@ -8,8 +8,8 @@ from itertools import count
 
 import pytest
 
-import datasets
-from datasets.storage import download, unpack
+from lockstep_bench import datasets
+from lockstep_bench.datasets.storage import download, unpack
 
 DATA = "UCI_Datasets/tiny/data/data.txt"
 

@@ -7,8 +7,8 @@ import tarfile
 
 import pytest
 
-from datasets.records import File
-from datasets.storage import unpack
+from lockstep_bench.datasets.records import File
+from lockstep_bench.datasets.storage import unpack
 
 BODY = b"seven and eight"
 

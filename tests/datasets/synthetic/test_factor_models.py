@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-import datasets
-from datasets.records import digest
-from datasets.synthetic.factor_models import SOURCES, draw
+from lockstep_bench import datasets
+from lockstep_bench.datasets.records import digest
+from lockstep_bench.datasets.synthetic.factor_models import SOURCES, draw
 
 DIM, K = 100, 10
 SHA256 = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import datasets
-from bench.reference.problem import maximal_evidence
-from datasets.synthetic import posteriors, toy
+from lockstep_bench import datasets
+from lockstep_bench.bench.reference.problem import maximal_evidence
+from lockstep_bench.datasets.synthetic import posteriors, toy
 
 SYNTHETIC = ("synthetic-linear-2d", "synthetic-linear-2d-released", "synthetic-logistic-2d")
 

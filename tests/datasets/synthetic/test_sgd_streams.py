@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import datasets
-from datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SOURCES
+from lockstep_bench import datasets
+from lockstep_bench.datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SOURCES
 
 NAMES = tuple(source.name for source in SOURCES)
 DATA_SHA256 = "fc77bd1b1a4e01ec29734ac62d1901a9da0a1a7fd9824170970e114317637cf7"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import datasets
-from datasets import Standardisation
-from datasets.records import digest
+from lockstep_bench import datasets
+from lockstep_bench.datasets import Standardisation
+from lockstep_bench.datasets.records import digest
 
 # Rows, features and OOD rows; rows per class; rows to train and to test on.
 FACTS = {

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import datasets
-from datasets import Standardisation
+from lockstep_bench import datasets
+from lockstep_bench.datasets import Standardisation
 
 # Digests of the parsed values, as every result row carries them.
 DATA_SHA256 = {

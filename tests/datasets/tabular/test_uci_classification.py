@@ -11,10 +11,10 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
-import datasets
-from datasets import Standardisation
-from datasets.records import digest
-from datasets.tabular.uci_classification import read_mat, read_usps3v5
+from lockstep_bench import datasets
+from lockstep_bench.datasets import Standardisation
+from lockstep_bench.datasets.records import digest
+from lockstep_bench.datasets.tabular.uci_classification import read_mat, read_usps3v5
 
 NAMES = ("australian", "breast-cancer", "a1a", "usps3v5")
 SHAPES = {"australian": (690, 14), "breast-cancer": (683, 10), "a1a": (1605, 123), "usps3v5": (1540, 256)}

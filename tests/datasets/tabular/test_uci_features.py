@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import datasets
-from datasets import Split, registry
-from datasets.tabular.uci_features import MOST_SHARED, share_among_test
+from lockstep_bench import datasets
+from lockstep_bench.datasets import Split, registry
+from lockstep_bench.datasets.tabular.uci_features import MOST_SHARED, share_among_test
 
 # Features of each set, and splits without a real gap and without a real tail.
 SETS = {

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Error, sync_playwright
 
-from bench.schema import CELLS
-from leaderboards.data.results import read_results
-from leaderboards.publishing import publish_to_folder
-from leaderboards.site.serving import server
+from lockstep_bench.bench.schema import CELLS
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.publishing import publish_to_folder
+from lockstep_bench.leaderboards.site.serving import server
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [

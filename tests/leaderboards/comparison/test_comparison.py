@@ -9,9 +9,9 @@ from rich.console import Console
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from leaderboards.comparison.comparison import compare
-from leaderboards.comparison.report import as_json, sentences, show
-from leaderboards.stats.significance import holm
+from lockstep_bench.leaderboards.comparison.comparison import compare
+from lockstep_bench.leaderboards.comparison.report import as_json, sentences, show
+from lockstep_bench.leaderboards.stats.significance import holm
 
 RNG = np.random.default_rng(0)
 BASE = RNG.normal(size=20)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from leaderboards.data.fingerprints import decide
+from lockstep_bench.leaderboards.data.fingerprints import decide
 
 EARLY, LATE = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ import json
 import os
 from dataclasses import replace
 
-import datasets
-from datasets import Table
-from leaderboards.data.own import own_tables
-from leaderboards.wording.commands import command
+from lockstep_bench import datasets
+from lockstep_bench.datasets import Table
+from lockstep_bench.leaderboards.data.own import own_tables
+from lockstep_bench.leaderboards.wording.commands import command
 
 TABLE = Table(
     name="houses",

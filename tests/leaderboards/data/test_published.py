@@ -4,15 +4,23 @@ import math
 
 import pytest
 
-import datasets
-from bench.experiment.estimators import ESTIMATORS
-from bench.experiment.suites import SUITES
-from bench.replications.entries import entries
-from leaderboards.data.published import FOLLOWED, THESIS, VIFA, apart, beside_published, difference, read_published
-from leaderboards.metrics import MEASURED, metric
-from leaderboards.stats.summary import summarise
-from methods.catalogue import registry
-from methods.catalogue.options import registered
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.estimators import ESTIMATORS
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.leaderboards.data.published import (
+    FOLLOWED,
+    THESIS,
+    VIFA,
+    apart,
+    beside_published,
+    difference,
+    read_published,
+)
+from lockstep_bench.leaderboards.metrics import MEASURED, metric
+from lockstep_bench.leaderboards.stats.summary import summarise
+from lockstep_bench.methods.catalogue import registry
+from lockstep_bench.methods.catalogue.options import registered
 
 
 def test_all_numbers_are_there_with_sources_to_cite():

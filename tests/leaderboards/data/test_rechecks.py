@@ -5,8 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, Again, Recheck, read_rechecks, write_rechecks
-from leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.data.rechecks import (
+    DIFFERENT,
+    EQUAL,
+    NOT_RUN,
+    WITHIN,
+    Again,
+    Recheck,
+    read_rechecks,
+    write_rechecks,
+)
+from lockstep_bench.leaderboards.data.results import read_results
 
 CELL = Again("uci", "energy", "vifa", "paper", "aaaaaaaa", 0, 0, "nmll", 1.0, 1.0, 0.1, "a-1", "a-2", EQUAL)
 

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import leaderboards
-from bench.schema import CELLS, TIMES, TIMINGS, timing_key
-from leaderboards.data.results import read_results
-from leaderboards.data.times import about_times, latest_timings, with_exclusive_times
-from leaderboards.stats.summary import summarise
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.schema import CELLS, TIMES, TIMINGS, timing_key
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.data.times import about_times, latest_timings, with_exclusive_times
+from lockstep_bench.leaderboards.stats.summary import summarise
 
 SHARED = dict.fromkeys(TIMES, 9.0) | {"nmll": 1.0}
 

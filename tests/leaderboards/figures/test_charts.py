@@ -5,8 +5,8 @@ import re
 import pandas as pd
 import pytest
 
-from leaderboards.figures.charts import coverage, pareto, pareto_front, rank_distribution
-from leaderboards.stats import rank
+from lockstep_bench.leaderboards.figures.charts import coverage, pareto, pareto_front, rank_distribution
+from lockstep_bench.leaderboards.stats import rank
 
 POINTS = pd.DataFrame(
     {"cost": [1.0, 2.0, 3.0, 4.0], "quality": [5.0, 4.0, 4.5, 1.0]}, index=["cheap", "middle", "beaten", "best"]

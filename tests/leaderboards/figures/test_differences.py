@@ -2,7 +2,7 @@
 
 import re
 
-from leaderboards.figures.differences import Difference, differences
+from lockstep_bench.leaderboards.figures.differences import Difference, differences
 
 
 def test_each_number_is_a_dot_in_its_place():

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from leaderboards.figures.dots import DotRow, dot_plot, scale
+from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot, scale
 
 GOOD = DotRow("vifa", [2.4, 2.5, 2.6], 2.5, 0.06, [(2.53, 0.02)])
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from leaderboards.figures.axis import Axis
-from leaderboards.figures.forest import Column, Estimate, forest, span
+from lockstep_bench.leaderboards.figures.axis import Axis
+from lockstep_bench.leaderboards.figures.forest import Column, Estimate, forest, span
 
 NONE = Estimate(np.nan, np.nan, np.nan)
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from leaderboards.figures.panels import HEIGHT, SIDE, Scale, note, panels
+from lockstep_bench.leaderboards.figures.panels import HEIGHT, SIDE, Scale, note, panels
 
 SCALE = Scale((100.0, 50.0), (0.0, 2.0))
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 from scipy import stats
 
-from bench.uncertainty.uniformity import uniform_band, uniformity_p_value
-from leaderboards.figures import pit
-from leaderboards.stats.predictions import Predictions
+from lockstep_bench.bench.uncertainty.uniformity import uniform_band, uniformity_p_value
+from lockstep_bench.leaderboards.figures import pit
+from lockstep_bench.leaderboards.stats.predictions import Predictions
 
 
 def regression(sd: float, n: int = 60) -> Predictions:

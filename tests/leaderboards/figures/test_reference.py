@@ -8,10 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.schema import BANDS, POSTERIORS, cell_key
-from leaderboards.figures.illustrations import illustrations
-from leaderboards.figures.panels import Scale
-from leaderboards.figures.reference import along_principal_axes, bands, contours, curves, densest, principal_axes
+from lockstep_bench.bench.schema import BANDS, POSTERIORS, cell_key
+from lockstep_bench.leaderboards.figures.illustrations import illustrations
+from lockstep_bench.leaderboards.figures.panels import Scale
+from lockstep_bench.leaderboards.figures.reference import (
+    along_principal_axes,
+    bands,
+    contours,
+    curves,
+    densest,
+    principal_axes,
+)
 
 
 def posterior(mean=(0.0, 0.0), covariance=(1.0, 0.5, 0.5, 1.0)) -> pd.DataFrame:

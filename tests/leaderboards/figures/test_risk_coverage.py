@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from leaderboards.figures import risk_coverage
-from leaderboards.stats.predictions import Predictions
+from lockstep_bench.leaderboards.figures import risk_coverage
+from lockstep_bench.leaderboards.stats.predictions import Predictions
 
 CERTAIN_ARE_RIGHT = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]]
 

@@ -4,9 +4,9 @@ import subprocess
 
 import pytest
 
-from leaderboards.publishing.branch import commit_folder
-from leaderboards.publishing.manifest import seal
-from leaderboards.publishing.refusal import PublishingRefused
+from lockstep_bench.leaderboards.publishing.branch import commit_folder
+from lockstep_bench.leaderboards.publishing.manifest import seal
+from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
 
 def git(*words):

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.schema import LONGER, TIMINGS
-from leaderboards.data.results import Unavailable, read_results
-from leaderboards.publishing import compact
-from leaderboards.publishing.compact import ORDER, write_compact
+from lockstep_bench.bench.schema import LONGER, TIMINGS
+from lockstep_bench.leaderboards.data.results import Unavailable, read_results
+from lockstep_bench.leaderboards.publishing import compact
+from lockstep_bench.leaderboards.publishing.compact import ORDER, write_compact
 
 NO_TIMINGS = TIMINGS.empty_table().to_pandas()
 

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-import leaderboards
-from bench.schema import CELLS, cell_key, predictions_schema
-from leaderboards.__main__ import app
-from leaderboards.data.results import read_results
-from leaderboards.stats.first_predictions import first_splits
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.schema import CELLS, cell_key, predictions_schema
+from lockstep_bench.leaderboards.__main__ import app
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.stats.first_predictions import first_splits
 
 
 def publish(*words):

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from leaderboards.publishing.folder import replace_folder
-from leaderboards.publishing.manifest import seal
-from leaderboards.publishing.refusal import PublishingRefused
+from lockstep_bench.leaderboards.publishing.folder import replace_folder
+from lockstep_bench.leaderboards.publishing.manifest import seal
+from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
 
 def site(text):

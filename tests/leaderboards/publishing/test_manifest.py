@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from leaderboards.publishing.manifest import SUMS, foreign, seal
+from lockstep_bench.leaderboards.publishing.manifest import SUMS, foreign, seal
 
 
 def test_a_file_has_the_checksum_of_its_bytes(tmp_path):

@@ -16,14 +16,14 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bench.schema import CELLS
-from leaderboards.data.results import read_results
-from leaderboards.publishing import publish_to_folder
+from lockstep_bench.bench.schema import CELLS
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.publishing import publish_to_folder
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-OURS = {"bench", "datasets", "leaderboards", "methods", "run_all"}
+OURS = {"lockstep_bench"}
 PINNED = re.compile(r"uses: actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 LOCKED = ROOT / ".github" / "requirements"
 

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from runs import command
 
-from leaderboards.data.results import read_results
-from leaderboards.rechecks.running import NotRun, run_again
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.rechecks.running import NotRun, run_again
 
 
 def test_cell_is_run_again_to_the_bit(tmp_path):

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from leaderboards.__main__ import app
-from leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, read_rechecks
-from leaderboards.rechecks import judging
-from leaderboards.rechecks.drawing import LONGEST_SECONDS, drawn, population
-from leaderboards.rechecks.judging import judged, recheck
-from leaderboards.rechecks.running import NotRun
+from lockstep_bench.leaderboards.__main__ import app
+from lockstep_bench.leaderboards.data.rechecks import DIFFERENT, EQUAL, NOT_RUN, WITHIN, read_rechecks
+from lockstep_bench.leaderboards.rechecks import judging
+from lockstep_bench.leaderboards.rechecks.drawing import LONGEST_SECONDS, drawn, population
+from lockstep_bench.leaderboards.rechecks.judging import judged, recheck
+from lockstep_bench.leaderboards.rechecks.running import NotRun
 
 
 def split(number: int, nmll: float | None, **columns) -> dict:

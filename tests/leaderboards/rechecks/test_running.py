@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from bench.replications.entries import entries
-from leaderboards.rechecks import running
-from leaderboards.rechecks.running import NotRun, run_again, words
+from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.leaderboards.rechecks import running
+from lockstep_bench.leaderboards.rechecks.running import NotRun, run_again, words
 
 
 def test_command_is_that_of_the_page(row):

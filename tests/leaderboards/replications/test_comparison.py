@@ -6,9 +6,9 @@ from math import isnan
 
 import pytest
 
-from bench.replications.entries import Claim
-from leaderboards.replications.comparison import replications
-from leaderboards.replications.lines import in_words
+from lockstep_bench.bench.replications.entries import Claim
+from lockstep_bench.leaderboards.replications.comparison import replications
+from lockstep_bench.leaderboards.replications.lines import in_words
 
 NAME = "made-up-table-1"
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboards.replications.judgement import Estimate, Judgement, estimate, family_wise, judge, judge_ratio
+from lockstep_bench.leaderboards.replications.judgement import (
+    Estimate,
+    Judgement,
+    estimate,
+    family_wise,
+    judge,
+    judge_ratio,
+)
 
 
 def test_both_standard_errors_are_joined():

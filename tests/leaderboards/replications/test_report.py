@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from bench.replications import entries as registry
-from leaderboards.__main__ import app
-from leaderboards.replications.comparison import replications
-from leaderboards.replications.report import COLUMNS, as_json, frame, show
+from lockstep_bench.bench.replications import entries as registry
+from lockstep_bench.leaderboards.__main__ import app
+from lockstep_bench.leaderboards.replications.comparison import replications
+from lockstep_bench.leaderboards.replications.report import COLUMNS, as_json, frame, show
 
 NAME = "made-up-table-1"
 
@@ -75,7 +75,7 @@ def test_text_shows_numbers_where_they_are_asked_for(made):
 def command(folder, rows, entry, monkeypatch):
     """Run a command of the leaderboards on a folder that has rows of the entry and of another preset."""
     monkeypatch.setattr(registry, "entries", lambda: (entry(),))
-    monkeypatch.setattr("leaderboards.data.replicated.entries", lambda: (entry(),))
+    monkeypatch.setattr("lockstep_bench.leaderboards.data.replicated.entries", lambda: (entry(),))
     out = folder(*rows, {"preset": "paper", "method": "vifa", "nmll": 1.0})
     return lambda name, *words: CliRunner().invoke(app, [name, str(out), *words])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboards.simulation.drawing import N_ROWS, Scenario, Size, draw, split_sd
+from lockstep_bench.leaderboards.simulation.drawing import N_ROWS, Scenario, Size, draw, split_sd
 
 
 def losses(scenario: Scenario, size: Size, seed: int = 0) -> np.ndarray:

@@ -5,10 +5,10 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from leaderboards.simulation.drawing import Scenario, Size, draw
-from leaderboards.stats.corrected_pairs import all_pairs, effective
-from leaderboards.stats.corrected_t import corrected_mean, detectable_errors, needed
-from leaderboards.stats.sign_flips import compare
+from lockstep_bench.leaderboards.simulation.drawing import Scenario, Size, draw
+from lockstep_bench.leaderboards.stats.corrected_pairs import all_pairs, effective
+from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean, detectable_errors, needed
+from lockstep_bench.leaderboards.stats.sign_flips import compare
 
 RATIO = Size().ratio
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import leaderboards
-from leaderboards.data.results import read_results
-from leaderboards.simulation.drawing import Scenario, Size
-from leaderboards.simulation.promises import Kept, _any_false, promises, promises_on_residuals, scenarios
-from leaderboards.simulation.report import heading, line
-from leaderboards.simulation.residuals import residuals
-from leaderboards.stats.summary import with_labelled_presets
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.simulation.drawing import Scenario, Size
+from lockstep_bench.leaderboards.simulation.promises import Kept, _any_false, promises, promises_on_residuals, scenarios
+from lockstep_bench.leaderboards.simulation.report import heading, line
+from lockstep_bench.leaderboards.simulation.residuals import residuals
+from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
 
 
 def test_verdicts_are_false_where_they_contradict_the_truth():

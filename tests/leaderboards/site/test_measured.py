@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from leaderboards.site.measured import measured
-from leaderboards.site.standings import standings_of
-from leaderboards.stats import rank_on_datasets
+from lockstep_bench.leaderboards.site.measured import measured
+from lockstep_bench.leaderboards.site.standings import standings_of
+from lockstep_bench.leaderboards.stats import rank_on_datasets
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from leaderboards.site import serving as serving_module
-from leaderboards.site.serving import server
+from lockstep_bench.leaderboards.site import serving as serving_module
+from lockstep_bench.leaderboards.site.serving import server
 
 PAGE = """<!DOCTYPE html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; img-src data:"></head>"""
@@ -179,7 +179,7 @@ def raw(serving, sent):
 
 @contextmanager
 def serve(*words):
-    command = [sys.executable, "-m", "leaderboards", "serve", *map(str, words)]
+    command = [sys.executable, "-m", "lockstep_bench.leaderboards", "serve", *map(str, words)]
     # A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)

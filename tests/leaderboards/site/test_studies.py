@@ -9,9 +9,9 @@ import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-from bench.schema import TRAINING, cell_key
-from leaderboards.site.pages.method import training_curves
-from leaderboards.site.studies import training, tuning
+from lockstep_bench.bench.schema import TRAINING, cell_key
+from lockstep_bench.leaderboards.site.pages.method import training_curves
+from lockstep_bench.leaderboards.site.studies import training, tuning
 
 SCORES = [5.0, 7.0, 3.0, 4.0, 2.0, 9.0, 2.5, 1.0, 8.0, 6.0, 1.5, 3.5]
 

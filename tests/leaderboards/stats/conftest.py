@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaderboards.stats import Paired
+from lockstep_bench.leaderboards.stats import Paired
 
 FAILED = None  # tried, without a value
 UNTRIED = ...

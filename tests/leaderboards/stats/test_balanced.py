@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.stats.balanced import balanced
+from lockstep_bench.leaderboards.stats.balanced import balanced
 
 
 def test_method_not_run_on_most_sets_is_left_out(table):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboards.stats.best_probability import SHARES, best_probabilities
+from lockstep_bench.leaderboards.stats.best_probability import SHARES, best_probabilities
 
 RNG = np.random.default_rng(0)
 

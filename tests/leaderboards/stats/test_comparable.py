@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboards.stats.comparable import comparable, comparable_on_each, request
+from lockstep_bench.leaderboards.stats.comparable import comparable, comparable_on_each, request
 
 WHERE = ("uci", "paper", "nmll")
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from leaderboards.stats.corrected_pairs import all_pairs, effective
+from lockstep_bench.leaderboards.stats.corrected_pairs import all_pairs, effective
 
 
 def one_sided(losses: np.ndarray, ratio: float) -> np.ndarray:

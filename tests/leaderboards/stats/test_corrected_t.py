@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from leaderboards.stats.corrected_t import Mean, corrected_mean, detectable_errors, needed
+from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, detectable_errors, needed
 
 RNG = np.random.default_rng(0)
 

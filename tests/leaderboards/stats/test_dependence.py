@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaderboards.stats.corrected_t import corrected_mean
-from leaderboards.stats.dependence import ratios
+from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
+from lockstep_bench.leaderboards.stats.dependence import ratios
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.stats.extents import extents
+from lockstep_bench.leaderboards.stats.extents import extents
 
 
 def in_words(table) -> list[tuple[str, str, int]]:

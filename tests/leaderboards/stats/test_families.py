@@ -1,6 +1,6 @@
 """Representatives of families are chosen by validation scores."""
 
-from leaderboards.stats.families import family_of, representatives
+from lockstep_bench.leaderboards.stats.families import family_of, representatives
 
 
 def test_variants_share_a_family():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboards.stats import paired
+from lockstep_bench.leaderboards.stats import paired
 
 
 def test_values_are_means_over_seeds_and_failures_stay_visible(cells):

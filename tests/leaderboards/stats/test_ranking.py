@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-import leaderboards
-from leaderboards.data.results import read_results
-from leaderboards.stats import paired
-from leaderboards.stats.comparable import comparable_on_each, request
-from leaderboards.stats.ranking import rank, rank_on_datasets
-from leaderboards.stats.summary import with_labelled_presets
-from methods import UNRANKED
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.stats import paired
+from lockstep_bench.leaderboards.stats.comparable import comparable_on_each, request
+from lockstep_bench.leaderboards.stats.ranking import rank, rank_on_datasets
+from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+from lockstep_bench.methods import UNRANKED
 
 
 def rows_of(values: dict[str, dict[str, list]], metric: str = "nmll", **columns) -> list[dict]:

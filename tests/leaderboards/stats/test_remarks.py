@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from leaderboards.stats.remarks import EARLIER, IMPROVING, NO_BETTER, legend, over_datasets, signs
-from leaderboards.stats.summary import summarise
+from lockstep_bench.leaderboards.stats.remarks import EARLIER, IMPROVING, NO_BETTER, legend, over_datasets, signs
+from lockstep_bench.leaderboards.stats.summary import summarise
 
 
 def said(cells: pd.DataFrame, metric: str = "nmll") -> dict[str, str]:

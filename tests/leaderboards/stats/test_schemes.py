@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from leaderboards.stats.ranking import rank
-from leaderboards.stats.schemes import flagged_in_words, splits_of, without_flagged
-from leaderboards.stats.summary import summarise
+from lockstep_bench.leaderboards.stats.ranking import rank
+from lockstep_bench.leaderboards.stats.schemes import flagged_in_words, splits_of, without_flagged
+from lockstep_bench.leaderboards.stats.summary import summarise
 
 # A heavy tail: swag is better on four of five gaps, and terrible on one.
 MAP, SWAG = [2.0, 2.0, 2.0, 2.0, 3.0], [1.0, 1.1, 1.2, 1.3, 90.0]

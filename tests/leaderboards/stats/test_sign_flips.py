@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboards.stats.sign_flips import compare, step_down
+from lockstep_bench.leaderboards.stats.sign_flips import compare, step_down
 
 
 def roots(differences: np.ndarray) -> np.ndarray:

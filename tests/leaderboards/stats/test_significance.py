@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from leaderboards.stats.significance import ALPHA, holm, holm_level, holm_rejections
+from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_level, holm_rejections
 
 RNG = np.random.default_rng(0)
 

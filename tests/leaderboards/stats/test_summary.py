@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from leaderboards.stats.summary import per_split, summarise, with_labelled_presets
+from lockstep_bench.leaderboards.stats.summary import per_split, summarise, with_labelled_presets
 
 
 def line(summary: pd.DataFrame, metric: str = "nmll", **where):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboards.stats.predictions import Predictions, moments, pit, probabilities
-from leaderboards.stats.thinned import MOST_POINTS, restored, thinned
+from lockstep_bench.leaderboards.stats.predictions import Predictions, moments, pit, probabilities
+from lockstep_bench.leaderboards.stats.thinned import MOST_POINTS, restored, thinned
 
 N, S, C = 200, 6, 5
 
@@ -62,7 +62,7 @@ def test_points_are_evenly_spaced():
 def test_three_hundred_points_take_few_bytes(regressed):
     import pyarrow as pa
 
-    from bench.results.sealed import sealed
+    from lockstep_bench.bench.results.sealed import sealed
 
     table = pa.concat_tables([thinned(regressed)] * 10)
     assert len(sealed(table, compression="zstd")) < 12 * len(table)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.stats.units import compared_by_ratio, unit_of_difference
+from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 
-from leaderboards.stats import win_rates
+from lockstep_bench.leaderboards.stats import win_rates
 
 INF = float("inf")
 

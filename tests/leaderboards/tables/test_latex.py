@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from leaderboards.data.results import read_results
-from leaderboards.stats.summary import with_labelled_presets
-from leaderboards.tables import latex, tables
-from leaderboards.tables.latex import escaped
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.stats.summary import with_labelled_presets
+from lockstep_bench.leaderboards.tables import latex, tables
+from lockstep_bench.leaderboards.tables.latex import escaped
 
 KEPT = Path(__file__).resolve().parents[3] / "leaderboards" / "results"
 OVERFULL = 1.0  # pt

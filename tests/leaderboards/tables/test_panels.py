@@ -1,7 +1,7 @@
 """Parts of a table that is too large for a page."""
 
-from leaderboards.tables.layout import Lines
-from leaderboards.tables.panels import MOST_CHARACTERS, MOST_LINES, panels
+from lockstep_bench.leaderboards.tables.layout import Lines
+from lockstep_bench.leaderboards.tables.panels import MOST_CHARACTERS, MOST_LINES, panels
 
 
 def grid(n_rows, n_columns, width):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboards.tables.selection import NoSuchResults, select, select_metrics
+from lockstep_bench.leaderboards.tables.selection import NoSuchResults, select, select_metrics
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import io
 import pandas as pd
 import pytest
 
-from leaderboards.tables.spreadsheet import as_csv
+from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
 
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r"])

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from leaderboards.tables import latex, markdown, tables
+from lockstep_bench.leaderboards.tables import latex, markdown, tables
 
 INF = float("inf")
 

@@ -5,13 +5,13 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-import run_all
-from bench.experiment.parsing import parse_settings
-from bench.experiment.plan import protocol_of
-from bench.experiment.protocol import SETTINGS, Protocol
-from bench.experiment.request import Request
-from bench.experiment.suites import SUITES
-from leaderboards.wording.commands import command
+from lockstep_bench.bench.experiment.parsing import parse_settings
+from lockstep_bench.bench.experiment.plan import protocol_of
+from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
+from lockstep_bench.bench.experiment.request import Request
+from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.leaderboards.wording.commands import command
+from lockstep_bench.run import app
 
 OTHERS = {
     "epochs": 7, "batch_size": 3, "trials": 2, "folds": 4, "sampler": "tpe", "samples": 11, "validation_samples": 12,
@@ -78,7 +78,7 @@ def test_a_budget_that_was_lifted_is_lifted_again():
 
 
 def test_the_front_door_takes_every_option():
-    said = CliRunner().invoke(run_all.app, ["--help"], env={"COLUMNS": "200"}).output
+    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     text = command("uci", "yacht", "map", [0], "paper-modified@aaaa", Protocol().to_json(), 3)
     assert all(option in said for option in words_of(text))
     assert words_of(text)["--seed"] == ["3"]

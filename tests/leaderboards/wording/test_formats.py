@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from leaderboards.wording.formats import (
+from lockstep_bench.leaderboards.wording.formats import (
     as_printed,
     decimals_for,
     difference_in_words,
@@ -14,7 +14,7 @@ from leaderboards.wording.formats import (
     prose,
     shortened,
 )
-from leaderboards.wording.ran import protocol_in_words, ranges
+from lockstep_bench.leaderboards.wording.ran import protocol_in_words, ranges
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from leaderboards.wording.formulas import ATTRIBUTES, ELEMENTS, formula
-from methods.catalogue.cards import families
+from lockstep_bench.leaderboards.wording.formulas import ATTRIBUTES, ELEMENTS, formula
+from lockstep_bench.methods.catalogue.cards import families
 
 
 def test_a_fraction_is_a_fraction():

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leaderboards.data.fingerprints import decide
-from leaderboards.wording.mixtures import Mixture, mixtures
+from lockstep_bench.leaderboards.data.fingerprints import decide
+from lockstep_bench.leaderboards.wording.mixtures import Mixture, mixtures
 
 LATE = datetime(2026, 3, 4, tzinfo=UTC)
 

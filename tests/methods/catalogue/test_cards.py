@@ -6,8 +6,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-import methods
-from methods.catalogue import cards, registry
+from lockstep_bench import methods
+from lockstep_bench.methods.catalogue import cards, registry
 
 
 @pytest.mark.parametrize("name", registry.BUILT_IN)
@@ -35,7 +35,7 @@ def test_ensembles_and_unknown_names_have_cards():
 
 
 def test_cards_need_no_torch():
-    code = "import methods, sys; methods.card('vifa'); print('torch' in sys.modules)"
+    code = "import sys; from lockstep_bench import methods; methods.card('vifa'); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

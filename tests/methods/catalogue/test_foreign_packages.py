@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench import conformance
+from lockstep_bench.bench import conformance
 
 ROOT = Path(__file__).resolve().parents[3]
 OUTSIDE = ROOT / "tests" / "assets" / "outside"

@@ -7,11 +7,11 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-import methods
-from methods.catalogue import registry
+from lockstep_bench import methods
+from lockstep_bench.methods.catalogue import registry
 
 OLD_CONTRACT = """
-from methods.map import MAP
+from lockstep_bench.methods.map import MAP
 class Theirs(MAP):
     name = 'bad'
     def update(self, problem, state, batch, hparams, noise, t):
@@ -53,12 +53,15 @@ def test_misspelt_name_gets_a_suggestion():
 
 
 def test_listing_imports_no_torch():
-    code = "import sys, methods; [methods.describe(n) for n in methods.names()]; assert 'torch' not in sys.modules"
+    code = "import sys; from lockstep_bench import methods; [methods.describe(n) for n in methods.names()]; "
+    code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_entry_point_is_listed_without_import(foreign):
-    source = '"""Mine: a method."""\nfrom methods.map import MAP\nclass Theirs(MAP):\n    name = "mine"\n'
+    source = (
+        '"""Mine: a method."""\nfrom lockstep_bench.methods.map import MAP\nclass Theirs(MAP):\n    name = "mine"\n'
+    )
     foreign(mine=source)
     assert methods.names()[-1] == "mine"
     assert methods.describe("mine") == "Mine: a method."
@@ -71,16 +74,22 @@ def test_entry_point_is_listed_without_import(foreign):
     [
         ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
         ("class Other: pass", "has no attribute 'Theirs'"),
-        ("from methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'", "has the attribute name = 'else'"),
+        (
+            "from lockstep_bench.methods.map import MAP\nclass Theirs(MAP):\n    name = 'else'",
+            "has the attribute name = 'else'",
+        ),
         ("import sys\nsys.exit('usage: script')", "SystemExit: usage: script"),
-        ("class Theirs:\n    name = 'bad'", "is a Theirs, not a methods.base.Method"),
+        ("class Theirs:\n    name = 'bad'", "is a Theirs, not a lockstep_bench.methods.api.Method"),
         ("def Theirs(): pass", "is a NoneType, not a"),
         ("def broken(:", "SyntaxError"),
         (
-            "from methods.gaussian import kl_diagonal",
-            "No module named 'methods.gaussian'; import .* from `methods.api`",
+            "from lockstep_bench.methods.gaussian import kl_diagonal",
+            "No module named 'lockstep_bench.methods.gaussian'; import .* from `lockstep_bench.methods.api`",
         ),
-        ("from methods.base import Adam", "import what a method needs from `methods.api`"),
+        (
+            "from lockstep_bench.methods.base import Adam",
+            "import what a method needs from `lockstep_bench.methods.api`",
+        ),
         (
             OLD_CONTRACT,
             "Theirs.update must accept .problem, state, batch, noise, step.: hyper-parameters are now part of",
@@ -99,13 +108,16 @@ def test_broken_method_is_reported_with_its_reason(foreign, source, complaint):
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("map", "'map' belongs to methods.map:MAP, and foreign_map:Theirs has it too. Give .* another name"),
+        (
+            "map",
+            "'map' belongs to lockstep_bench.methods.map:MAP, and foreign_map:Theirs has it too. Give .* another name",
+        ),
         ("..", r"cannot be called '..': names have letters, digits and ._\+- only"),
         ("headline", "cannot be called 'headline': on the command line the word names several methods"),
     ],
 )
 def test_name_that_is_taken_is_refused(foreign, name, complaint):
-    foreign(**{name: "from methods.map import MAP\nclass Theirs(MAP): pass"})
+    foreign(**{name: "from lockstep_bench.methods.map import MAP\nclass Theirs(MAP): pass"})
     with pytest.raises(methods.BrokenMethod, match=complaint):
         methods.get(name)
 

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from bench import conformance
-from methods.__main__ import app
-from methods.catalogue import scaffold
+from lockstep_bench.bench import conformance
+from lockstep_bench.methods.__main__ import app
+from lockstep_bench.methods.catalogue import scaffold
 
 ROOT = Path(scaffold.__file__).parents[2]
 PAGE = ROOT / "docs" / "adding-a-method.md"
@@ -97,9 +97,9 @@ def lines_of_the_page() -> list[str]:
 def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
     new, install, check, run = lines_of_the_page()
     assert [line.split()[:3] for line in (new, install, check)] == [
-        ["python", "-m", "methods"],
+        ["python", "-m", "lockstep_bench.methods"],
         ["pip", "install", "-e"],
-        ["python", "-m", "methods"],
+        ["python", "-m", "lockstep_bench.methods"],
     ]
     shell(new)
     shell(install)

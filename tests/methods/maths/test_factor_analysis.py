@@ -9,9 +9,9 @@ from sklearn.decomposition import FactorAnalysis
 from torch.distributions import MultivariateNormal
 from torch.func import grad
 
-from bench.engine.private_torch import tree_leaves
-from bench.reference.distances import relative_distance
-from methods.maths.factor_analysis import (
+from lockstep_bench.bench.engine.private_torch import tree_leaves
+from lockstep_bench.bench.reference.distances import relative_distance
+from lockstep_bench.methods.maths.factor_analysis import (
     GRADIENT_LR,
     MIN_VARIANCE_SHARE,
     WARM_UP,
@@ -20,8 +20,8 @@ from methods.maths.factor_analysis import (
     GradientAscent,
     log_density_gradients,
 )
-from methods.maths.gaussian import LowRankNormal
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.maths.noise import Noise
 
 D, K = 7, 3
 ESTIMATORS = pytest.mark.parametrize("estimator", [ExpectationMaximisation, GradientAscent], ids=lambda e: e.__name__)

@@ -5,14 +5,14 @@ import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 from torch.func import vmap
 
-from methods.maths.gaussian import (
+from lockstep_bench.methods.maths.gaussian import (
     LowRankNormal,
     LowRankPrecision,
     inverse,
     kl_diagonal,
     log_determinant,
 )
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.noise import Noise
 
 
 @pytest.fixture(params=[1, 3], ids=["K=1", "K=3"])

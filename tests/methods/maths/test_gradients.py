@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import func
 
-from bench.environment.memory import peak_during
-from methods.maths import gradients
-from methods.maths.gaussian import LowRankNormal
-from methods.maths.gradients import grad, grad_and_value
-from methods.maths.noise import Noise
+from lockstep_bench.bench.environment.memory import peak_during
+from lockstep_bench.methods.maths import gradients
+from lockstep_bench.methods.maths.gaussian import LowRankNormal
+from lockstep_bench.methods.maths.gradients import grad, grad_and_value
+from lockstep_bench.methods.maths.noise import Noise
 
 POINTS = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
 

@@ -9,8 +9,15 @@ from torch.distributions import Categorical as TorchCategorical
 from torch.distributions import Normal
 from torch.func import grad, vmap
 
-from methods.maths.likelihoods import KINDS, MAX_LOG_VARIANCE, Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.maths.noise import Noise
+from lockstep_bench.methods.maths.likelihoods import (
+    KINDS,
+    MAX_LOG_VARIANCE,
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    HeteroscedasticGaussian,
+)
+from lockstep_bench.methods.maths.noise import Noise
 
 ALL = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
 HPARAMS = SimpleNamespace(noise_precision=torch.tensor(0.25, dtype=torch.float64))

@@ -5,7 +5,7 @@ import torch
 from joint_gaussian import D_IN, D_OUT, Joint, eye, normal, vec
 from torch.func import grad, jacrev
 
-from methods.maths.matheron import orthonormal
+from lockstep_bench.methods.maths.matheron import orthonormal
 
 # Fewer, as many, and more inducing rows and columns than the layer has.
 sizes = pytest.mark.parametrize(("m_out", "m_in"), [(1, 1), (2, 3), (3, 4), (5, 2), (4, 6)])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.func import vmap
 
-from methods.maths.orthogonal import thin_qr
+from lockstep_bench.methods.maths.orthogonal import thin_qr
 
 SHAPES = pytest.mark.parametrize("shape", [(58, 8), (10, 3), (4, 2), (16, 5), (751, 10), (5, 5)], ids=str)
 

@@ -13,7 +13,14 @@ from scipy.special import logsumexp
 from scipy.stats import invgamma, norm
 from torch.distributions import Normal, kl_divergence
 
-from methods.maths.priors import EmpiricalBayes, Fixed, LearnedMean, LearnedMeanAndVariance, averaged, unshared
+from lockstep_bench.methods.maths.priors import (
+    EmpiricalBayes,
+    Fixed,
+    LearnedMean,
+    LearnedMeanAndVariance,
+    averaged,
+    unshared,
+)
 
 MEANS = np.array([[0.7, -2.0, 0.1], [1.5, 0.3, -0.4], [-0.2, 1.1, 2.5], [0.0, 0.6, -1.0]])  # (M, K)
 SDS = np.array([[0.4, 1.3, 0.02], [0.9, 0.1, 0.6], [0.3, 2.0, 0.5], [1.0, 0.7, 0.2]])

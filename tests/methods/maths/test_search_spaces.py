@@ -2,12 +2,12 @@
 
 import pytest
 
-import methods
-from methods.maths.likelihoods import Bernoulli, Gaussian
-from methods.maths.search_spaces import WIDE, LogUniform, OneOf, for_images, widened
-from methods.networks.mlp import MLP
-from methods.networks.resnets import preresnet_20
-from methods.problem import Task
+from lockstep_bench import methods
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Gaussian
+from lockstep_bench.methods.maths.search_spaces import WIDE, LogUniform, OneOf, for_images, widened
+from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.methods.networks.resnets import preresnet_20
+from lockstep_bench.methods.problem import Task
 
 
 def test_widened_changes_only_shared_hyper_parameters():

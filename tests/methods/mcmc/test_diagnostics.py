@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from methods.mcmc import diagnostics
+from lockstep_bench.methods.mcmc import diagnostics
 
 
 def ar1(coefficient: float, chains: int, draws: int, seed: int = 0) -> np.ndarray:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from bench.reference.conjugate import correlated
-from methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
-from methods.mcmc import nuts
-from methods.networks.mlp import MLP
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
+from lockstep_bench.methods.mcmc import nuts
+from lockstep_bench.methods.networks.mlp import MLP
 
 LIKELIHOODS = [Gaussian((0.01, 1.0)), HeteroscedasticGaussian(), Bernoulli(), Categorical(3)]
 NETWORKS = [
@@ -24,7 +24,7 @@ NETWORKS = [
 
 @pytest.fixture
 def jax_part():
-    return pytest.importorskip("methods.mcmc.nuts_jax", exc_type=ImportError)
+    return pytest.importorskip("lockstep_bench.methods.mcmc.nuts_jax", exc_type=ImportError)
 
 
 def torch_log_joint(network, likelihood, x, y, alpha, beta, y_scale):
@@ -158,8 +158,8 @@ def test_sampling_leaves_jax_precision_unchanged():
 
 
 def test_missing_extra_error_names_the_install_command(monkeypatch):
-    monkeypatch.delattr("methods.mcmc.nuts_jax", raising=False)
-    monkeypatch.delitem(sys.modules, "methods.mcmc.nuts_jax", raising=False)
+    monkeypatch.delattr("lockstep_bench.methods.mcmc.nuts_jax", raising=False)
+    monkeypatch.delitem(sys.modules, "lockstep_bench.methods.mcmc.nuts_jax", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(nuts.MissingExtra, match=r"pip install 'lockstep-bench\[reference\]'"):
         tiny(0)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from methods.networks.convnets import AlexNet, ConvNet, LeNet
-from methods.networks.mlp import features
+from lockstep_bench.methods.networks.convnets import AlexNet, ConvNet, LeNet
+from lockstep_bench.methods.networks.mlp import features
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:

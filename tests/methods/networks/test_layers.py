@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from methods.networks.layers import Conv2d, Dense, fan_in, initial_scale
+from lockstep_bench.methods.networks.layers import Conv2d, Dense, fan_in, initial_scale
 
 LAYERS = [Dense(3, 4), Dense(3, 4, bias=False), Conv2d(2, 4), Conv2d(2, 4, kernel=2, stride=2, padding=0, bias=False)]
 

@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch.func import vmap
 
-from methods.maths.gradients import grad
-from methods.maths.noise import LiveNoise
-from methods.networks.convnets import ConvNet
-from methods.networks.layers import Dense
-from methods.networks.mixed_precision import Mixed
-from methods.networks.mlp import MLP, features
-from methods.networks.resnets import ResNet
+from lockstep_bench.methods.maths.gradients import grad
+from lockstep_bench.methods.maths.noise import LiveNoise
+from lockstep_bench.methods.networks.convnets import ConvNet
+from lockstep_bench.methods.networks.layers import Dense
+from lockstep_bench.methods.networks.mixed_precision import Mixed
+from lockstep_bench.methods.networks.mlp import MLP, features
+from lockstep_bench.methods.networks.resnets import ResNet
 
 UNIT_ROUNDOFF = 2.0**-8  # of bfloat16
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from methods.maths.noise import Noise, NoiseGauge
-from methods.networks.mlp import MLP
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.networks.mlp import MLP
 
 
 @pytest.mark.parametrize("activation", ["relu", "softplus", "tanh"])

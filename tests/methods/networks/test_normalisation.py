@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from methods.maths.noise import Noise, NoiseGauge
-from methods.networks.normalisation import Scale, Threshold, by_batch, by_filter_response, by_group
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.networks.normalisation import Scale, Threshold, by_batch, by_filter_response, by_group
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -6,13 +6,19 @@ import pytest
 import torch
 from torch.func import vmap
 
-from datasets.images import weights
-from methods.maths.likelihoods import Bernoulli
-from methods.maths.noise import Noise, NoiseGauge
-from methods.networks.mlp import features
-from methods.networks.normalisation import KINDS
-from methods.networks.resnets import PreActResNet, ResNet, body_from_torchvision, from_torchvision, preresnet_20
-from methods.problem import HParams, Problem
+from lockstep_bench.datasets.images import weights
+from lockstep_bench.methods.maths.likelihoods import Bernoulli
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.methods.networks.mlp import features
+from lockstep_bench.methods.networks.normalisation import KINDS
+from lockstep_bench.methods.networks.resnets import (
+    PreActResNet,
+    ResNet,
+    body_from_torchvision,
+    from_torchvision,
+    preresnet_20,
+)
+from lockstep_bench.methods.problem import HParams, Problem
 
 TINY = {"image": (2, 8, 8), "n_outputs": 3, "widths": (4, 6), "blocks": 2}
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from methods.base import Plan
-from methods.problem import Step
-from methods.training.annealing import Annealing, weight
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.problem import Step
+from lockstep_bench.methods.training.annealing import Annealing, weight
 
 
 def test_it_is_zero_then_grows_linearly_to_one():

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 import torch
 
-from methods.problem import Step
-from methods.training.optim import MOMENTUM, SGD, Adam, Momentum
+from lockstep_bench.methods.problem import Step
+from lockstep_bench.methods.training.optim import MOMENTUM, SGD, Adam, Momentum
 
 
 @pytest.mark.parametrize(

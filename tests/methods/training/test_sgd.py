@@ -5,12 +5,12 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from bench.reference.conjugate import correlated
-from methods.base import Plan
-from methods.maths.noise import Noise
-from methods.problem import Batch, Step
-from methods.swag import SWA
-from methods.training.sgd import MAX_GRADIENT_NORM, Trajectory, burn_in
+from lockstep_bench.bench.reference.conjugate import correlated
+from lockstep_bench.methods.base import Plan
+from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.problem import Batch, Step
+from lockstep_bench.methods.swag import SWA
+from lockstep_bench.methods.training.sgd import MAX_GRADIENT_NORM, Trajectory, burn_in
 
 
 def start(problem) -> Trajectory:

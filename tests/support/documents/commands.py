@@ -7,11 +7,11 @@ from typing import Any
 
 import typer
 
-from bench.experiment.parsing import parse_hparams, parse_settings, parse_splits
-from bench.experiment.plan import chosen_datasets, chosen_methods, protocol_of
-from bench.experiment.request import InvalidRequest, Request
-from bench.replications.entries import SUITE as PAPERS
-from bench.replications.requests import requests_of
+from lockstep_bench.bench.experiment.parsing import parse_hparams, parse_settings, parse_splits
+from lockstep_bench.bench.experiment.plan import chosen_datasets, chosen_methods, protocol_of
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
+from lockstep_bench.bench.replications.entries import SUITE as PAPERS
+from lockstep_bench.bench.replications.requests import requests_of
 
 MODULES = (
     "bench.speed",
@@ -39,14 +39,14 @@ def found(code: str) -> str:
 def problem_with(command: str) -> str:
     """Return why a command would be refused, or ""."""
     words = shlex.split(command)[1:]
-    module = words[1] if words[0] == "-m" else "run_all"
+    module = words[1] if words[0] == "-m" else RUN_ALL
     arguments = words[2:] if words[0] == "-m" else words[1:]
-    if module != "run_all" and module not in MODULES:
+    if module != RUN_ALL and module not in MODULES:
         return f"there is no command {module}"
-    name = module if "." in module or module == "run_all" else f"{module}.__main__"
+    inside = "run" if module == RUN_ALL else module if "." in module else f"{module}.__main__"
     try:
-        given = _given(importlib.import_module(name).app, arguments)
-        if module == "run_all" and given:  # nothing is given to --help
+        given = _given(importlib.import_module(f"lockstep_bench.{inside}").app, arguments)
+        if module == RUN_ALL and given:  # nothing is given to --help
             _check_request(given)
     except InvalidRequest as problem:
         return str(problem)

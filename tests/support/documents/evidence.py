@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-import leaderboards
 from documents.references import Item, Numbers
-from leaderboards.data.published import read_published
-from leaderboards.data.results import read_results
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.published import read_published
+from lockstep_bench.leaderboards.data.results import read_results
 
 ROOT = Path(leaderboards.__file__).resolve().parents[1]
 ROWS = ROOT / "leaderboards" / "results"

@@ -18,10 +18,10 @@ import pandas as pd
 
 from documents.evidence import agrees, kept
 from documents.references import Numbers
-from leaderboards.stats import ranking
-from leaderboards.stats.corrected_t import corrected_mean
-from leaderboards.stats.dependence import ratios
-from methods import UNRANKED
+from lockstep_bench.leaderboards.stats import ranking
+from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
+from lockstep_bench.leaderboards.stats.dependence import ratios
+from lockstep_bench.methods import UNRANKED
 
 NUMBER = r"[-−+]?[\d.,]+"
 

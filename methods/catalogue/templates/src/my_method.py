@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.api import Adam, LogUniform, Method, Paper, grad_and_value, kl_diagonal
+from lockstep_bench.methods.api import Adam, LogUniform, Method, Paper, grad_and_value, kl_diagonal
 
 INITIAL_LOG_SD = -3.0
 

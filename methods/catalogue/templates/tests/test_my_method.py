@@ -2,7 +2,7 @@
 
 from my_method import MyMethod
 
-from bench.conformance import check
+from lockstep_bench.bench.conformance import check
 
 
 def test_it_keeps_the_contract():

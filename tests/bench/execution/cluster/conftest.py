@@ -68,7 +68,7 @@ class Machines:
         found = []
         for one in process.children():
             with suppress(psutil.NoSuchProcess):
-                if "bench.execution.child" in one.cmdline():
+                if "lockstep_bench.bench.execution.child" in one.cmdline():
                     found.append(one)
         return found
 

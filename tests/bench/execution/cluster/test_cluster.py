@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.environment.provenance import host
-from bench.execution.cluster.backend import DaskBackend, NoScheduler, needs_of
-from bench.execution.cluster.connection import Tls, connected
-from bench.execution.scheduler import run_jobs
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
-from bench.experiment.request import InvalidRequest
-from bench.schema import CELLS, COSTS, TABLES
+from lockstep_bench.bench.environment.provenance import host
+from lockstep_bench.bench.execution.cluster.backend import DaskBackend, NoScheduler, needs_of
+from lockstep_bench.bench.execution.cluster.connection import Tls, connected
+from lockstep_bench.bench.execution.scheduler import run_jobs
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.schema import CELLS, COSTS, TABLES
 
 ROOT = Path(__file__).resolve().parents[4]
 TINY = Protocol(epochs=1, batch_size=100, trials=2, folds=2, samples=5, validation_samples=5)
@@ -136,8 +136,8 @@ def test_no_fit_outlives_the_run_the_driver_or_the_scheduler(machines):
 
 def test_other_code_is_refused_with_the_host_and_the_remedy(machines):
     other = machines.folder / "other"
-    for package in ("bench", "methods", "datasets"):
-        shutil.copytree(ROOT / package, other / package)
+    for package in ("lockstep_bench", "bench", "methods", "datasets"):
+        shutil.copytree(ROOT / package, other / package, symlinks=True)
     with (other / "bench" / "seeds.py").open("a") as file:
         file.write("# differs\n")
     address = machines.scheduler()

@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from bench.execution.cluster.connection import Tls, check, connected
-from bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.execution.cluster.connection import Tls, check, connected
+from lockstep_bench.bench.experiment.request import InvalidRequest
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -69,14 +69,14 @@ def test_without_the_library_it_is_told_what_to_install(monkeypatch):
 
 
 def test_no_scheduler_is_told_in_words(monkeypatch):
-    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 0.5)
     nobody = "tcp://127.0.0.1:9"
     with pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody}"), connected(nobody, Tls()):
         pass
 
 
 def test_dropped_packets_are_no_scheduler(firewall, monkeypatch):
-    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 1)
     nobody = f"tcp://127.0.0.1:{firewall}"
     refused = pytest.raises(InvalidRequest, match=f"no Dask scheduler answered at {nobody} within 1 seconds")
     with refused, connected(nobody, Tls()):
@@ -85,7 +85,7 @@ def test_dropped_packets_are_no_scheduler(firewall, monkeypatch):
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"\0" * 64, b""])
 def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
-    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 2)
+    monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 2)
 
     class Other(socketserver.BaseRequestHandler):
         def handle(self):
@@ -103,7 +103,7 @@ def test_server_that_is_no_scheduler_is_refused(greeting, monkeypatch):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
 def test_tls_lets_in_who_has_a_certificate_of_the_authority_and_nobody_else(machines, monkeypatch):
     own, strange = (authority(machines.folder / name) for name in ("own", "strange"))
-    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 5)
+    monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 5)
     files = ("--tls-ca-file", own.ca_file, "--tls-cert", own.cert, "--tls-key", own.key)
     address = machines.scheduler(*files, host="tls://127.0.0.1")
     assert address.startswith("tls://")

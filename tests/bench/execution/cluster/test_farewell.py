@@ -4,9 +4,9 @@ from threading import Event
 
 import pytest
 
-from bench.execution.cluster import backend
-from bench.execution.cluster.backend import DaskBackend, Needs
-from bench.execution.cluster.members import DaskWorker
+from lockstep_bench.bench.execution.cluster import backend
+from lockstep_bench.bench.execution.cluster.backend import DaskBackend, Needs
+from lockstep_bench.bench.execution.cluster.members import DaskWorker
 
 MEMBER = DaskWorker("tcp://127.0.0.1:1", "id", "here", None, 1)
 

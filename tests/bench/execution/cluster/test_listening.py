@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.console import display, elsewhere
-from bench.execution.cluster.connection import Tls
-from bench.experiment.request import InvalidRequest
+from lockstep_bench.bench.console import display, elsewhere
+from lockstep_bench.bench.execution.cluster.connection import Tls
+from lockstep_bench.bench.experiment.request import InvalidRequest
 
 ROOT = Path(__file__).resolve().parents[4]
 

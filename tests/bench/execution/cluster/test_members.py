@@ -1,6 +1,6 @@
 """Workers that a Dask worker offers, and the resources that they share."""
 
-from bench.execution.cluster.members import DaskWorker
+from lockstep_bench.bench.execution.cluster.members import DaskWorker
 
 
 def member(number: int, host: str = "one", gpu: str | None = None, threads: int = 1) -> DaskWorker:

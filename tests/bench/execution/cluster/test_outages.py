@@ -8,13 +8,13 @@ from threading import Thread
 import pandas as pd
 import pytest
 
-from bench.execution.cluster import backend
-from bench.execution.cluster.backend import DaskBackend, NoScheduler, needs_of
-from bench.execution.cluster.connection import Tls, connected
-from bench.execution.scheduler import run_jobs
-from bench.experiment.cells import Cell
-from bench.experiment.jobs import Job
-from bench.experiment.protocol import Protocol
+from lockstep_bench.bench.execution.cluster import backend
+from lockstep_bench.bench.execution.cluster.backend import DaskBackend, NoScheduler, needs_of
+from lockstep_bench.bench.execution.cluster.connection import Tls, connected
+from lockstep_bench.bench.execution.scheduler import run_jobs
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.protocol import Protocol
 
 TINY = Protocol(epochs=1, batch_size=100, trials=2, folds=2, samples=5, validation_samples=5)
 METHODS = ("--methods", "map,hang-once")
@@ -152,7 +152,7 @@ def test_a_signal_ends_a_run_beside_a_stopped_process(machines, stopped):
 
 def test_silent_scheduler_is_out_of_reach(machines, wire, monkeypatch):
     monkeypatch.setattr(backend, "SILENT_SECONDS", 5.0)
-    monkeypatch.setattr("bench.execution.cluster.connection.CONNECT_SECONDS", 10)
+    monkeypatch.setattr("lockstep_bench.bench.execution.cluster.connection.CONNECT_SECONDS", 10)
     address = machines.scheduler()
     machines.worker(address)
     between = wire(address)

@@ -3,7 +3,7 @@
 import pytest
 from built_pages import Built
 
-import leaderboards
+from lockstep_bench import leaderboards
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from built_pages import Built
 
-import leaderboards
-from bench.schema import CELLS, TRAINING
-from leaderboards.site import content, places
-from methods import Card
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.schema import CELLS, TRAINING
+from lockstep_bench.leaderboards.site import content, places
+from lockstep_bench.methods import Card
 
 
 def test_ruined_means_show_median_and_farthest_split(built):

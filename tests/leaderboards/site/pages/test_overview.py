@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from leaderboards.data.results import Results
-from leaderboards.site.content import Site
-from leaderboards.site.pages.overview import overview
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.overview import overview
 
 
 def run(n_datasets: int = 6, n_splits: int = 3, **changes) -> list[dict]:

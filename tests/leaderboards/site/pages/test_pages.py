@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from built_pages import Page
 
-import leaderboards
+from lockstep_bench import leaderboards
 
 
 def test_each_suite_dataset_and_method_has_a_page(small_site):

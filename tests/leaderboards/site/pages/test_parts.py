@@ -4,10 +4,10 @@ import pytest
 from built_pages import Built
 from markupsafe import Markup
 
-import leaderboards
-from leaderboards.site import places
-from leaderboards.site.pages import parts
-from leaderboards.wording.ran import Failure
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.site.pages import parts
+from lockstep_bench.leaderboards.wording.ran import Failure
 
 
 def part(name: str, size: int) -> parts.Part:

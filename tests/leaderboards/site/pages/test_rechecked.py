@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from built_pages import Built
 
-import leaderboards
-from leaderboards.data.rechecks import EQUAL, Again, Recheck, write_rechecks
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.rechecks import EQUAL, Again, Recheck, write_rechecks
 
 AGREED = Again("uci", "energy", "vifa", "paper", "aaaaaaaa", 0, 0, "nmll", 1.0, 1.0, 0.1, "a-1", "b-1", EQUAL)
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from bench.replications.entries import read
-from leaderboards.data.results import Results
-from leaderboards.site import content, places
-from leaderboards.site.content import Site
-from leaderboards.site.pages import render
+from lockstep_bench.bench.replications.entries import read
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.site import content, places
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages import render
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 ENTRIES = f"""

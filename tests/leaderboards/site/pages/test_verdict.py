@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaderboards.data.results import Results
-from leaderboards.site.content import Site
-from leaderboards.site.pages.overview import overview
-from leaderboards.site.pages.verdict import MOST_ROWS
-from leaderboards.site.pages.verdict_columns import _by_chance
+from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.site.content import Site
+from lockstep_bench.leaderboards.site.pages.overview import overview
+from lockstep_bench.leaderboards.site.pages.verdict import MOST_ROWS
+from lockstep_bench.leaderboards.site.pages.verdict_columns import _by_chance
 
 SETS, SPLITS = 6, 4
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from built_pages import Built
 
-import leaderboards
-from leaderboards.data.results import read_results
-from leaderboards.stats import rank, rank_on_datasets
-from leaderboards.stats.placing import AHEAD
-from methods import UNRANKED
+from lockstep_bench import leaderboards
+from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.leaderboards.stats import rank, rank_on_datasets
+from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.methods import UNRANKED
 
 
 def test_one_split_is_too_few_for_tests(built):

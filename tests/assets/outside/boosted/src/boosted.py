@@ -8,7 +8,7 @@ import torch
 from optuna.distributions import IntDistribution
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from methods.api import FullBatchMethod, LogUniform, Paper, Quantiles
+from lockstep_bench.methods.api import FullBatchMethod, LogUniform, Paper, Quantiles
 
 LEVELS = torch.tensor([0.05, 0.25, 0.5, 0.75, 0.95])
 LEAST_STEP = 1e-3  # between neighbouring quantiles, in standard deviations of the target

@@ -2,7 +2,7 @@
 
 from boosted import Boosted
 
-from bench.conformance import check
+from lockstep_bench.bench.conformance import check
 
 
 def test_it_keeps_the_contract():

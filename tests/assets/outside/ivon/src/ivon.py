@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from methods.api import LogUniform, Method, Paper, grad_and_value, kl_diagonal
+from lockstep_bench.methods.api import LogUniform, Method, Paper, grad_and_value, kl_diagonal
 
 MOMENTUM, HESSIAN_DECAY = 0.9, 0.999
 

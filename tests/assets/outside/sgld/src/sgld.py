@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from methods.api import LogUniform, Method, Paper, grad_and_value
+from lockstep_bench.methods.api import LogUniform, Method, Paper, grad_and_value
 
 KEPT = 16
 

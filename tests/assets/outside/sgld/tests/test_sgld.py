@@ -2,7 +2,7 @@
 
 from sgld import SGLD
 
-from bench.conformance import check
+from lockstep_bench.bench.conformance import check
 
 
 def test_it_keeps_the_contract():

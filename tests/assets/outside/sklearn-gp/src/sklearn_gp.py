@@ -7,7 +7,7 @@ target is its value plus noise of variance v. c, the lengthscales and v maximise
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from methods.api import FullBatchMethod, Normals, Paper
+from lockstep_bench.methods.api import FullBatchMethod, Normals, Paper
 
 
 class SklearnGP(FullBatchMethod):

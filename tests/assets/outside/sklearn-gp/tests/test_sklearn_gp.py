@@ -2,7 +2,7 @@
 
 from sklearn_gp import SklearnGP
 
-from bench.conformance import check
+from lockstep_bench.bench.conformance import check
 
 
 def test_it_keeps_the_contract():

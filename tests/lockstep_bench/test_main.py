@@ -1,4 +1,4 @@
-"""One command for all: `lockstep-bench`, also as `python -m bench`."""
+"""One command for all: `lockstep-bench`, also as `python -m lockstep_bench`."""
 
 import subprocess
 import sys
@@ -7,8 +7,8 @@ from importlib import import_module
 import pytest
 from typer.testing import CliRunner
 
-from bench.__main__ import COMMANDS, app
-from bench.console import display
+from lockstep_bench.__main__ import COMMANDS, app
+from lockstep_bench.bench.console import display
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -20,9 +20,10 @@ def test_every_command_shows_its_help(name):
 
 def test_help_names_commands_without_importing_them():
     code = (
-        "import sys; sys.argv = ['lockstep-bench', '--help']; from bench.__main__ import app\n"
+        "import sys; sys.argv = ['lockstep-bench', '--help']; from lockstep_bench.__main__ import app\n"
         "try: app()\nexcept SystemExit: pass\n"
-        "assert not {'torch', 'pandas', 'run_all', 'datasets', 'leaderboards'} & sys.modules.keys()"
+        "ours = {f'lockstep_bench.{name}' for name in ('run', 'datasets', 'leaderboards')}\n"
+        "assert not {'torch', 'pandas', *ours} & sys.modules.keys()"
     )
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert all(name in shown for name in COMMANDS)

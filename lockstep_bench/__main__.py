@@ -1,5 +1,6 @@
-"""All commands under one name: `lockstep-bench run|datasets|methods|leaderboards|speed`, also as `python -m bench`.
+"""All commands under one name: `lockstep-bench run|datasets|methods|leaderboards|speed`.
 
+`python -m lockstep_bench` does the same.
 A command is imported when it is asked for, so that `--help` answers at once.
 """
 
@@ -10,16 +11,19 @@ from typing import Annotated
 
 import typer
 
-from bench.door import Door
+from lockstep_bench.bench.door import Door
 
 NAME = "lockstep-bench"
 # Name -> where the command is, and what it does.
 COMMANDS = {
-    "run": ("run_all", "Compare methods on data sets, or on a table of your own, and build a leaderboard."),
-    "datasets": ("datasets.__main__", "List, fetch and check data sets; make a package of your own."),
-    "methods": ("methods.__main__", "List methods, check one against the contract, start a new one."),
-    "leaderboards": ("leaderboards.__main__", "Pages, tables, rankings and comparisons from results folders."),
-    "speed": ("bench.speed", "Measure the time of an update, alone and in a stack."),
+    "run": ("lockstep_bench.run", "Compare methods on data sets, or on a table of your own, and build a leaderboard."),
+    "datasets": ("lockstep_bench.datasets.__main__", "List, fetch and check data sets; make a package of your own."),
+    "methods": ("lockstep_bench.methods.__main__", "List methods, check one against the contract, start a new one."),
+    "leaderboards": (
+        "lockstep_bench.leaderboards.__main__",
+        "Pages, tables, rankings and comparisons from results folders.",
+    ),
+    "speed": ("lockstep_bench.bench.speed", "Measure the time of an update, alone and in a stack."),
 }
 # All that follows the name of a command, --help included, is for the command.
 FORWARDED = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -56,4 +60,4 @@ for name, (module, does) in COMMANDS.items():
     app.command(name, help=does, add_help_option=False, context_settings=FORWARDED)(_forward(name, module))
 
 if __name__ == "__main__":
-    app(prog_name="python -m bench")
+    app(prog_name="python -m lockstep_bench")

@@ -1,0 +1,19 @@
+"""The one import name: modules of a checkout are imported as `lockstep_bench.methods`, never as `methods`."""
+
+import sys
+
+
+def require_full_name(name: str) -> None:
+    """Refuse to import a package of a checkout by the name of its folder.
+
+    Two names would give two copies of each class, and `datasets` is also Hugging Face's. `python -m methods` is
+    allowed: while Python looks for the module, `sys.argv[0]` is "-m".
+
+    Args:
+        name: `__name__` of a package's `__init__.py`.
+
+    Raises:
+        ImportError: If the name has no prefix.
+    """
+    if not name.startswith("lockstep_bench.") and sys.argv[:1] != ["-m"]:
+        raise ImportError(f"'{name}' is imported as 'lockstep_bench.{name}': write `from lockstep_bench import {name}`")

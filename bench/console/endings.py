@@ -1,33 +1,16 @@
 """How a run may end: its exit codes, and what stops it before its end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from lockstep_bench.bench.console import display
 from lockstep_bench.bench.console.signals import Terminated, terminating
-from lockstep_bench.bench.execution import spare
 from lockstep_bench.bench.experiment.request import InvalidRequest
 
 NOT_OK, INVALID, NOT_STORED, NO_PROCESS, INTERRUPTED = 1, 2, 3, 4, 130
-
-
-def ended(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option `out`, the results folder, that ends as `stops` says."""
-
-    @wraps(command)
-    def wrapped(**options: Any) -> None:
-        try:
-            with stops(options["out"]):
-                command(**options)
-        finally:
-            spare.end()
-
-    return wrapped
 
 
 @contextmanager

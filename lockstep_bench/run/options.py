@@ -1,0 +1,179 @@
+"""The options of `python run_all.py`, declared once, in the groups that `--help` shows."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from typer import Option
+
+from lockstep_bench.datasets.options import folder
+
+LARGEST_SEED = 2**63 - 1  # what a column of results holds
+MOST_WORKERS, MOST_TIMES = 10_000, 1_000
+LONGEST_SECONDS = 10**9  # three decades
+
+
+@dataclass(frozen=True, kw_only=True)
+class What:
+    """Methods, data sets and splits."""
+
+    title: ClassVar[str] = "What to run"
+
+    suite: Annotated[str, Option(help="What to run; --list shows all suites.")] = "uci"
+    methods: Annotated[
+        str | None, Option(help="Comma-separated names; headline, the default, is one of each idea; all.")
+    ] = None
+    datasets: Annotated[str | None, Option(help="Comma-separated names; all of the suite by default.")] = None
+    splits: Annotated[str | None, Option(help="For example 0-4,7; by default the preset's.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTable:
+    """A table of the user's own, and how it is read."""
+
+    title: ClassVar[str] = "Your own data"
+
+    csv: Annotated[Path | None, Option(metavar="FILE", help="Run on a table: a .csv, .tsv or .parquet file.")] = None
+    target: Annotated[str | None, Option(metavar="COLUMN", help="Its column to predict.")] = None
+    task: Annotated[str | None, Option(help="regression or classification; by default as the target suggests.")] = None
+    decimal: Annotated[
+        str | None, Option(metavar="CHARACTER", help="Decimal separator, where texts leave it open: . or ,")
+    ] = None
+    thousands: Annotated[
+        str | None, Option(metavar="CHARACTER", help="Separator between thousands, where texts leave it open.")
+    ] = None
+    na_values: Annotated[
+        str | None,
+        Option(
+            metavar="TEXTS",
+            help="Comma-separated texts and numbers that stand for missing values, for example -999,unclear.",
+        ),
+    ] = None
+    no_header: Annotated[bool, Option("--no-header", help="Its first line is a row; columns are 1, 2, 3, ...")] = False
+    impute: Annotated[
+        str | None, Option(help="median: fill missing numbers with the medians of each fit's training rows.")
+    ] = None
+    splits_file: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Table with a column of train and test for each split; by default 20 random splits.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """The protocol, and changes of it."""
+
+    title: ClassVar[str] = "How"
+
+    preset: Annotated[
+        str,
+        Option(
+            help="paper: the papers' protocol. tuned: one generous budget for all. quick: a page in minutes. "
+            "Of the suite papers: names of tables or figures, or all."
+        ),
+    ] = "quick"
+    trials: Annotated[int | None, Option(help="Hyper-parameter settings tried per cell.")] = None
+    folds: Annotated[int | None, Option(help="Parts of the cross-validation.")] = None
+    epochs: Annotated[int | None, Option(help="Passes over the training rows.")] = None
+    sampler: Annotated[
+        str | None, Option(help="random, tpe, gp (Bayesian optimisation), grid, or centre for no tuning.")
+    ] = None
+    space: Annotated[str | None, Option(help="paper: each paper's ranges. wide: the same wide ones.")] = None
+    likelihood: Annotated[str | None, Option(help="Likelihood of regression: gaussian or heteroscedastic.")] = None
+    hidden: Annotated[str | None, Option(help="Units of each hidden layer, 50,50 for two of 50; by default 50.")] = None
+    activation: Annotated[str | None, Option(help="Activation of hidden units: relu, softplus or tanh.")] = None
+    network: Annotated[str | None, Option(help="Network for images: lenet5, resnet18, ...")] = None
+    settings: Annotated[
+        list[str] | None, Option("--set", help="Any other part of the protocol: NAME=VALUE; may be repeated.")
+    ] = None
+    hparam: Annotated[
+        list[str] | None,
+        Option(metavar="[METHOD:]NAME=VALUE", help="Fix a hyper-parameter instead of tuning it; may be repeated."),
+    ] = None
+    method_option: Annotated[
+        list[str] | None,
+        Option(
+            metavar="METHOD:NAME=VALUE",
+            help="Change an option of a method, as --methods 'METHOD(NAME=VALUE)' does; may be repeated.",
+        ),
+    ] = None
+    seed: Annotated[int, Option(help="Every random number follows from it.", min=0, max=LARGEST_SEED)] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Machines and folders."""
+
+    title: ClassVar[str] = "Where"
+
+    devices: Annotated[str | None, Option(help="cpu, cuda, or cuda:0,1; by default cpu.")] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            help="Processes on the CPU, or on each GPU; by default as many as cores and memory allow.",
+            min=1,
+            max=MOST_WORKERS,
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        Option(help="Seconds that a cell may take, at first and when it is retried.", min=1, max=LONGEST_SECONDS),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        Option(
+            metavar="ADDRESS",
+            help="Address of a Dask scheduler whose workers do the work: tcp://HOST:PORT or tls://HOST:PORT.",
+        ),
+    ] = None
+    tls_ca_file: Annotated[
+        Path | None, Option(help="CA certificate of a tls:// cluster; by default as Dask is configured.")
+    ] = None
+    tls_cert: Annotated[Path | None, Option(help="This client's certificate, likewise.")] = None
+    tls_key: Annotated[Path | None, Option(help="Key of that certificate, likewise.")] = None
+    out: Annotated[
+        Path, Option(metavar="DIR", parser=folder, help="Results folder; running again does what is missing.")
+    ] = Path("results")
+    data_dir: Annotated[
+        Path | None,
+        Option(metavar="DIR", parser=folder, help="Data folder; by default $BENCH_DATA_DIR or the user's cache."),
+    ] = None
+    html: Annotated[
+        Path | None, Option(metavar="DIR", parser=folder, help="Folder of the page; by default OUT/html.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What is done instead of a plain run, or besides it."""
+
+    title: ClassVar[str] = "Other ways to go about it"
+
+    list_: Annotated[bool, Option("--list", help="Show what there is; run nothing.")] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would run, and for how long; fetch nothing.")] = False
+    timing: Annotated[bool, Option("--timing", help="Then repeat one cell of each method and data set alone.")] = False
+    longer: Annotated[
+        int | None,
+        Option(
+            metavar="TIMES",
+            min=2,
+            max=MOST_TIMES,
+            help="Then train one cell of each method and data set, with its hyper-parameters, for TIMES as long.",
+        ),
+    ] = None
+    fresh: Annotated[bool, Option("--fresh", help="Start over; old results move to OUT/superseded.")] = False
+    strict: Annotated[bool, Option("--strict", help="Stop if a data set is not available.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """All options of the command line, in groups."""
+
+    what: What = What()
+    own: OwnTable = OwnTable()
+    how: How = How()
+    where: Where = Where()
+    ways: Ways = Ways()

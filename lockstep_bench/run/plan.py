@@ -1,0 +1,83 @@
+"""What a request comes to: its cells, those that are left to run, and the notes that a person should read first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from lockstep_bench.bench.console import display, forecast
+from lockstep_bench.bench.console.elsewhere import backend_of
+from lockstep_bench.bench.costs.workload import Surroundings, Workload, surroundings, workload, workload_elsewhere
+from lockstep_bench.bench.execution.scheduler import Backend
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.flagged import notes_on_flagged
+from lockstep_bench.bench.experiment.noise_ranges import notes_on_noise_ranges
+from lockstep_bench.bench.experiment.resolved import Resolved
+from lockstep_bench.bench.results.earlier import notes_on_earlier_rows
+from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.run.request import RunRequest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A request with its cells.
+
+    Attributes:
+        request: What was asked for.
+        resolved: Its cells, and what is left out of it.
+        results: The results folder.
+        todo: The cells that are not finished, most work first.
+        renamed: Invalid files of the folder, under the names that they have now, with the reasons.
+        notes: On earlier rows, noise ranges and flagged splits.
+    """
+
+    request: RunRequest
+    resolved: Resolved
+    results: Results
+    todo: tuple[Cell, ...]
+    renamed: tuple[tuple[Path, str], ...]
+    notes: tuple[str, ...]
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """The devices of this machine, as they are when they are first asked for."""
+        return surroundings(self.request.devices)
+
+
+def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> Plan:
+    """Return the plan of a request. Invalid files of its results folder are renamed, but in a dry run.
+
+    Raises:
+        InvalidRequest: The folder has results of a newer version, or something is in the place of a result.
+    """
+    wanted = resolved.cells
+    notes = [*notes_on_noise_ranges(wanted, request.data_dir), *notes_on_flagged(wanted)]
+    if request.fresh:
+        return Plan(request, resolved, results, tuple(wanted), (), tuple(notes))
+    results.require_readable()
+    renamed = () if request.dry_run else tuple(results.mend())
+    notes = [*notes_on_earlier_rows(results.rows(), wanted, request.data_dir), *notes]
+    todo = tuple(cell for cell in wanted if not results.has(cell))
+    results.require_place(todo)
+    return Plan(request, resolved, results, todo, renamed, tuple(notes))
+
+
+@contextmanager
+def backend_and_workload(plan: Plan) -> Iterator[tuple[Backend | None, Workload]]:
+    """Yield the cluster that does the work, or None for this machine, and the jobs in their order.
+
+    In a dry run, and where a GPU's memory has to be known, methods are tried for seconds.
+    """
+    request, todo = plan.request, plan.todo
+    with backend_of(request.cluster if todo else None, todo, fetch=not request.dry_run) as backend:
+        if backend:
+            yield backend, workload_elsewhere(todo, backend.workers)
+            return
+        measure = None  # a CPU's work begins at once
+        if request.dry_run:
+            measure = forecast.measuring(display.err, request.data_dir, forecast.PATIENCE_SECONDS)
+        elif plan.surroundings.kind == "cuda":
+            measure = forecast.measuring(display.err, request.data_dir)
+        rows = plan.results.rows()
+        yield None, workload(todo, plan.surroundings, rows, each=request.workers, measure=measure)

@@ -1,0 +1,58 @@
+"""What a person reads of a run: what is missing, the plan, the forecast of a dry run, the closing tables."""
+
+from collections.abc import Sequence
+
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.console import display, forecast
+from lockstep_bench.bench.console.endings import INTERRUPTED, INVALID, NOT_OK
+from lockstep_bench.bench.console.outcome import show_outcome
+from lockstep_bench.bench.costs.workload import Workload
+from lockstep_bench.bench.execution import longer
+from lockstep_bench.bench.results.reader import read_longer
+from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
+from lockstep_bench.leaderboards.stats.remarks import SIGNS
+from lockstep_bench.run.plan import Plan
+from lockstep_bench.run.work import Work
+
+
+def show_plan(plan: Plan, load: Workload) -> None:
+    """Print what is wrong with the results folder, notes, and what is about to run."""
+    resolved, results = plan.resolved, plan.results
+    if not (plan.request.dry_run or plan.request.fresh):
+        display.show_invalid(plan.renamed)
+        display.show_passed_over(results.passed_over)
+    display.show_notes(plan.notes)
+    display.show_plan(resolved.cells, plan.todo, load.workers)
+    display.show_excluded(resolved.without)
+    display.show_given(resolved.given)
+
+
+def show_forecast(plan: Plan, load: Workload) -> None:
+    """Print how long the plan may take, and what would be trained for longer."""
+    forecast.show(display.out, load)
+    if factor := plan.request.longer:
+        display.show_longer(longer.planned(plan.results, plan.resolved.cells, factor), factor)
+
+
+def report(plan: Plan, work: Work) -> int:
+    """Build the page, print the closing tables, and return the exit code."""
+    request, resolved, results = plan.request, plan.resolved, plan.results
+    if request.longer:
+        display.show_gains(_gains(plan, request.longer), work.not_longer)
+    page = leaderboards.build(request.out, request.html)
+    show_outcome(leaderboards.export(request.out), resolved.cells, results, resolved.missing, page, SIGNS)
+    if work.interrupted:
+        return INTERRUPTED
+    if asked_for := sorted({each.dataset for each in resolved.missing} & set(request.names)):
+        display.show_error(f"{', '.join(asked_for)}: asked for, but not available; see the remedies above")
+        return INVALID
+    statuses = results.statuses(resolved.cells)
+    every = len(statuses) == len(set(resolved.cells)) and all(status == "ok" for status in statuses.values())
+    return 0 if every and work.reproduced and not work.not_longer else NOT_OK
+
+
+def _gains(plan: Plan, factor: int) -> Sequence[LongerTraining]:
+    """Return the longer trainings of the plan's cells that the results folder has."""
+    keys = {cell.key for cell in longer.sampled(plan.results, plan.resolved.cells)}
+    every = longer_trainings(read_longer(plan.results.out).table.to_pandas())
+    return [pair for pair in every if pair.key in keys and pair.factor == factor]

@@ -1,0 +1,133 @@
+"""From the options of a command line to one frozen request, which is checked as far as it can be without any work."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lockstep_bench.bench.console.elsewhere import cluster_of
+from lockstep_bench.bench.execution.cluster.connection import Tls
+from lockstep_bench.bench.experiment import own_data
+from lockstep_bench.bench.experiment.parsing import (
+    check_folder,
+    parse_devices,
+    parse_hparams,
+    parse_names,
+    parse_settings,
+    parse_splits,
+)
+from lockstep_bench.bench.experiment.plan import HEADLINE
+from lockstep_bench.bench.experiment.request import InvalidRequest, Request
+from lockstep_bench.bench.replications.entries import SUITE as PAPERS
+from lockstep_bench.bench.replications.requests import requests_of
+from lockstep_bench.datasets import Table
+from lockstep_bench.run.options import How, Options, OwnTable, What
+
+# Fields of a protocol that have an option of their own; --set changes any other.
+FIELDS = ("trials", "folds", "epochs", "sampler", "space", "likelihood", "hidden", "activation", "network")
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """Everything that a command line asks for.
+
+    Attributes:
+        requests: What is run: one request, or several for tables of papers.
+        names: The data sets that were named; none for all.
+        table: The user's own table, with warnings about it; None without one.
+        out, html: Folders of the results and of the page.
+        data_dir: The data folder; None for the default.
+        cluster: Address and certificates of a Dask cluster; None for this machine.
+        devices: This machine's devices, as torch names them.
+        workers: Processes on each device; None for as many as fit.
+        timeout: Seconds that a cell may take; None for any number.
+        timing: Whether cells are repeated alone for their times.
+        longer: How many times as long cells are trained again; None for not at all.
+        dry_run: Whether the plan is shown, and nothing done.
+        fresh: Whether earlier results are moved aside.
+        strict: Whether a data set that is not available stops the run.
+    """
+
+    requests: tuple[Request, ...]
+    names: tuple[str, ...]
+    table: tuple[Table, tuple[str, ...]] | None
+    out: Path
+    html: Path
+    data_dir: Path | None
+    cluster: tuple[str, Tls] | None
+    devices: tuple[str, ...]
+    workers: int | None
+    timeout: float | None
+    timing: bool
+    longer: int | None
+    dry_run: bool
+    fresh: bool
+    strict: bool
+
+
+def request_of(options: Options) -> RunRequest:
+    """Return what options ask for, after a check of each and of those that contradict each other.
+
+    An own table is read, and registered as a data set of this process and its workers.
+
+    Raises:
+        InvalidRequest: An option cannot be met. What the suite, the data and the methods allow is checked by the plan.
+    """
+    where, ways = options.where, options.ways
+    html = where.html or where.out / "html"
+    check_folder("--out", where.out, writes=not ways.dry_run)
+    check_folder("--html", html, writes=not ways.dry_run)
+    tls = Tls(where.tls_ca_file, where.tls_cert, where.tls_key)
+    cluster = cluster_of(where.cluster, tls, where.devices, where.workers, ways.timing, ways.longer)
+    changes = _changes(options.how)
+    names = parse_names("--datasets", options.what.datasets)
+    table = own_data.register(_given(options.own), options.what.suite, names, on_cluster=cluster is not None)
+    suite, names = (own_data.SUITE, [table[0].name]) if table else (options.what.suite, names)
+    return RunRequest(
+        requests=_requests(suite, names, changes, options.what, options.how),
+        names=tuple(names or ()),
+        table=table,
+        out=where.out,
+        html=html,
+        data_dir=where.data_dir,
+        cluster=cluster,
+        devices=tuple(parse_devices(where.devices or "cpu")),
+        workers=where.workers,
+        timeout=where.timeout,
+        timing=ways.timing,
+        longer=ways.longer,
+        dry_run=ways.dry_run,
+        fresh=ways.fresh,
+        strict=ways.strict,
+    )
+
+
+def _changes(how: How) -> dict[str, int | str | None]:
+    """Return the fields of the protocol that options change."""
+    options = asdict(how)
+    changes = {name: options[name] for name in FIELDS if options[name] is not None} | parse_hparams(how.hparam or ())
+    settings = parse_settings(how.settings or ())
+    if twice := changes.keys() & settings.keys():
+        option = "hparam" if min(twice) == "hparams" else min(twice)
+        raise InvalidRequest(f"--set {min(twice)}=... and --{option} say the same thing; leave one out")
+    return changes | settings
+
+
+def _given(own: OwnTable) -> own_data.Given:
+    return own_data.Given(**asdict(own) | {"no_header": own.no_header or None})
+
+
+def _requests(
+    suite: str, names: Sequence[str] | None, changes: dict[str, int | str | None], what: What, how: How
+) -> tuple[Request, ...]:
+    methods = HEADLINE if what.methods is None and suite != PAPERS else what.methods
+    request = Request(
+        suite,
+        how.preset,
+        parse_names("--methods", methods),
+        names,
+        None if what.splits is None else parse_splits(what.splits),
+        changes,
+        how.seed,
+        tuple(how.method_option or ()),
+    )
+    return tuple(requests_of(how.preset, request)) if suite == PAPERS else (request,)

@@ -1,0 +1,62 @@
+"""The work of a plan: its cells, and afterwards the passes over some of them for times or for longer training."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Thread
+
+from lockstep_bench import leaderboards
+from lockstep_bench.bench.console import display, passes
+from lockstep_bench.bench.console.live_page import live_pages
+from lockstep_bench.bench.costs.workload import Workload
+from lockstep_bench.bench.execution.scheduler import Backend
+from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.native.libraries import obstacle
+from lockstep_bench.run.plan import Plan
+
+
+@dataclass(frozen=True)
+class Work:
+    """How the work of a plan ended.
+
+    Attributes:
+        interrupted: Whether Ctrl-C ended it.
+        reproduced: Whether every cell that was repeated for its times gave equal numbers.
+        not_longer: Statuses of the cells that could not be trained for longer.
+    """
+
+    interrupted: bool = False
+    reproduced: bool = True
+    not_longer: Mapping[Cell, str] = field(default_factory=dict)
+
+
+def run_left(plan: Plan, backend: Backend | None, load: Workload) -> Work:
+    """Run the cells that are left, while pages grow with them."""
+    request, results, wanted = plan.request, plan.results, plan.resolved.cells
+    if request.fresh and (aside := results.put_aside()):  # not before a cluster can be had
+        display.say(f"Old results moved to {aside}")
+    results.note_missing(plan.resolved.missing)
+    if request.table:
+        results.note_table(request.table[0])
+    if not plan.todo:
+        return Work()
+    if request.devices == ("cpu",) and not backend and (reason := obstacle()):
+        display.show_not_native(reason)
+    jobs = load.jobs(results.journal, request.data_dir)
+    build = partial(leaderboards.build, request.out, request.html)
+    Thread(target=leaderboards.prepare, daemon=True).start()
+    with live_pages(results, leaderboards.prepare, build, len(wanted) - len(plan.todo), len(wanted)) as store:
+        return Work(passes.run_cells(store, jobs, backend or load.workers, load.weights, request.timeout))
+
+
+def run_further(plan: Plan, work: Work) -> Work:
+    """Repeat cells for their times, and train cells for longer, where that was asked for."""
+    request, results, wanted = plan.request, plan.results, plan.resolved.cells
+    common = request.data_dir, request.timeout
+    if request.timing and not work.interrupted:
+        work = Work(*passes.time_cells(results, wanted, plan.surroundings, *common))
+    if request.longer and not work.interrupted:
+        around = plan.surroundings, request.workers
+        interrupted, failed = passes.train_longer(results, wanted, request.longer, *around, *common)
+        work = Work(interrupted, work.reproduced, failed)
+    return work

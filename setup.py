@@ -1,12 +1,17 @@
-"""Installs the folders of this repository as packages below `lockstep_bench`; all else is in pyproject.toml."""
+"""Installs the folders of this repository as packages below `lockstep_bench`; all else is in pyproject.toml.
+
+The links in `lockstep_bench` serve type checkers and editors. They are not followed here: Windows may have none.
+"""
 
 from setuptools import find_packages, setup
 
 ONE_NAME = "lockstep_bench"
 FOLDERS = ("bench", "methods", "datasets", "leaderboards")
 
-# Links to the folders below `lockstep_bench` serve type checkers and editors; Windows may have none.
-below = [
-    f"{ONE_NAME}.{name}" for name in find_packages(include=[part for name in FOLDERS for part in (name, f"{name}.*")])
-]
-setup(packages=[ONE_NAME, *below], package_dir={f"{ONE_NAME}.{folder}": folder for folder in FOLDERS})
+linked = [f"{ONE_NAME}.{folder}*" for folder in FOLDERS]
+own = find_packages(include=[ONE_NAME, f"{ONE_NAME}.*"], exclude=linked)
+rooms = find_packages(include=[pattern for folder in FOLDERS for pattern in (folder, f"{folder}.*")])
+setup(
+    packages=[*own, *(f"{ONE_NAME}.{room}" for room in rooms)],
+    package_dir={f"{ONE_NAME}.{folder}": folder for folder in FOLDERS},
+)

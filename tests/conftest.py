@@ -4,6 +4,7 @@ import ast
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -68,6 +69,24 @@ INTEGRATION = (
 # Tests in a browser or across processes can fail by the load of the machine, so they are retried once.
 RETRIED = ("bench/execution", "faults", "leaderboards/browser", "test_own_data.py", "test_run_all.py")
 
+# Unit tests of what one system alone has: counters of memory below /proc, and limits that only Linux enforces.
+LINUX = ("bench/environment/test_memory.py", "bench/test_limits.py")
+# Unit tests of what Windows lacks: links and pipes between files, permissions, and compilers that are called as on Unix.
+POSIX = (
+    "bench/experiment/test_code.py",
+    "bench/experiment/test_parsing.py",
+    "bench/native",
+    "bench/results",
+    "datasets/images/test_aptos.py",
+    "datasets/images/test_idx.py",
+    "datasets/own/test_files.py",
+    "datasets/storage/test_download.py",
+    "datasets/test_loading.py",
+    "leaderboards/data",
+    "leaderboards/publishing",
+    "lockstep_bench/test_one_name.py",
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled training loops from session to session, where all processes of the tests find them."""
@@ -88,6 +107,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         if path.startswith(RETRIED):
             item.add_marker(pytest.mark.flaky(reruns=1))
+        if sys.platform != "linux" and path.startswith(LINUX):
+            item.add_marker(pytest.mark.skip(reason="for Linux alone"))
+        if sys.platform == "win32" and path.startswith(POSIX):
+            item.add_marker(pytest.mark.skip(reason="for Linux and macOS alone"))
     items.sort(key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(RETRIED))
 
 

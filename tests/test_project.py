@@ -80,11 +80,20 @@ def test_locked_versions_satisfy_the_declared_ranges():
     assert not any("+" in version or "/" in version for version in locked.values())
 
 
-@pytest.mark.parametrize("listed", ["INTEGRATION", "RETRIED"])
+@pytest.mark.parametrize("listed", ["INTEGRATION", "RETRIED", "LINUX", "POSIX"])
 def test_listed_tests_exist(request, listed):
     conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
     for path in getattr(conftest, listed):
         assert (ROOT / "tests" / path).exists()
+
+
+def test_one_version_is_stated_everywhere():
+    version = PROJECT["project"]["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## \[(\S+)\]", changes, re.MULTILINE)[1] == version
+    assert f"version: {version}\n" in citation
+    assert re.search(rf"## \[{re.escape(version)}\] - (\S+)", changes)[1] in citation
 
 
 def test_attacks_name_tests_that_exist():

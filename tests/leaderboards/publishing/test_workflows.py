@@ -89,7 +89,8 @@ def locked(path):
 
 
 def test_nothing_may_write_but_the_deployment_to_pages():
-    assert read("tests.yml")["permissions"] == {"contents": "read"}
+    for name in ("tests.yml", "nightly.yml", "release.yml", "recheck.yml"):
+        assert read(name)["permissions"] == {"contents": "read"}
     leaderboard = read("leaderboard.yml")
     assert leaderboard["permissions"] == {}
     assert leaderboard["jobs"]["build"]["permissions"] == {"contents": "read"}
@@ -97,7 +98,7 @@ def test_nothing_may_write_but_the_deployment_to_pages():
 
 
 def test_tests_run_with_lowest_and_newest_versions():
-    jobs = read("tests.yml")["jobs"]
+    jobs = read("nightly.yml")["jobs"]
     commands = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
     pythons = jobs["newest"]["strategy"]["matrix"]["python"]
     lowest = next(step["with"]["python-version"] for step in jobs["lowest"]["steps"] if "setup" in step.get("uses", ""))
@@ -109,9 +110,24 @@ def test_tests_run_with_lowest_and_newest_versions():
     assert "make coverage" in commands["coverage"]
 
 
+def test_every_push_runs_unit_tests_on_each_system():
+    unit = read("tests.yml")["jobs"]["unit"]
+    assert unit["strategy"]["matrix"]["system"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert unit["steps"][-1]["run"].endswith('-m "not slow and not integration"')
+
+
+def test_release_checks_what_it_builds_in_a_bare_environment():
+    commands = [step["run"] for step in steps(read("release.yml")) if "run" in step]
+    assert [command.split()[-2] for command in commands[1:]] == ["--outdir", "--strict", ".ci/wheel"]
+    first = re.search(
+        r"^    python run_all.py (.*)$|then runs `python run_all.py (.*?)`", (ROOT / "README.md").read_text(), re.M
+    )
+    assert f"lockstep-bench run {first[1] or first[2]}" in (ROOT / ".ci" / "wheel").read_text()
+
+
 def test_ci_runs_the_tests_of_the_readme():
     assert "make test" in (ROOT / ".ci" / "run").read_text()
-    for script in ("run", "browser"):
+    for script in ("run", "browser", "wheel"):
         assert (ROOT / ".ci" / script).stat().st_mode & 0o111
         subprocess.run(["bash", "-n", str(ROOT / ".ci" / script)], check=True)
 
@@ -148,7 +164,7 @@ class Missing(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
-sys.argv[1:] = {words}
+sys.argv = ["-m", *{words}]  # as `python -m` has them while it looks for the module
 runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
 """
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

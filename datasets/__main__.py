@@ -59,14 +59,8 @@ def list_(
     statuses = {name: datasets.availability(name, data_dir) for name in datasets.names()}
     for name, status in statuses.items():
         state = _state(name, status)
-        try:
-            source = datasets.entry(name)
-            sizes = (source.n_rows, _features(source), source.n_ood or "", source.splits_in_words)
-            columns = [source.title, _task(source), *map(str, sizes)]
-        except BrokenDataset:
-            columns = [""] * 6
         # Text, not str: rich would read markup in the title of another package's set.
-        table.add_row(name, *map(Text, columns), Text(state, STYLES[state]))
+        table.add_row(name, *map(Text, _columns(name)), Text(state, STYLES[state]))
     Console().print(table)
     for name, weights in WEIGHTS.items():
         typer.echo(f"\n{name}: weights, {weights.title}: {_state(name, datasets.availability(name, data_dir))}")
@@ -80,6 +74,16 @@ def list_(
     if notes:
         for name in datasets.names():
             _show_notes(name)
+
+
+def _columns(name: str) -> list[str]:
+    """Return title, task, rows, features, OOD rows and splits of a set; empty texts if it is broken."""
+    try:
+        source = datasets.entry(name)
+    except BrokenDataset:
+        return [""] * 6
+    sizes = (source.n_rows, _features(source), source.n_ood or "", source.splits_in_words)
+    return [source.title, _task(source), *map(str, sizes)]
 
 
 @app.command()

@@ -8,7 +8,7 @@ import numpy as np
 from lockstep_bench.datasets.errors import Fault
 from lockstep_bench.datasets.images import weights
 from lockstep_bench.datasets.images.weights import Weights
-from lockstep_bench.datasets.records import Dataset, Source
+from lockstep_bench.datasets.records import Dataset, Source, Split
 from lockstep_bench.datasets.registry import entry, published
 from lockstep_bench.datasets.storage import places, store
 
@@ -83,12 +83,16 @@ def _check(dataset: Dataset, source: Source) -> None:
     if len(dataset.splits) != source.n_splits:
         raise ValueError(f"there should be {source.n_splits} splits, got {len(dataset.splits)}")
     for number, split in enumerate(dataset.splits):
-        rows = np.concatenate([split.train, split.test, split.validation])
-        used = np.bincount(rows, minlength=source.n_rows)
-        if len(used) != source.n_rows or used.max() > 1 or not (split.train.size and split.test.size):
-            raise ValueError(f"split {number} should use every row at most once, in all parts, got something else")
-        if split.inputs is not None and not np.isin(split.inputs, np.arange(source.n_features)).all():
-            raise ValueError(f"inputs of split {number} should be columns of x, got {split.inputs.tolist()}")
+        _check_split(number, split, source)
+
+
+def _check_split(number: int, split: Split, source: Source) -> None:
+    rows = np.concatenate([split.train, split.test, split.validation])
+    used = np.bincount(rows, minlength=source.n_rows)
+    if len(used) != source.n_rows or used.max() > 1 or not (split.train.size and split.test.size):
+        raise ValueError(f"split {number} should use every row at most once, in all parts, got something else")
+    if split.inputs is not None and not np.isin(split.inputs, np.arange(source.n_features)).all():
+        raise ValueError(f"inputs of split {number} should be columns of x, got {split.inputs.tolist()}")
 
 
 def _finite(values: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.markup import escape
 
 from lockstep_bench.bench.console.display import err
-from lockstep_bench.bench.console.runner import Store
+from lockstep_bench.bench.console.runner import CellStore
 from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised
 from lockstep_bench.bench.results.record import CellResult
 
@@ -22,7 +22,9 @@ Build = Callable[[tuple[int, int]], Path]
 
 
 @contextmanager
-def live_pages(store: Store, prepare: Callable[[], None], build: Build, finished: int, wanted: int) -> Iterator[Store]:
+def live_pages(
+    store: CellStore, prepare: Callable[[], None], build: Build, finished: int, wanted: int
+) -> Iterator[CellStore]:
     """Yield a store that passes cells on to `store`, and keep the pages up to date until the context ends.
 
     Their process starts with the first cell that is stored, if it is not the run's last one: before it there is nothing
@@ -44,7 +46,7 @@ def live_pages(store: Store, prepare: Callable[[], None], build: Build, finished
 
 
 class _LivePages:
-    def __init__(self, store: Store, prepare: Callable[[], None], build: Build, finished: int, wanted: int):
+    def __init__(self, store: CellStore, prepare: Callable[[], None], build: Build, finished: int, wanted: int):
         self._store, self._prepare, self._build = store, prepare, build
         self._finished, self._wanted = finished, wanted
         self._grown, self._over = Event(), Event()

@@ -23,7 +23,7 @@ MOST_NAMED = 6
 BEST = "*"
 
 
-class Outcome(NamedTuple):
+class MetricSummary(NamedTuple):
     """Rows of the summary of one metric.
 
     Attributes:
@@ -86,7 +86,7 @@ def show_outcome(
     out.print(f"Page: [bold]{escape(str(page))}[/]", soft_wrap=True)
 
 
-def _outcomes(rows: pd.DataFrame, wanted: Sequence[Cell]) -> list[Outcome]:
+def _outcomes(rows: pd.DataFrame, wanted: Sequence[Cell]) -> list[MetricSummary]:
     # Where a folder holds several protocols of one preset, the summary names them with their hashes.
     chosen = {
         (cell.suite, cell.dataset, cell.method, preset)
@@ -108,11 +108,11 @@ def _outcomes(rows: pd.DataFrame, wanted: Sequence[Cell]) -> list[Outcome]:
             ranks = ranked.rank(na_option="bottom").mean(axis=1).reindex(by_method.index).sort_values(kind="stable")
             several = ranked.dropna(axis=1, how="all") if len(ranked) > 1 else ranked.iloc[:, :0]
             best = {str(dataset): str(method) for dataset, method in several.idxmin().items()}
-            outcomes.append(Outcome(title, shown, {str(name): float(rank) for name, rank in ranks.items()}, best))
+            outcomes.append(MetricSummary(title, shown, {str(name): float(rank) for name, rank in ranks.items()}, best))
     return outcomes
 
 
-def _tables(outcome: Outcome, columns: Sequence[str], signs: Mapping[str, str], width: int) -> list[Table]:
+def _tables(outcome: MetricSummary, columns: Sequence[str], signs: Mapping[str, str], width: int) -> list[Table]:
     """Return tables with methods down and data sets across, each within the width."""
     figures = {(row.dataset, row.method): _figure(row, outcome, signs) for row in outcome.rows}
     widths = {
@@ -138,7 +138,7 @@ def _tables(outcome: Outcome, columns: Sequence[str], signs: Mapping[str, str], 
     return tables
 
 
-def _summary(outcome: Outcome, signs: Mapping[str, str]) -> Table:
+def _summary(outcome: MetricSummary, signs: Mapping[str, str]) -> Table:
     """Return a table with one line per method: its mean rank, and on how many data sets it has the lowest mean."""
     table = Table(box=None)
     table.add_column("method", no_wrap=True)
@@ -153,7 +153,7 @@ def _summary(outcome: Outcome, signs: Mapping[str, str]) -> Table:
     return table
 
 
-def _figure(row: Any, outcome: Outcome, signs: Mapping[str, str]) -> str:
+def _figure(row: Any, outcome: MetricSummary, signs: Mapping[str, str]) -> str:
     marks = "".join(sign for words, sign in signs.items() if words in row.remark)
     best = BEST if outcome.best.get(row.dataset) == row.method else ""
     failed = f" ({row.n_failed:.0f} failed)" if row.n_failed else ""

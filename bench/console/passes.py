@@ -8,7 +8,7 @@ import typer
 
 from lockstep_bench.bench.console import display
 from lockstep_bench.bench.console.endings import NO_PROCESS
-from lockstep_bench.bench.console.runner import Store, run
+from lockstep_bench.bench.console.runner import CellStore, run
 from lockstep_bench.bench.costs.workload import Surroundings, workload
 from lockstep_bench.bench.execution import longer, timing
 from lockstep_bench.bench.execution.pool import NoProcess
@@ -20,7 +20,7 @@ from lockstep_bench.bench.results.folder import Results
 
 
 def run_cells(
-    store: Store,
+    store: CellStore,
     jobs: Sequence[Job],
     where: Sequence[Worker] | Backend,
     weights: Mapping[Cell, float],

@@ -29,7 +29,7 @@ ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would 
 LONGEST_REASON = 500  # characters of an error's last line that are printed
 
 
-class Store(Protocol):
+class CellStore(Protocol):
     """Destination of finished cells."""
 
     def write(self, result: CellResult) -> None:
@@ -37,7 +37,7 @@ class Store(Protocol):
 
 
 def run(
-    store: Store,
+    store: CellStore,
     jobs: Sequence[Job],
     where: Sequence[Worker] | Backend,
     timeout: float | None = None,
@@ -68,7 +68,7 @@ def run(
         TimeRemainingColumn(elapsed_when_finished=False),
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
-        board = Board(progress, jobs, weights)
+        board = ProgressBoard(progress, jobs, weights)
         results = run_jobs(
             jobs, where, timeout=timeout, on_progress=board.on_progress, on_retry=board.on_retry, stop=stop
         )
@@ -84,7 +84,7 @@ def run(
     return stop.is_set()
 
 
-def _stored(store: Store, result: CellResult) -> CellResult:
+def _stored(store: CellStore, result: CellResult) -> CellResult:
     """Store a result and return it; one that cannot be stored is replaced by a failure that says why."""
     try:
         try:
@@ -132,7 +132,7 @@ def _first_ctrl_c(stop: Event, announce: Callable[[], None]) -> Iterator[None]:
         over.set()
 
 
-class Board:
+class ProgressBoard:
     """Progress bar of jobs, and the lines above it. Its methods may be called from several threads.
 
     The bar shows the work of all finished cells and the finished part of running ones.

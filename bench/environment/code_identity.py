@@ -64,22 +64,20 @@ def _hash_of(name: str) -> str:
 
 @cache
 def _imports(name: str) -> frozenset[str]:
+    """Return the modules that a module imports, and those of packages that it reaches through an attribute."""
     nodes = list(_run(_code(name)))
     imported: set[str] = set()
     bound: dict[str, str] = {}  # modules by the names that the code has for them
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (package := _package(node)):
-            for alias in node.names:
-                module = _definer(package, alias.name)
-                imported.add(module)
-                if module == f"{package}.{alias.name}":
-                    bound[alias.asname or alias.name] = module
+            defined = {alias: _definer(package, alias.name) for alias in node.names}
+            imported |= set(defined.values())
+            modules = {alias: module for alias, module in defined.items() if module == f"{package}.{alias.name}"}
+            bound |= {alias.asname or alias.name: module for alias, module in modules.items()}
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if "." in alias.name and _is_ours(alias.name):
-                    imported.add(alias.name)
-                elif _is_ours(alias.name):
-                    bound[alias.asname or alias.name] = alias.name
+            ours = [alias for alias in node.names if _is_ours(alias.name)]
+            imported |= {alias.name for alias in ours if "." in alias.name}
+            bound |= {alias.asname or alias.name: alias.name for alias in ours if "." not in alias.name}
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in bound:
             imported.add(_definer(bound[node.value.id], node.attr))

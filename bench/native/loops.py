@@ -36,7 +36,7 @@ class LoopWriter:
             numbers = ", ".join(map(_number, value.constant.flatten().tolist()))
             yield f"static const {C_TYPES[value.dtype]} {name}[] = {{{numbers}}};"
 
-    def _loops(self, nest: Nest, domain: Shape) -> Iterator[str]:
+    def _loops(self, nest: Nest, domain: Shape) -> Iterator[str]:  # noqa: C901 (a nest is written from top to bottom)
         reductions = [statement for statement in nest.statements if isinstance(statement, Reduce)]
         names = {statement: f"a{number}" for number, statement in enumerate(reductions)}
         # What all reductions sum over is innermost. With a pass over memory for each term, VIFA took a tenth longer.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from lockstep_bench.bench.native.operators import BYTES, LANES
-from lockstep_bench.bench.native.values import Call, Nest, Program, Reduce, Statement, Store, Value, View
+from lockstep_bench.bench.native.values import Call, Nest, Program, Reduce, Statement, StoreStep, Value, View
 
 
 class Workspace:
@@ -92,12 +92,12 @@ def targets(statement: Statement) -> tuple[Value, ...]:
     """Return what a statement writes."""
     if isinstance(statement, Call):
         return statement.targets
-    return (statement.target.value if isinstance(statement, Store) else statement.target,)
+    return (statement.target.value if isinstance(statement, StoreStep) else statement.target,)
 
 
 def operands(statement: Statement) -> tuple[View, ...]:
     """Return what a statement reads."""
-    return (statement.operand,) if isinstance(statement, Reduce | Store) else statement.operands
+    return (statement.operand,) if isinstance(statement, Reduce | StoreStep) else statement.operands
 
 
 def _touched(statement: Statement) -> Iterator[Value]:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lockstep_bench.bench.native.memory import operands
 from lockstep_bench.bench.native.operators import converted, literal
-from lockstep_bench.bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, Store, Value, View
+from lockstep_bench.bench.native.values import Call, Compute, Nest, Program, Reduce, Shape, StoreStep, Value, View
 
 
 class Nests:
@@ -217,7 +217,7 @@ class Nests:
         earliest = target.nest + 1 if target.overwritten else 0
         operand = part.squeezed()
         nest, number, _ = self._nest(operand.shape, [operand], earliest, target.fixed)
-        nest.statements.append(Store(window.squeezed(), operand))
+        nest.statements.append(StoreStep(window.squeezed(), operand))
         _extend(target, number, number)
 
 

@@ -146,7 +146,7 @@ class Reduce:
 
 
 @dataclass(frozen=True, eq=False)
-class Store:
+class StoreStep:
     """A part of `target` = operand, at every index of the nest."""
 
     target: View
@@ -168,7 +168,7 @@ class Call:
     operands: tuple[View, ...] = ()
 
 
-Statement = Compute | Reduce | Store | Call
+Statement = Compute | Reduce | StoreStep | Call
 
 
 @dataclass

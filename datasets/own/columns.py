@@ -47,7 +47,7 @@ class Features(NamedTuple):
     dummies: tuple[tuple[int, ...], ...]
 
 
-class Target(NamedTuple):
+class TargetColumn(NamedTuple):
     """Target of a table.
 
     Attributes:
@@ -109,7 +109,7 @@ def features_of(frame: pd.DataFrame, impute: str, placeholders: Mapping[str, str
     return Features(np.asarray(x, dtype=np.float64), tuple(notes), tuple(warnings), dummies)
 
 
-def target_of(column: Column, task: str | None) -> Target:
+def target_of(column: Column, task: str | None) -> TargetColumn:
     """Return the target of a table.
 
     Args:
@@ -158,7 +158,7 @@ def target_of(column: Column, task: str | None) -> Target:
         "--task classification takes them as classes"
     )
     note = f"The mean of {name} is {y.mean():.3g}, its standard deviation {y.std():.3g}; scores are in its unit."
-    return Target(y, (), (note,), (doubt,) if few else ())
+    return TargetColumn(y, (), (note,), (doubt,) if few else ())
 
 
 def check_target(names: Sequence[str], target: str) -> None:
@@ -169,7 +169,7 @@ def check_target(names: Sequence[str], target: str) -> None:
         raise InvalidTable(f"there is no column {target!r}; {hint}The columns are {_named(names)}")
 
 
-def _classes(column: pd.Series) -> Target:
+def _classes(column: pd.Series) -> TargetColumn:
     """Return the target of a classification; classes are numbered in the order of their values."""
     name = str(column.name)
     values, y, counts = np.unique(column.to_numpy(), return_inverse=True, return_counts=True)
@@ -185,7 +185,9 @@ def _classes(column: pd.Series) -> Target:
     warnings = [f"few rows of some classes of {name!r}: {_listed(rare)}; a split may lack them"] if rare else []
     if doubtful := {value: size for value, size in sizes.items() if value.lower() in PLACEHOLDERS}:
         warnings.append(f"taken as classes of {name!r}: {_listed(doubtful)}. If these rows lack a class, remove them")
-    return Target(y.astype(np.float64), classes, (f"Classes, with their rows: {_listed(numbered)}.",), tuple(warnings))
+    return TargetColumn(
+        y.astype(np.float64), classes, (f"Classes, with their rows: {_listed(numbered)}.",), tuple(warnings)
+    )
 
 
 def _check_scale(name: str, y: np.ndarray) -> None:

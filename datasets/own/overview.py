@@ -9,7 +9,7 @@ from lockstep_bench.datasets.own.table import Table, columns_in
 from lockstep_bench.datasets.own.wording import examples
 
 
-class Line(NamedTuple):
+class ColumnLine(NamedTuple):
     """A column in words.
 
     Attributes:
@@ -25,13 +25,13 @@ class Line(NamedTuple):
     example: str
 
 
-def overview(table: Table) -> list[Line]:
+def overview(table: Table) -> list[ColumnLine]:
     """Return the columns of a table in words, the target first."""
     columns = columns_in(table)
     target = columns.pop(table.target)
     of_target = f"{table.n_classes} classes" if table.n_classes else target.how
-    lines = [Line(name, column.kind, _how(column), _example(column)) for name, column in columns.items()]
-    return [Line(table.target, "target", of_target, _example(target)), *lines]
+    lines = [ColumnLine(name, column.kind, _how(column), _example(column)) for name, column in columns.items()]
+    return [ColumnLine(table.target, "target", of_target, _example(target)), *lines]
 
 
 def _how(column: Column) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Format(enum.StrEnum):
+class ExportFormat(enum.StrEnum):
     """Formats that `export` writes."""
 
     CSV = "csv"
@@ -25,7 +25,7 @@ class Format(enum.StrEnum):
 
 def export(
     results: Folders,
-    format: Annotated[Format, typer.Option("--format", help="Format of the table.")] = Format.CSV,
+    format: Annotated[ExportFormat, typer.Option("--format", help="Format of the table.")] = ExportFormat.CSV,
     suite: Annotated[str, only("--suite", "suites")] = "",
     preset: Annotated[str, only("--preset", "presets")] = "",
     datasets: Annotated[str, only("--datasets", "data sets")] = "",
@@ -47,7 +47,7 @@ def export(
 
     Rows that were run for tables of papers are exported only if --preset names them; see `replications`.
     """
-    if format is Format.PARQUET and to is None and sys.stdout.isatty():
+    if format is ExportFormat.PARQUET and to is None and sys.stdout.isatty():
         stop("Parquet is binary and cannot be shown in a terminal; use --to FILE, or pipe it into a program")
     if to is not None and os.path.isdir(to):  # unlike `Path.is_dir`, no error for a name that is too long
         stop(f"the table cannot be written to '{to}', which is a folder; name a file with --to")
@@ -74,16 +74,16 @@ def export(
         stop(f"the table cannot be written to '{to}': {error.strerror or error}; choose another file with --to")
 
 
-def _content(cells: "pd.DataFrame", metrics: list[str], format: Format) -> bytes:
-    if format in (Format.LATEX, Format.MARKDOWN):
+def _content(cells: "pd.DataFrame", metrics: list[str], format: ExportFormat) -> bytes:
+    if format in (ExportFormat.LATEX, ExportFormat.MARKDOWN):
         from lockstep_bench.leaderboards.tables import latex, markdown, tables
 
-        write = latex if format is Format.LATEX else markdown
+        write = latex if format is ExportFormat.LATEX else markdown
         return write(tables(cells, metrics)).encode()
     from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
     from lockstep_bench.leaderboards.tables.tidy import tidy
 
     table = tidy(cells)
     table = table[table["metric"].isin(metrics)] if metrics else table
-    csv = format is Format.CSV
+    csv = format is ExportFormat.CSV
     return as_csv(table).encode() if csv else table.to_parquet(index=False)

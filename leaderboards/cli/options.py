@@ -11,7 +11,7 @@ import typer
 from lockstep_bench.bench.texts import visible, with_short_words
 
 if TYPE_CHECKING:
-    from lockstep_bench.leaderboards.data.results import Results
+    from lockstep_bench.leaderboards.data.results import Leaderboard
 
 Folders = Annotated[
     list[Path],
@@ -31,7 +31,7 @@ def only(option: str, what: str) -> typer.models.OptionInfo:
     return typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
 
 
-class Table(enum.StrEnum):
+class TableFormat(enum.StrEnum):
     """Formats that `rank` and `replications` print."""
 
     TEXT = "text"
@@ -41,7 +41,7 @@ class Table(enum.StrEnum):
 
 def read_folders(
     folders: list[Path], cached: bool = True, suites: Collection[str] = (), presets: Collection[str] = ()
-) -> "Results":
+) -> "Leaderboard":
     """Return the results of several folders, and print on standard error what was left out of them.
 
     Args:

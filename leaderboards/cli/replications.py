@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, Table, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
 
 
 def replications(
     results: Folders,
-    format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,
+    format: Annotated[TableFormat, typer.Option("--format", help="Format of the table.")] = TableFormat.TEXT,
     entry: Annotated[
         str, only("--entry", "tables and figures, by their names for run_all.py; text then shows their numbers")
     ] = "",
@@ -33,9 +33,9 @@ def replications(
         stop(str(error))
     made = comparison.replications(read_folders(results).cells, read_published(), entries())
     made = [one for one in made if not names or one.entry.name in names]
-    if format is Table.JSON:
+    if format is TableFormat.JSON:
         typer.echo(report.as_json(made))
-    elif format is Table.CSV:
+    elif format is TableFormat.CSV:
         sys.stdout.buffer.write(as_csv(report.frame(made)).encode())
     else:
         from rich.console import Console

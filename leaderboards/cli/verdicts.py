@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.leaderboards.cli.options import Folders, Table, names_in, only, read_folders, stop
+from lockstep_bench.leaderboards.cli.options import Folders, TableFormat, names_in, only, read_folders, stop
 
 
 def rank(
@@ -31,7 +31,7 @@ def rank(
             "sets or splits would settle what is open.",
         ),
     ] = False,
-    format: Annotated[Table, typer.Option("--format", help="Format of the table.")] = Table.TEXT,
+    format: Annotated[TableFormat, typer.Option("--format", help="Format of the table.")] = TableFormat.TEXT,
 ) -> None:
     """Rank methods by one metric, with verdicts that are false in at most 5 % of leaderboards (--each: of data sets).
 
@@ -39,7 +39,7 @@ def rank(
     undecided (neither), failed (no value on some split). docs/statistics.md says how they are found.
     """
     from lockstep_bench.leaderboards.metrics import metric as metric_named
-    from lockstep_bench.leaderboards.stats.comparable import Options
+    from lockstep_bench.leaderboards.stats.comparable import ComparisonOptions
     from lockstep_bench.leaderboards.stats.ranking import rank as ranked
     from lockstep_bench.leaderboards.stats.ranking import rank_on_datasets
     from lockstep_bench.leaderboards.stats.remarks import over_datasets
@@ -61,7 +61,7 @@ def rank(
     if len(labels) > 1:
         stop(f"preset '{preset}' was run under several protocols; give one of {', '.join(labels)}")
     where = cells, suite, labels[0], metric
-    options = Options(methods=names, datasets=sets, families=families, reference=reference)
+    options = ComparisonOptions(methods=names, datasets=sets, families=families, reference=reference)
     found = rank_on_datasets(*where, **options) if each else {"": ranked(*where, **options)}
     for note in dict.fromkeys(note for ranking in found.values() for note in ranking.notes):
         typer.echo(note, err=True)
@@ -73,7 +73,7 @@ def rank(
         for name, ranking in found.items()
         for method, words in over_datasets(summary, metric, ranking.datasets).items()
     }
-    write = {Table.TEXT: rankings.as_text, Table.CSV: rankings.as_csv, Table.JSON: rankings.as_json}
+    write = {TableFormat.TEXT: rankings.as_text, TableFormat.CSV: rankings.as_csv, TableFormat.JSON: rankings.as_json}
     typer.echo(write[format](found, said, power).removesuffix("\n"))
 
 
@@ -105,7 +105,7 @@ def simulate(
     The methods are regressions that are really fitted, on overlapping parts of finite data sets. A verdict is false if
     it contradicts the expected losses. docs/statistics.md explains the scenarios.
     """
-    from lockstep_bench.leaderboards.simulation.drawing import Size
+    from lockstep_bench.leaderboards.simulation.drawing import BoardSize
     from lockstep_bench.leaderboards.simulation.promises import promises, promises_on_residuals, scenarios
     from lockstep_bench.leaderboards.simulation.report import heading, line
     from lockstep_bench.leaderboards.simulation.residuals import residuals
@@ -122,7 +122,7 @@ def simulate(
         observed = residuals(cells, suite, preset, metric)
         if min(observed.of_datasets.shape) < 2:
             stop(f"{results}: residuals need two methods without a failure on two data sets; choose another suite")
-    size = Size(methods, datasets, splits, overlap)
+    size = BoardSize(methods, datasets, splits, overlap)
     typer.echo(heading())
     for scenario in scenarios(gap, effect):
         typer.echo(line(promises(scenario, size, repeats, seed)))

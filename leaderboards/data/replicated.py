@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lockstep_bench.bench.replications.entries import Entry, entries
-from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.data.results import Leaderboard
 
 
 class Apart(NamedTuple):
@@ -15,11 +15,11 @@ class Apart(NamedTuple):
         others: all other rows, which boards and standings use.
     """
 
-    replications: Results
-    others: Results
+    replications: Leaderboard
+    others: Leaderboard
 
 
-def set_apart(results: Results, made_for: Iterable[Entry] | None = None) -> Apart:
+def set_apart(results: Leaderboard, made_for: Iterable[Entry] | None = None) -> Apart:
     """Return results with the rows of replications apart.
 
     Args:
@@ -29,7 +29,7 @@ def set_apart(results: Results, made_for: Iterable[Entry] | None = None) -> Apar
     presets = {entry.rows for entry in (entries() if made_for is None else made_for)}
     chosen = results.cells["preset"].isin(presets).astype(bool)
 
-    def part(wanted: bool) -> Results:
+    def part(wanted: bool) -> Leaderboard:
         in_part = chosen == wanted
         return results._replace(
             cells=results.cells if in_part.all() else results.cells[in_part].reset_index(drop=True),

@@ -24,7 +24,7 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Unavailable(NamedTuple):
+class UnavailableSet(NamedTuple):
     """A data set that a run could not have."""
 
     dataset: str
@@ -32,7 +32,7 @@ class Unavailable(NamedTuple):
     remedy: str
 
 
-class Results(NamedTuple):
+class Leaderboard(NamedTuple):
     """Contents of results folders.
 
     Attributes:
@@ -52,14 +52,14 @@ class Results(NamedTuple):
     cells: pd.DataFrame
     choices: list[Choice]
     skipped: list[Skipped]
-    unavailable: list[Unavailable]
+    unavailable: list[UnavailableSet]
     rows: pd.DataFrame
     timings: pd.DataFrame
     longer: pd.DataFrame = LONGER_ROWS.empty_table().to_pandas()
     rechecks: tuple[Recheck, ...] = ()
 
 
-def read_results(*folders: Path, cached: bool = True) -> Results:
+def read_results(*folders: Path, cached: bool = True) -> Leaderboard:
     """Return all cells of several results folders, as if one run had filled them.
 
     Files that cannot be read are listed as skipped; they are never an error.
@@ -70,7 +70,7 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
     """
     tables, timings, longer, skipped = [], [], [], []
     rechecks: list[Recheck] = []
-    unavailable: dict[str, Unavailable] = {}
+    unavailable: dict[str, UnavailableSet] = {}
     for folder in folders:
         above = f"{folder}/" if len(folders) > 1 else ""
         files, timed, trained_longer = CellFiles(folder, cached=cached), read_timings(folder), read_longer(folder)
@@ -91,7 +91,7 @@ def read_results(*folders: Path, cached: bool = True) -> Results:
     trained = checked(pa.concat_tables(longer).to_pandas(), LONGER_ROWS)
     cells = checked(with_convergence(with_exclusive_times(cells, latest), trained), TIMED_ROWS)
     found = list(unavailable.values())
-    return Results(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks))
+    return Leaderboard(folders, cells, choices, skipped, found, rows, latest, trained, tuple(rechecks))
 
 
 def _with_folder(rows: pa.Table, folder: Path) -> pa.Table:
@@ -106,12 +106,12 @@ def _read_rechecks(folder: Path) -> tuple[list[Recheck], list[Skipped]]:
         return [], [Skipped(FILE, str(error))]
 
 
-def _read_unavailable(path: Path) -> tuple[list[Unavailable], list[Skipped]]:
+def _read_unavailable(path: Path) -> tuple[list[UnavailableSet], list[Skipped]]:
     if path.exists() and not path.is_file():  # reading a pipe would wait for ever
         return [], [Skipped(path.name, "not a file")]
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        return [Unavailable(str(e["dataset"]), str(e["reason"]), str(e["remedy"])) for e in entries], []
+        return [UnavailableSet(str(e["dataset"]), str(e["reason"]), str(e["remedy"])) for e in entries], []
     except FileNotFoundError:
         return [], []
     except (OSError, ValueError, TypeError, LookupError, RecursionError):

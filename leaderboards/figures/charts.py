@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lockstep_bench.leaderboards.figures.axis import Axis, field, names
-from lockstep_bench.leaderboards.figures.forest import LINE, LONGEST_LABEL, Column, Estimate, forest
+from lockstep_bench.leaderboards.figures.forest import LINE, LONGEST_LABEL, ForestColumn, ForestEstimate, forest
 from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 from lockstep_bench.leaderboards.stats import Ranking
-from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.leaderboards.wording.formats import shortened, visible
 
 LONGEST = 28  # characters of a name
@@ -27,9 +27,11 @@ LEVELS = tuple(SHAPES)
 def rank_distribution(ranking: Ranking) -> Markup:
     """Return the figure of each method's rank on each data set, its mean rank, and the ranks that are left open."""
     rows = ranking.rows
-    estimates = [Estimate(row.mean_rank, row.rank_low, row.rank_high, ranking.ranks[row.method]) for row in rows]
+    estimates = [ForestEstimate(row.mean_rank, row.rank_low, row.rank_high, ranking.ranks[row.method]) for row in rows]
     ahead = [row.verdict in AHEAD for row in rows]
-    return forest([visible(row.method) for row in rows], ahead, [Column("rank on a data set (1 is best)", estimates)])
+    return forest(
+        [visible(row.method) for row in rows], ahead, [ForestColumn("rank on a data set (1 is best)", estimates)]
+    )
 
 
 def pareto(points: pd.DataFrame, labels: tuple[str, str], low_is_good: bool, key: str) -> Markup:

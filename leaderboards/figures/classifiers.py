@@ -7,11 +7,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from lockstep_bench.bench.schema import SHIFT_FAMILIES
-from lockstep_bench.leaderboards.figures.panels import Scale, note, panels
+from lockstep_bench.leaderboards.figures.panels import PanelScale, note, panels
 from lockstep_bench.leaderboards.wording.formats import listed, number, visible
 
 HISTOGRAM = 0.3  # height of a bin that has all points, as a share of the panel's height
-UNIT = Scale((0, 1), (0, 1))
+UNIT = PanelScale((0, 1), (0, 1))
 HALVES = (0, 0.5, 1)
 GROUPS = {"test": "line ink dashed", "near": "line ours", "far": "line theirs"}
 MOST_SETS = 3  # that a legend names
@@ -91,7 +91,7 @@ def selective(runs: pd.DataFrame) -> Markup:
     over_runs = percent.groupby(["method", "uncertainty", "percent"])["accuracy"].agg(["mean", "sem"])
     typical = over_runs["mean"].xs("entropy", level="uncertainty").groupby("percent").median()
     lowest = floor(over_runs["mean"].to_numpy())
-    scale = Scale((100, 50), (lowest, 1.0))
+    scale = PanelScale((100, 50), (lowest, 1.0))
 
     def panel(method: str) -> list[str]:
         marks = [scale.line(typical.index, typical, "muted thin dotted")]
@@ -139,7 +139,7 @@ def shifts(runs: pd.DataFrame, family: str) -> Markup:
     means, low, high = by_severity.mean(), by_severity.quantile(0.25), by_severity.quantile(0.75)
     typical = means.groupby("severity").median()
     most = float(typical.index.max())
-    scale = Scale((0, most), (0, 1))
+    scale = PanelScale((0, most), (0, 1))
 
     def panel(method: str) -> list[str]:
         marks = []

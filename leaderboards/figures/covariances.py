@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from lockstep_bench.leaderboards.figures.panels import Scale, panels
+from lockstep_bench.leaderboards.figures.panels import PanelScale, panels
 
 REFERENCE = "reference"
 LEVELS = 6  # shades of a heat map
@@ -25,7 +25,7 @@ def heat_maps(tables: Mapping[str, pd.DataFrame]) -> Markup:
     covariances = {REFERENCE: reference[1]} | {name: _moments(table, "method")[1] for name, table in tables.items()}
     largest = np.abs(_off_diagonal(reference[1])).max() or 1.0
     dim = len(reference[0])
-    scale = Scale((0, dim), (dim, 0))
+    scale = PanelScale((0, dim), (dim, 0))
 
     def panel(name: str) -> list[str]:
         shades = np.clip(_off_diagonal(covariances[name]) / largest, -1, 1) * LEVELS
@@ -51,7 +51,7 @@ def means_and_deviations(tables: Mapping[str, pd.DataFrame]) -> Markup:
     every = [part for mean, covariance in (reference, *moments.values()) for part in _interval(mean, covariance)]
     low, high = float(np.min(every)), float(np.max(every))
     margin = 0.05 * (high - low or 1.0)
-    scale = Scale((0.3, len(reference[0]) + 0.7), (low - margin, high + margin))
+    scale = PanelScale((0.3, len(reference[0]) + 0.7), (low - margin, high + margin))
 
     def panel(name: str) -> list[str]:
         marks = []
@@ -81,7 +81,7 @@ def _interval(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.
     return mean - reach, mean + reach
 
 
-def _squares(places: np.ndarray, scale: Scale, kind: str) -> str:
+def _squares(places: np.ndarray, scale: PanelScale, kind: str) -> str:
     """Return SVG of unit squares at rows and columns (N, 2)."""
     corners = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
     outlines = ("L".join(scale.points(*(place + corners).T[::-1])) for place in places)

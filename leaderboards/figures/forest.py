@@ -12,7 +12,7 @@ LINE, LONGEST_LABEL = 19, 28  # height of a row in pixels; largest number of cha
 TICKS, TICKS_ALONE = 3, 6  # intervals between ticks, with several columns and with one
 
 
-class Estimate(NamedTuple):
+class ForestEstimate(NamedTuple):
     """An estimate with its interval; NaN where unknown.
 
     Attributes:
@@ -28,7 +28,7 @@ class Estimate(NamedTuple):
     parts: tuple[float, ...] = ()
 
 
-class Column(NamedTuple):
+class ForestColumn(NamedTuple):
     """One column of a forest plot.
 
     Attributes:
@@ -38,11 +38,11 @@ class Column(NamedTuple):
     """
 
     title: str
-    estimates: list[Estimate]
+    estimates: list[ForestEstimate]
     zero: float | None = None
 
 
-def forest(labels: list[str], ahead: list[bool], columns: list[Column]) -> Markup:
+def forest(labels: list[str], ahead: list[bool], columns: list[ForestColumn]) -> Markup:
     """Return a forest plot. Intervals are cut at the ends of the axis.
 
     Args:
@@ -61,7 +61,7 @@ def forest(labels: list[str], ahead: list[bool], columns: list[Column]) -> Marku
     return Markup(f'<div class="dots forest">{names(labels, LINE, LONGEST_LABEL)}{"".join(fields)}</div>')
 
 
-def alone(estimate: Estimate, axis: Axis, is_ahead: bool) -> Markup:
+def alone(estimate: ForestEstimate, axis: Axis, is_ahead: bool) -> Markup:
     """Return one estimate with its interval and the line at 0, for a table's cell.
 
     Args:
@@ -74,7 +74,7 @@ def alone(estimate: Estimate, axis: Axis, is_ahead: bool) -> Markup:
     return Markup(f'<svg class="field" height="{LINE}" aria-hidden="true" focusable="false">{zero}{marks}</svg>')
 
 
-def _marks(estimate: Estimate, y: float, axis: Axis, kind: str) -> list[str]:
+def _marks(estimate: ForestEstimate, y: float, axis: Axis, kind: str) -> list[str]:
     parts = [f'<line class="guide" x1="0" x2="100%" y1="{y}" y2="{y}"/>']
     parts += [f'<circle class="split {kind}" cx="{axis.at(part)}" cy="{y}" r="2.3"/>' for part in estimate.parts]
     if np.isfinite(estimate.low) and np.isfinite(estimate.high):
@@ -89,7 +89,7 @@ def _marks(estimate: Estimate, y: float, axis: Axis, kind: str) -> list[str]:
     return parts
 
 
-def span(column: Column) -> tuple[float, float]:
+def span(column: ForestColumn) -> tuple[float, float]:
     """Return the ends of a column's axis.
 
     The axis holds all values and interval ends within 4 interquartile ranges of the quartiles of the values. A single

@@ -20,7 +20,7 @@ LONGEST = 22  # largest number of characters of a title
 FAR = 4.0  # lines are drawn at most this many widths or heights beyond the plotting area
 
 
-class Scale(NamedTuple):
+class PanelScale(NamedTuple):
     """Values at the ends of the axes. The marks below take any array-like of numbers.
 
     Attributes:
@@ -60,7 +60,7 @@ class Scale(NamedTuple):
 def panels(
     methods: Sequence[str],
     draw_panel: Callable[[str], Sequence[str]],
-    scale: Scale,
+    scale: PanelScale,
     ticks: tuple[Sequence[float], Sequence[float]],
     labels: tuple[str, str],
     legend: Sequence[tuple[str, str]] = (),
@@ -95,7 +95,7 @@ def _panel(title: str, marks: str, frame: str) -> str:
     )
 
 
-def _frame(scale: Scale, ticks: tuple[Sequence[float], Sequence[float]]) -> str:
+def _frame(scale: PanelScale, ticks: tuple[Sequence[float], Sequence[float]]) -> str:
     across = [SIDE * (tick - scale.x[0]) / (scale.x[1] - scale.x[0]) for tick in ticks[0]]
     parts = [f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{SIDE}" height="{HEIGHT}"/>']
     for place, (at, tick) in enumerate(zip(across, ticks[0], strict=True)):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lockstep_bench.bench.uncertainty.uniformity import POINTS, distribution, uniform_band, uniformity_p_value
-from lockstep_bench.leaderboards.figures.panels import Scale, note, panels
+from lockstep_bench.leaderboards.figures.panels import PanelScale, note, panels
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.stats.predictions import Predictions, pit
 from lockstep_bench.leaderboards.wording.formats import visible
@@ -20,7 +20,7 @@ def of_regressions(by_method: dict[str, Predictions]) -> Plot:
     widest = max(float((high - low).max()) for low, high in bands)
     most = min(max(float(np.abs(line).max()) for line in excess.values()), WIDEST * widest)
     highest = np.ceil(20 * max(most, widest)) / 20
-    scale = Scale((0, 1), (-highest, highest))
+    scale = PanelScale((0, 1), (-highest, highest))
     p_values = {method: _p_in_words(uniformity_p_value(of_method)) for method, of_method in values.items()}
 
     def panel(method: str) -> list[str]:

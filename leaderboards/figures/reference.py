@@ -8,7 +8,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from lockstep_bench.leaderboards.figures.panels import Scale, panels
+from lockstep_bench.leaderboards.figures.panels import PanelScale, panels
 from lockstep_bench.leaderboards.figures.svg import INK, MUTED, OURS, THEIRS, WIDTH, dress, svg
 from lockstep_bench.leaderboards.wording.formats import visible
 
@@ -30,7 +30,7 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
     draws = np.reshape(reference["draws"], (-1, 2))
     spread = np.sqrt(np.diag(np.reshape(reference["covariance"], (2, 2))))
     ends = np.stack([reference["mean"] - REACH * spread, reference["mean"] + REACH * spread], axis=1).tolist()
-    scale = Scale(*map(tuple, ends))
+    scale = PanelScale(*map(tuple, ends))
     below = [scale.area(outline[:, 0], outline[:, 1], "muted") for outline in densest(draws, scale)]
     turn = np.linspace(0, 2 * np.pi, 60)
     circle = np.stack([np.cos(turn), np.sin(turn)])
@@ -55,7 +55,7 @@ def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
     return panels(list(tables), panel, scale, ticks, ("weight 1", "weight 2"))
 
 
-def densest(draws: np.ndarray, scale: Scale) -> list[np.ndarray]:
+def densest(draws: np.ndarray, scale: PanelScale) -> list[np.ndarray]:
     """Return outlines (n, 2) of the regions of highest density with the mass of a Gaussian within each of `LEVELS`.
 
     The density is a kernel estimate of the draws (N, 2); a region of mass m is where it exceeds its (1 - m) quantile at
@@ -84,7 +84,7 @@ def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
     """
     moments = {method: along_principal_axes(table) for method, table in tables.items()}
     dim = len(next(iter(moments.values()))[0])
-    scale = Scale((0.5, dim + 0.5), (-AXES_REACH, AXES_REACH))
+    scale = PanelScale((0.5, dim + 0.5), (-AXES_REACH, AXES_REACH))
     kind = "ours thin" if dim > MANY_AXES else "ours"
 
     def panel(method: str) -> list[str]:
@@ -124,7 +124,7 @@ def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarra
     edges = [first["reference_mean"] + sign * 2 * first["reference_sd"] for sign in (-1, 1)]
     middle = (first["x"] > -1.5) & (first["x"] < 1.5)
     ends = float(first["x"].min()), float(first["x"].max())
-    scale = Scale(ends, (float(edges[0][middle].min()), float(edges[1][middle].max())))
+    scale = PanelScale(ends, (float(edges[0][middle].min()), float(edges[1][middle].max())))
     reference = [scale.line(first["x"], edge, "ink thin dotted") for edge in edges]
     points = [] if train is None else [scale.dots(*train, "theirs")]
 

@@ -8,16 +8,16 @@ Everything follows from the results alone: publishing the same results again giv
 import tempfile
 from pathlib import Path
 
-from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.publishing.branch import Commit, commit_folder, publishable
-from lockstep_bench.leaderboards.publishing.contents import Contents, write_contents
+from lockstep_bench.leaderboards.publishing.contents import SiteContents, write_contents
 from lockstep_bench.leaderboards.publishing.folder import replace_folder
 from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 
-__all__ = ["Commit", "Contents", "PublishingRefused", "publish_to_branch", "publish_to_folder"]
+__all__ = ["Commit", "PublishingRefused", "SiteContents", "publish_to_branch", "publish_to_folder"]
 
 
-def publish_to_folder(results: Results, folder: Path) -> Contents:
+def publish_to_folder(results: Leaderboard, folder: Path) -> SiteContents:
     """Publish `results` to `folder`, which is new, empty, or was published before.
 
     Raises:
@@ -27,7 +27,7 @@ def publish_to_folder(results: Results, folder: Path) -> Contents:
     return replace_folder(folder, lambda fresh: write_contents(results, fresh))
 
 
-def publish_to_branch(results: Results, branch: str) -> tuple[Contents, Commit]:
+def publish_to_branch(results: Leaderboard, branch: str) -> tuple[SiteContents, Commit]:
     """Publish `results` to a branch of the current git repository, without pushing it.
 
     Raises:

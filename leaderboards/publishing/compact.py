@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lockstep_bench.bench.results.sealed import sealed
 from lockstep_bench.bench.schema import CELLS, LONGER, TIMINGS
-from lockstep_bench.leaderboards.data.results import Unavailable
+from lockstep_bench.leaderboards.data.results import UnavailableSet
 from lockstep_bench.leaderboards.stats.first_predictions import file_name
 
 NO_LONGER = LONGER.empty_table().to_pandas()
@@ -30,7 +30,7 @@ ORDER = ["suite", "dataset", "method", "preset", "protocol_hash", "split", "seed
 def write_compact(
     cells: pd.DataFrame,
     timings: pd.DataFrame,
-    unavailable: list[Unavailable],
+    unavailable: list[UnavailableSet],
     folder: Path,
     longer: pd.DataFrame = NO_LONGER,
 ) -> list[Path]:

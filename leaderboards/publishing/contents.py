@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lockstep_bench.leaderboards.data.rechecks import write_rechecks
-from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.publishing.compact import write_compact
 from lockstep_bench.leaderboards.publishing.manifest import files, seal
 from lockstep_bench.leaderboards.publishing.predictions import write_predictions
 from lockstep_bench.leaderboards.publishing.refusal import PublishingRefused
 from lockstep_bench.leaderboards.site.pages import write_site
 from lockstep_bench.leaderboards.tables.markdown import escaped
-from lockstep_bench.leaderboards.wording.ran import cells_in_words, provenance
+from lockstep_bench.leaderboards.wording.run_facts import cells_in_words, provenance
 
 README = """\
 # A leaderboard of approximate Bayesian inference
@@ -42,7 +42,7 @@ All other predictions, tuning journals and the tables behind some figures are no
 """
 
 
-class Contents(NamedTuple):
+class SiteContents(NamedTuple):
     """Summary of what was written."""
 
     title: str  # number of cells, methods and data sets, in words
@@ -51,7 +51,7 @@ class Contents(NamedTuple):
     hosts: str  # names of the machines, which the pages show
 
 
-def write_contents(results: Results, folder: Path) -> Contents:
+def write_contents(results: Leaderboard, folder: Path) -> SiteContents:
     """Write the site, its results, a README and checksums into an empty folder.
 
     Raises:
@@ -79,4 +79,4 @@ def write_contents(results: Results, folder: Path) -> Contents:
     seal(folder)
     sizes = {name: (folder / name).stat().st_size for name in files(folder)}
     inside = sum(size for name, size in sizes.items() if name.startswith("results/"))
-    return Contents(title, inside, sum(sizes.values()), source.hosts)
+    return SiteContents(title, inside, sum(sizes.values()), source.hosts)

@@ -13,7 +13,7 @@ from lockstep_bench.leaderboards.metrics import LEADS
 from lockstep_bench.leaderboards.rechecks.drawing import drawn, population
 from lockstep_bench.leaderboards.rechecks.running import NotRun, Row, run_again
 from lockstep_bench.leaderboards.stats.schemes import splits_of
-from lockstep_bench.leaderboards.wording.ran import revision
+from lockstep_bench.leaderboards.wording.run_facts import revision
 
 FEWEST_SPLITS = 3  # that tell how much a number varies
 DEVIATIONS = 3  # standard deviations over splits

@@ -22,7 +22,7 @@ from lockstep_bench.leaderboards.replications.judgement import (
     judge,
     judge_ratio,
 )
-from lockstep_bench.leaderboards.replications.rows import Gap, Part, Rows, canonical
+from lockstep_bench.leaderboards.replications.rows import Gap, ReplicationRows, RunPart, canonical
 from lockstep_bench.leaderboards.wording.formats import counted
 
 NOT_COMPARED = "not compared"
@@ -138,14 +138,17 @@ def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable
     theirs = dict(list(published.groupby(["source", "table"])))
     empty = cells.iloc[:0]
     by_name = dict(list(cells[cells["preset"].isin({entry.rows for entry in every.values()})].groupby("preset")))
-    rows = {name: Rows(by_name.get(name, empty), every[name]) for name in {entry.rows for entry in every.values()}}
+    rows = {
+        name: ReplicationRows(by_name.get(name, empty), every[name])
+        for name in {entry.rows for entry in every.values()}
+    }
     return [
         _replication(entry, every[entry.rows].unavailable, rows[entry.rows], theirs.get((entry.paper, entry.table)))
         for entry in every.values()
     ]
 
 
-def _replication(entry: Entry, unavailable: str, rows: Rows, published: pd.DataFrame | None) -> Replication:
+def _replication(entry: Entry, unavailable: str, rows: ReplicationRows, published: pd.DataFrame | None) -> Replication:
     numbers = [] if published is None else list(records(published, Published))
     pairs = _Pairs(entry, rows, [number for number in numbers if not entry.of or number.method in entry.of])
     compared = pairs.compared()
@@ -166,7 +169,7 @@ def _replication(entry: Entry, unavailable: str, rows: Rows, published: pd.DataF
 class _Pairs:
     """The published numbers of an entry and how each is compared."""
 
-    def __init__(self, entry: Entry, rows: Rows, published: list[Published]):
+    def __init__(self, entry: Entry, rows: ReplicationRows, published: list[Published]):
         self.entry = entry
         self.rows = rows
         self.published = published
@@ -218,7 +221,7 @@ class _Pairs:
         """Published times of the methods that others are divided by."""
         return {_place(number): number.value for number in self.published if self._is_divisor(number)}
 
-    def _values(self, number: Published, method: str, metric: str) -> tuple[dict[int, float], Part | None]:
+    def _values(self, number: Published, method: str, metric: str) -> tuple[dict[int, float], RunPart | None]:
         where = number.suite, self.entry.datasets.get(number.dataset, number.dataset), method
         return self.rows.values(*where, metric), self.rows.part(*where)
 
@@ -232,7 +235,7 @@ class _Pairs:
         ours: Estimate,
         judgement: Judgement | None,
         reason: str,
-        part: Part | None,
+        part: RunPart | None,
     ) -> Compared:
         dataset = self.entry.datasets.get(number.dataset, number.dataset)
         missing = part.in_words if part else ""
@@ -246,7 +249,7 @@ def _place(number: Published) -> tuple[str, str, str]:
     return number.suite, number.dataset, number.metric
 
 
-def _why_none(part: Part | None, time: bool = False) -> str:
+def _why_none(part: RunPart | None, time: bool = False) -> str:
     """Return why rows have no value to compare."""
     if part is None:
         return NOT_RUN
@@ -255,7 +258,7 @@ def _why_none(part: Part | None, time: bool = False) -> str:
     return "not timed alone on an idle device" if time else "not measured by these rows"
 
 
-def _claim(claim: Claim, rows: Rows) -> JudgedClaim:
+def _claim(claim: Claim, rows: ReplicationRows) -> JudgedClaim:
     """Return a claim judged on each data set whose runs have its methods."""
     needed = {canonical(name) for name in (claim.left, claim.right) if name}
     methods: dict[str, set[str]] = {}

@@ -14,7 +14,7 @@ from lockstep_bench.methods.catalogue.options import InvalidOption, registered, 
 CELL = ["suite", "dataset", "method"]
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """How much of one method on one data set was run.
 
     Attributes:
@@ -47,7 +47,7 @@ class Gap(NamedTuple):
     missing: str
 
 
-class Rows:
+class ReplicationRows:
     """The rows of one entry, of the protocol that each of its methods was run with last on each data set.
 
     Attributes:
@@ -103,7 +103,7 @@ class Rows:
                 values.setdefault(int(cell["split"]), []).append(value)
         return {split: sum(of_seeds) / len(of_seeds) for split, of_seeds in sorted(values.items())}
 
-    def part(self, suite: str, dataset: str, method: str) -> Part | None:
+    def part(self, suite: str, dataset: str, method: str) -> RunPart | None:
         """Return how much of a method on a data set was run; None if nothing was."""
         cells = self._part(suite, dataset, method)
         if not cells:
@@ -111,7 +111,7 @@ class Rows:
         tried = {cell["split"] for cell in cells}
         finished = {cell["split"] for cell in cells if cell["status"] == "ok"}
         planned = self._planned.get((dataset, canonical(method))) or self._most_tried[dataset]
-        return Part(len(tried), len(tried - finished), max(planned, len(tried)))
+        return RunPart(len(tried), len(tried - finished), max(planned, len(tried)))
 
     def ratio(self, dataset: str) -> float:
         """Return the ratio of a data set's split scheme (`leaderboards.stats.dependence`).

@@ -56,7 +56,7 @@ class Scenario:
     scale: float = 1.0
 
 
-class Size(NamedTuple):
+class BoardSize(NamedTuple):
     """Size of a leaderboard.
 
     Attributes:
@@ -92,7 +92,7 @@ class Drawn(NamedTuple):
     on_datasets: np.ndarray
 
 
-def draw(scenario: Scenario, size: Size, rng: np.random.Generator) -> Drawn:
+def draw(scenario: Scenario, size: BoardSize, rng: np.random.Generator) -> Drawn:
     """Return a leaderboard, with its truth, that a scenario gives at random."""
     losses = _losses(size, scenario.heavy, rng)
     unit = split_sd(size, scenario.heavy)
@@ -110,7 +110,7 @@ def draw(scenario: Scenario, size: Size, rng: np.random.Generator) -> Drawn:
     return Drawn(losses, truth, on_datasets)
 
 
-def _effects(scenario: Scenario, size: Size, rng: np.random.Generator) -> np.ndarray:
+def _effects(scenario: Scenario, size: BoardSize, rng: np.random.Generator) -> np.ndarray:
     """Return the effects (D, M) of methods on data sets, in units of `Scenario.effect`."""
 
     def drawn(n: int) -> np.ndarray:
@@ -130,14 +130,14 @@ def _effects(scenario: Scenario, size: Size, rng: np.random.Generator) -> np.nda
 
 
 @lru_cache(maxsize=64)
-def split_sd(size: Size, heavy: bool) -> float:
+def split_sd(size: BoardSize, heavy: bool) -> float:
     """Return the standard deviation over splits of a method's loss less the methods' mean, from 200 data sets."""
     losses = _losses(size._replace(datasets=200, splits=max(size.splits, 2)), heavy, np.random.default_rng(0))
     own = losses - losses.mean(axis=2, keepdims=True)
     return float(np.sqrt(own.var(axis=1, ddof=1).mean() * size.methods / (size.methods - 1)))
 
 
-def _losses(size: Size, heavy: bool, rng: np.random.Generator) -> np.ndarray:
+def _losses(size: BoardSize, heavy: bool, rng: np.random.Generator) -> np.ndarray:
     """Return the mean squared errors (D, S, M) of the regressions on the test rows of each split."""
     n_methods, n_datasets, n_splits, overlap = size
     n_test = round(N_ROWS * (1 - overlap))

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lockstep_bench.leaderboards.simulation.drawing import Drawn, Scenario, Size, draw
+from lockstep_bench.leaderboards.simulation.drawing import BoardSize, Drawn, Scenario, draw
 from lockstep_bench.leaderboards.simulation.residuals import Residuals, draw_on_dataset, draw_over_datasets
 from lockstep_bench.leaderboards.stats import corrected_pairs, sign_flips
 from lockstep_bench.leaderboards.stats.best_probability import best_probabilities
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
-from lockstep_bench.leaderboards.stats.placing import rank_sets, verdicts
+from lockstep_bench.leaderboards.stats.verdicts import rank_sets, verdicts
 
 EFFECT = 0.3  # set effects, in split sd
 MOST_INTERVALS = 8  # of each table, as all methods have the same distribution
@@ -65,7 +65,7 @@ def scenarios(gap: float, effect: float = EFFECT) -> list[Scenario]:
     ]
 
 
-def promises(scenario: Scenario, size: Size, repeats: int, seed: int = 0) -> Kept:
+def promises(scenario: Scenario, size: BoardSize, repeats: int, seed: int = 0) -> Kept:
     """Return how often each promise holds on leaderboards that are drawn at random.
 
     Args:

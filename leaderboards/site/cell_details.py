@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lockstep_bench.bench.schema import EXECUTIONS
 from lockstep_bench.leaderboards.data.longer import LongerTraining
 from lockstep_bench.leaderboards.metrics import metric
-from lockstep_bench.leaderboards.wording import ran
+from lockstep_bench.leaderboards.wording import run_facts
 from lockstep_bench.leaderboards.wording.commands import command
 
 Row = dict[str, Any]  # columns of `bench.schema.CELLS`
@@ -42,7 +42,7 @@ DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <
 DIGITS = 4  # significant digits of a split's numbers
 
 
-class Split(NamedTuple):
+class SplitDetails(NamedTuple):
     """One row of results, as printed; `flag` says why its split is not ranked, and is empty for most."""
 
     split: int
@@ -81,7 +81,7 @@ class CellDetails(NamedTuple):
     n_failed: int
     metrics: list[str]
     hparams: list[str]
-    splits: list[Split]
+    splits: list[SplitDetails]
     several_seeds: bool
     commands: list[Command]
     facts: dict[str, str]
@@ -110,7 +110,7 @@ def cell_details(
     chosen = [as_object(row["hparams"]) for row in rows]
     hparams = list(dict.fromkeys(name for setting in chosen for name in setting))
     splits = [
-        Split(
+        SplitDetails(
             row["split"],
             flagged.get(row["split"], ""),
             row["seed"],
@@ -165,7 +165,7 @@ def _commands(rows: list[Row], original: str | None) -> list[Command]:
     for (revision, preset, protocol, seed), part in _grouped(rows, "code_revision", "preset", "protocol", "seed"):
         numbers = sorted({row["split"] for row in part})
         text = command(first["suite"], first["dataset"], first["method"], numbers, preset, protocol, seed, original)
-        commands.append(Command(ran.ranges(numbers), revision, text))
+        commands.append(Command(run_facts.ranges(numbers), revision, text))
     return commands
 
 
@@ -180,15 +180,15 @@ def _facts(rows: list[Row]) -> dict[str, str]:
     """Return the provenance of the rows by name; values that differ between splits are listed."""
     dates = sorted({str(row["finished_at"].date()) for row in rows})
     facts = {
-        "Protocol": "; ".join(ran.protocol_in_words(text) for text in _distinct(rows, "protocol")),
+        "Protocol": "; ".join(run_facts.protocol_in_words(text) for text in _distinct(rows, "protocol")),
         "Protocol hash": ", ".join(_distinct(rows, "protocol_hash")),
-        "Code": ", ".join(ran.revision(*pair) for pair, _ in _grouped(rows, "code_revision", "code_dirty")),
+        "Code": ", ".join(run_facts.revision(*pair) for pair, _ in _grouped(rows, "code_revision", "code_dirty")),
         "Recheck": "; ".join(f"cells drawn at random agreed on {text}" for text in _distinct(rows, "rechecked")),
         "Data, SHA-256": ", ".join(text[:16] for text in _distinct(rows, "data_sha256")),
         "Training": "; ".join(_ways_of_training(rows)),
         "Device": ", ".join(_distinct(rows, "device")),
         "Host": ", ".join(_distinct(rows, "host")),
-        "Versions": ran.versions(tuple(_distinct(rows, "versions"))),
+        "Versions": run_facts.versions(tuple(_distinct(rows, "versions"))),
         "Finished": dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
     }
     trials = sorted({int(row["n_trials"]) for row in rows if not isnan(row["n_trials"])})
@@ -249,7 +249,7 @@ def _errors(rows: list[Row]) -> list[tuple[str, str, str]]:
     errors = []
     for (status, error, log), part in _grouped(bad, "status", "error", "log"):
         splits = sorted({row["split"] for row in part})
-        label = f"{'split' if len(splits) == 1 else 'splits'} {ran.ranges(splits)}"
+        label = f"{'split' if len(splits) == 1 else 'splits'} {run_facts.ranges(splits)}"
         text = error if isinstance(error, str) else "no error text"
         errors.append((label, status, f"{text}\n\nLast lines of the log:\n{log}" if isinstance(log, str) else text))
     return errors

@@ -12,7 +12,7 @@ from lockstep_bench.leaderboards.data.frames import listed
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.replicated import set_apart
-from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, LEADS, NULLS, PARTS, metric
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
 from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
@@ -22,7 +22,7 @@ from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summaris
 from lockstep_bench.leaderboards.tables.boards import Board, Sources, board
 from lockstep_bench.leaderboards.tables.boards import Row as BoardRow
 from lockstep_bench.leaderboards.wording.commands import MODIFIED, changes
-from lockstep_bench.leaderboards.wording.ran import Failure, failures
+from lockstep_bench.leaderboards.wording.run_facts import Failure, failures
 from lockstep_bench.methods import Card, card
 
 Key = tuple[str, str, str]  # suite, data set, preset
@@ -99,7 +99,7 @@ class Site:
         sources: sources of published numbers, filled as boards are made.
     """
 
-    def __init__(self, results: Results):
+    def __init__(self, results: Leaderboard):
         self.published = read_published()
         self.replicated, self.results = set_apart(results, entries())
         self.replications: list[Replication] = replications(self.replicated.cells, self.published, entries())

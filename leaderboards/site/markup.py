@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 
 from lockstep_bench.leaderboards.site.cell_details import CellDetails
 from lockstep_bench.leaderboards.stats.remarks import signs
-from lockstep_bench.leaderboards.tables.boards import Cell
+from lockstep_bench.leaderboards.tables.boards import BoardCell
 from lockstep_bench.leaderboards.wording.formats import visible
 
 SPECIAL = re.compile("[&<>\"']")  # what `escape` changes, which takes longer than to see that there is none
@@ -29,12 +29,12 @@ def mark(verdict: str) -> Markup:
     return Markup(MARKS.get(verdict, ""))
 
 
-def sortable(cell: Cell) -> Markup:
+def sortable(cell: BoardCell) -> Markup:
     """Return the attribute by which a table is sorted; empty for no number."""
     return Markup(f' data-value="{cell.amount:.6g}"' if cell.amount == cell.amount else "")  # not NaN
 
 
-def amount(cell: Cell) -> Markup:
+def amount(cell: BoardCell) -> Markup:
     """Return a number with the signs of its remark and its standard error; empty for no number."""
     if not cell.value:
         return Markup("")
@@ -54,7 +54,7 @@ def nothing(reason: str = "") -> Markup:
 
 
 def cell(
-    cell: Cell, method: str, name: str, link: str, below: str = "", *, hint: bool = True, plain: bool = False
+    cell: BoardCell, method: str, name: str, link: str, below: str = "", *, hint: bool = True, plain: bool = False
 ) -> Markup:
     """Return the cell of a table that holds a measured number.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from lockstep_bench.leaderboards.stats import Paired, Ranked, Ranking, Wins, paired, rank, win_rates
-from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.methods import UNRANKED
 
 

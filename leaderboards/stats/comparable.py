@@ -25,7 +25,7 @@ COLUMNS = (
 )
 
 
-class Options(TypedDict, total=False):
+class ComparisonOptions(TypedDict, total=False):
     """Arguments of `rank` and `rank_on_datasets` that may be left out.
 
     Attributes:
@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
     power: bool
 
 
-class Request(NamedTuple):
+class ComparisonRequest(NamedTuple):
     """A request for a ranking.
 
     Attributes:
@@ -54,7 +54,7 @@ class Request(NamedTuple):
         methods: those that were named; empty if none were.
         reference: method that differences refer to.
         notes: sentences on flagged splits, and if one method represents each family.
-        power: as of `Options`.
+        power: as of `ComparisonOptions`.
     """
 
     rows: pd.DataFrame
@@ -76,8 +76,8 @@ def request(
     families: bool = True,
     reference: str = REFERENCE,
     power: bool = True,
-) -> Request:
-    """Return what is ranked; see `rank` and `Options`."""
+) -> ComparisonRequest:
+    """Return what is ranked; see `rank` and `ComparisonOptions`."""
     used = [name for name in (*COLUMNS, metric) if name in cells]  # of tables made by hand, not all are there
     rows = cells.loc[(cells["suite"] == suite) & (cells["preset"] == preset), used]
     if datasets:
@@ -92,7 +92,7 @@ def request(
         shown = list(chosen.values())
     rows = rows[rows["method"].isin([*shown, reference])]
     rows = rows.assign(ranked=rows["method"].isin(shown))
-    return Request(rows, (suite, preset, metric), methods, reference, notes, power)
+    return ComparisonRequest(rows, (suite, preset, metric), methods, reference, notes, power)
 
 
 class SplitScores(NamedTuple):
@@ -143,7 +143,7 @@ class Comparable(NamedTuple):
         return tested
 
 
-def comparable(requested: Request) -> Comparable:
+def comparable(requested: ComparisonRequest) -> Comparable:
     """Return the comparable part of what is ranked: every method was run on every split of every data set."""
     ranked, reference, by_ratio = _tables(requested)
     if len(ranked.datasets) == 1 and (alone := _on_each(requested, ranked, reference, by_ratio)):
@@ -151,7 +151,7 @@ def comparable(requested: Request) -> Comparable:
     return _comparable(requested, ranked, reference, by_ratio)
 
 
-def comparable_on_each(requested: Request) -> list[Comparable]:
+def comparable_on_each(requested: ComparisonRequest) -> list[Comparable]:
     """Return the comparable parts on each data set by itself: methods are compared on all the splits that they share.
 
     The first part of a data set has the methods that were run on most splits. Where others were run on fewer, a part
@@ -162,7 +162,9 @@ def comparable_on_each(requested: Request) -> list[Comparable]:
     return _on_each(requested, *_tables(requested))
 
 
-def _on_each(requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> list[Comparable]:
+def _on_each(
+    requested: ComparisonRequest, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]
+) -> list[Comparable]:
     names = ranked.observed.index.get_level_values("dataset")
     methods, parts = np.array(ranked.methods), []
     for dataset in ranked.datasets:
@@ -177,7 +179,9 @@ def _on_each(requested: Request, ranked: Paired, reference: pd.Series, by_ratio:
     return [part for part in parts if part.by_dataset]
 
 
-def _by_extent(requested: Request, table: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> list[Comparable]:
+def _by_extent(
+    requested: ComparisonRequest, table: Paired, reference: pd.Series, by_ratio: dict[str, float]
+) -> list[Comparable]:
     """Return the parts of one data set, the first of them with the methods that were run on most splits."""
     (dataset,) = table.datasets
     parts: list[Comparable] = []
@@ -190,7 +194,7 @@ def _by_extent(requested: Request, table: Paired, reference: pd.Series, by_ratio
     return parts
 
 
-def _tables(requested: Request) -> tuple[Paired, pd.Series, dict[str, float]]:
+def _tables(requested: ComparisonRequest) -> tuple[Paired, pd.Series, dict[str, float]]:
     """Return the values of the ranked methods, those of the reference, and the ratio of each data set's splits."""
     rows = requested.rows
     ranked = paired(rows[rows["ranked"]], *requested.where)
@@ -201,7 +205,9 @@ def _tables(requested: Request) -> tuple[Paired, pd.Series, dict[str, float]]:
     return ranked, of_reference, ratios(rows)
 
 
-def _comparable(requested: Request, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]) -> Comparable:
+def _comparable(
+    requested: ComparisonRequest, ranked: Paired, reference: pd.Series, by_ratio: dict[str, float]
+) -> Comparable:
     part = balanced(ranked, requested.methods)
     observed, of_reference = part.table.observed, reference.loc[part.table.observed.index]
     scores = {
@@ -225,7 +231,7 @@ def _failures(table: Paired) -> list[str]:
 
 
 def _result(
-    requested: Request,
+    requested: ComparisonRequest,
     notes: list[str],
     methods: list[str],
     goal: str | float,

@@ -10,7 +10,7 @@ from lockstep_bench.bench.schema import SINCE
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.schemes import without_flagged
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
-from lockstep_bench.leaderboards.wording.ran import ranges
+from lockstep_bench.leaderboards.wording.run_facts import ranges
 
 KEYS = ["dataset", "split", "method"]
 MOST_NAMED = 6  # data sets in a sentence

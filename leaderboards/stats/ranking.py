@@ -25,8 +25,8 @@ from lockstep_bench.leaderboards.stats import corrected_pairs, sign_flips
 from lockstep_bench.leaderboards.stats.best_probability import best_probabilities
 from lockstep_bench.leaderboards.stats.comparable import (
     Comparable,
-    Options,
-    Request,
+    ComparisonOptions,
+    ComparisonRequest,
     SplitScores,
     comparable,
     comparable_on_each,
@@ -34,8 +34,8 @@ from lockstep_bench.leaderboards.stats.comparable import (
 )
 from lockstep_bench.leaderboards.stats.corrected_t import Mean, corrected_mean, corrected_means
 from lockstep_bench.leaderboards.stats.families import family_of
-from lockstep_bench.leaderboards.stats.placing import OPEN, rank_sets, verdicts
 from lockstep_bench.leaderboards.stats.units import compared_by_ratio, unit_of_difference
+from lockstep_bench.leaderboards.stats.verdicts import OPEN, rank_sets, verdicts
 
 
 class Ranked(NamedTuple):
@@ -120,7 +120,7 @@ class Ranking(NamedTuple):
         return [*self.rows, *self.fewer]
 
 
-def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]) -> Ranking:
+def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[ComparisonOptions]) -> Ranking:
     """Return the ranking over the data sets of a suite; over the splits if there is one data set.
 
     Args:
@@ -151,7 +151,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
 
 
 def rank_on_datasets(
-    cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[Options]
+    cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: Unpack[ComparisonOptions]
 ) -> dict[str, Ranking]:
     """Return the ranking on each data set by itself. On 95 % of data sets no mark is false.
 
@@ -161,7 +161,7 @@ def rank_on_datasets(
     return _on_each(request(cells, suite, preset, metric, **options))
 
 
-def _on_each(requested: Request) -> dict[str, Ranking]:
+def _on_each(requested: ComparisonRequest) -> dict[str, Ranking]:
     all_boards = comparable_on_each(requested)
     most, fewer = ([boards for boards in all_boards if boards.fewer == fewer] for fewer in (False, True))
     rankings = {

@@ -36,7 +36,7 @@ MOST_MEDIANS = 9.0  # sizes of a pair's differences, in their median, above whic
 ROUNDING = 1e-12  # of u, and of losses relative to their size, up to which values count as equal
 
 
-class Compared(NamedTuple):
+class SignFlips(NamedTuple):
     """Comparisons of M methods over D data sets. There are P = M (M - 1) / 2 pairs, in the order of `triu_indices`.
 
     Attributes:
@@ -87,7 +87,7 @@ class Compared(NamedTuple):
         return max(needed(abs(roots.mean()) / spread, 0.0, level), float(FEWEST_DATASETS))
 
 
-def compare(losses: np.ndarray) -> Compared:
+def compare(losses: np.ndarray) -> SignFlips:
     """Return the comparisons of all pairs of methods over data sets.
 
     Args:
@@ -101,7 +101,7 @@ def compare(losses: np.ndarray) -> Compared:
     worse = np.zeros((losses.shape[1], losses.shape[1]), bool)
     worse[first, second] = (p_values <= ALPHA) & (roots.sum(axis=0) > 0)
     worse[second, first] = (p_values <= ALPHA) & (roots.sum(axis=0) < 0)
-    return Compared(worse, differences, critical)
+    return SignFlips(worse, differences, critical)
 
 
 def _differences(losses: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ def _roots(differences: np.ndarray) -> np.ndarray:
 
 
 def step_down(roots: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return adjusted two-sided p-values (P,) of signed roots (D, P), and `Compared.critical`."""
+    """Return adjusted two-sided p-values (P,) of signed roots (D, P), and `SignFlips.critical`."""
     n_datasets, n_pairs = roots.shape
     if not n_datasets or not n_pairs:
         return np.ones(n_pairs), inf

@@ -4,7 +4,7 @@ Imports `leaderboards.stats` and below.
 """
 
 from lockstep_bench.leaderboards.tables.latex import latex
-from lockstep_bench.leaderboards.tables.layout import Table, tables
+from lockstep_bench.leaderboards.tables.layout import LayoutTable, tables
 from lockstep_bench.leaderboards.tables.markdown import markdown
 
-__all__ = ["Table", "latex", "markdown", "tables"]
+__all__ = ["LayoutTable", "latex", "markdown", "tables"]

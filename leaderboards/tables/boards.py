@@ -24,7 +24,7 @@ from lockstep_bench.leaderboards.metrics import (
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
 from lockstep_bench.leaderboards.stats.remarks import legend
 from lockstep_bench.leaderboards.stats.summary import Moments
-from lockstep_bench.leaderboards.tables.places import detectable, difference, interval, rounded
+from lockstep_bench.leaderboards.tables.ranking_numbers import detectable, difference, interval, rounded
 from lockstep_bench.leaderboards.wording.formats import (
     as_printed,
     counted,
@@ -33,7 +33,7 @@ from lockstep_bench.leaderboards.wording.formats import (
     number,
     visible,
 )
-from lockstep_bench.leaderboards.wording.older import OLDER
+from lockstep_bench.leaderboards.wording.missing_metrics import OLDER
 
 LONG = 12  # methods, beyond which a table has one line per method
 FEWEST_SPLITS = 2  # for a test
@@ -41,7 +41,7 @@ FEWEST_SPLITS = 2  # for a test
 Means = dict[tuple[str, str], Moments]  # by (method, metric)
 
 
-class Cell(NamedTuple):
+class BoardCell(NamedTuple):
     """A number as printed; every attribute may be empty.
 
     Attributes:
@@ -77,7 +77,7 @@ class Row(NamedTuple):
     measured_too: bool  # of published rows: the method has a measured row on this board
     n: int
     n_failed: int
-    cells: dict[str, Cell]  # by metric
+    cells: dict[str, BoardCell]  # by metric
 
 
 class Unmatched(NamedTuple):
@@ -236,13 +236,13 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
     rows, names = [], list(map(str, summary["metric"].unique()))
     for method, by_metric in of_method.items():
         cells = {name: _cell(v, places.get((method, name)), rankings.get(name)) for name, v in by_metric.items()}
-        cells |= {name: Cell(hint=OLDER) for name in names if name not in cells}
+        cells |= {name: BoardCell(hint=OLDER) for name in names if name not in cells}
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
         rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
 
 
-def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
+def _with_intervals(cells: dict[str, BoardCell]) -> dict[str, BoardCell]:
     """Return the cells by metric, with ends of `INTERVALS`, expectations of `NULLS` and `PARTS` in the tooltips."""
     with_ends = {}
     for name, parts in PARTS.items():
@@ -250,12 +250,12 @@ def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
         if name in cells and cells[name].value:
             with_ends[name] = cells[name]._replace(hint=f"{cells[name].hint}; {', '.join(values)}")
     for name, ends in INTERVALS.items():
-        low, high = (cells.get(end, Cell()).value for end in ends)
+        low, high = (cells.get(end, BoardCell()).value for end in ends)
         if name in cells and low and high:
             hint = f"{cells[name].hint}; 95 % bootstrap interval of a split, on average {low} to {high}"
             with_ends[name] = cells[name]._replace(hint=hint)
     for name, (mean, quantile) in NULLS.items():
-        expected, most = (cells.get(null, Cell()).value for null in (mean, quantile))
+        expected, most = (cells.get(null, BoardCell()).value for null in (mean, quantile))
         if name in cells and expected and most:
             hint = f"{with_ends.get(name, cells[name]).hint}; a calibrated model would have {expected} on average"
             with_ends[name] = cells[name]._replace(
@@ -264,10 +264,10 @@ def _with_intervals(cells: dict[str, Cell]) -> dict[str, Cell]:
     return cells | with_ends
 
 
-def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Cell:
+def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> BoardCell:
     """Return a method's cell of one metric; it has no place where the method is not ranked."""
     if values.n == 0:
-        return Cell()
+        return BoardCell()
     decimals = decimals_for(values.mean, values.stderr)
     middle = number(values.median, max(decimals, decimals_for(values.median)))
     outlier = outlier_in_words(values)
@@ -279,7 +279,7 @@ def _cell(values: Moments, place: Ranked | None, ranking: Ranking | None) -> Cel
         hint += f", {values.n_failed} failed"
     if place is not None and ranking is not None:
         hint += _difference_in_words(place, ranking)
-    return Cell(
+    return BoardCell(
         value=middle if values.by_median else not_nothing(values.mean, decimals),
         stderr="" if values.by_median else stderr,
         median=middle,
@@ -332,7 +332,7 @@ def _unmatched(published: pd.DataFrame, names: list[str], sources: Sources) -> l
     return entries
 
 
-def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool) -> Cell:
+def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by_median: bool) -> BoardCell:
     """Return what one source reports of one metric of one method: a mean, a median, or both.
 
     Where the values measured here are medians, a reported median is the value, and the mean is left to the tooltip.
@@ -353,7 +353,9 @@ def _report(report: pd.DataFrame, measured: Moments | None, sources: Sources, by
             hints.append(f"mean {value} ± {stderr}" if stderr else f"mean {value}" if value else "")
             value, stderr, middle, apart_by, amount = middle, "", "", "", reported_median.value
     numbers = tuple(sorted({sources.cite(row.source, row.table, row.note) for row in reported.values()}))
-    return Cell(value, stderr, middle, "", "", "; ".join(filter(None, dict.fromkeys(hints))), apart_by, numbers, amount)
+    return BoardCell(
+        value, stderr, middle, "", "", "; ".join(filter(None, dict.fromkeys(hints))), apart_by, numbers, amount
+    )
 
 
 def _cited(row: Published) -> str:

@@ -4,7 +4,7 @@ import re
 from math import isinf, isnan
 from string import ascii_lowercase
 
-from lockstep_bench.leaderboards.tables.layout import Entry, Lines, Table
+from lockstep_bench.leaderboards.tables.layout import LayoutTable, Lines, TableEntry
 from lockstep_bench.leaderboards.tables.panels import panels
 from lockstep_bench.leaderboards.wording.formats import MOST_DIGITS, SUPERSCRIPTS, visible
 
@@ -32,7 +32,7 @@ SPECIAL = str.maketrans(
 )
 
 
-def latex(tables: list[Table]) -> str:
+def latex(tables: list[LayoutTable]) -> str:
     """Return `table` environments for each table, ready for LaTeX's input; names are escaped.
 
     A table that is too large for a page is split into several. A line that is still too wide is scaled to the page.
@@ -46,10 +46,10 @@ def escaped(text: str) -> str:
     return f"{{{plain[0]}}}{plain[1:]}" if plain.startswith(("[", "*")) else plain
 
 
-def _table(table: Table) -> str:
+def _table(table: LayoutTable) -> str:
     notes: dict[str, str] = {}  # letters by remark
 
-    def show(entry: Entry, remark: str) -> str:
+    def show(entry: TableEntry, remark: str) -> str:
         return _entry(entry) + (notes.setdefault(remark, _letter(len(notes))) if remark else "")
 
     lines = table.lines(escaped, show, "--")
@@ -113,7 +113,7 @@ def _line(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: TableEntry) -> str:
     shown = _number(entry.mean, entry.decimals)
     if not isnan(entry.stderr):
         shown += rf" \pm {_number(entry.stderr, entry.decimals)}"

@@ -13,13 +13,13 @@ from lockstep_bench.leaderboards.stats.remarks import legend, signs
 from lockstep_bench.leaderboards.stats.summary import Moments, summarise
 from lockstep_bench.leaderboards.tables.boards import FEWEST_SPLITS, outlier_in_words
 from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, number
-from lockstep_bench.leaderboards.wording.ran import protocol_in_words, ranges
+from lockstep_bench.leaderboards.wording.run_facts import protocol_in_words, ranges
 
 GOALS = {"low": "low is better", "high": "high is better"}
 UNTESTED = "Too few splits to test differences"
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """The result of one method on one data set.
 
     Attributes:
@@ -59,7 +59,7 @@ class Lines(NamedTuple):
     foot: list[str] | None
 
 
-class Table(NamedTuple):
+class LayoutTable(NamedTuple):
     """The table of one suite, preset and metric.
 
     Attributes:
@@ -85,7 +85,7 @@ class Table(NamedTuple):
     metric: str
     methods: list[str]
     datasets: list[str]
-    entries: dict[tuple[str, str], Entry]
+    entries: dict[tuple[str, str], TableEntry]
     mean_ranks: dict[str, float]
     n_ranked: int
     n_splits: int
@@ -106,12 +106,12 @@ class Table(NamedTuple):
         """True if some split that was run has no result."""
         return any(entry.n_failed for entry in self.entries.values())
 
-    def remark(self, entry: Entry) -> str:
+    def remark(self, entry: TableEntry) -> str:
         """Return the qualification of a number, such as "n = 18, 2 failed"; "" for most."""
         fewer = f"n = {entry.n}" if 0 < entry.n < self.n_splits else ""
         return ", ".join(filter(None, (fewer, f"{entry.n_failed} failed" if entry.n_failed else "", entry.outlier)))
 
-    def lines(self, name: Callable[[str], str], show: Callable[[Entry, str], str], none: str) -> Lines:
+    def lines(self, name: Callable[[str], str], show: Callable[[TableEntry, str], str], none: str) -> Lines:
         """Return the cells as text. Methods are rows if there are at least as many of them as data sets.
 
         Args:
@@ -175,7 +175,7 @@ class Table(NamedTuple):
         return ". ".join(sentences) + "."
 
 
-def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
+def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[LayoutTable]:
     """Return a table for each suite, preset and metric that has results.
 
     Args:
@@ -198,13 +198,13 @@ def tables(cells: pd.DataFrame, metrics: Sequence[str] = ()) -> list[Table]:
 
 def _table(
     cells: pd.DataFrame, suite: str, preset: str, name: str, summary: pd.DataFrame, ranked: dict[str, Ranking]
-) -> Table:
+) -> LayoutTable:
     verdict = {(row.method, dataset): row.verdict for dataset, ranking in ranked.items() for row in ranking.all_rows}
     summary = summary[summary.groupby("dataset")["n"].transform("max") > 0]  # the metric applies to this data set
     entries = {}
     for row in records(summary, Moments):
         at = row.method, row.dataset
-        entries[at] = Entry(
+        entries[at] = TableEntry(
             row.typical,
             nan if row.by_median else row.stderr,
             row.n,
@@ -215,7 +215,7 @@ def _table(
         )
     ranks, n_ranked = _mean_ranks(cells, suite, preset, name)
     methods = list(dict.fromkeys([*ranks, *sorted(summary["method"].unique())]))
-    return Table(
+    return LayoutTable(
         suite,
         preset,
         name,

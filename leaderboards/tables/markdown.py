@@ -3,11 +3,11 @@
 import re
 from math import isnan
 
-from lockstep_bench.leaderboards.tables.layout import Entry, Table
+from lockstep_bench.leaderboards.tables.layout import LayoutTable, TableEntry
 from lockstep_bench.leaderboards.wording.formats import number, visible
 
 
-def markdown(tables: list[Table]) -> str:
+def markdown(tables: list[LayoutTable]) -> str:
     """Return a caption and a table for each table; names are escaped."""
     return "\n".join(map(_table, tables))
 
@@ -18,7 +18,7 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", flat)
 
 
-def _table(table: Table) -> str:
+def _table(table: LayoutTable) -> str:
     head, body, foot = table.lines(escaped, _entry, "–")
     ruler = ["---", *["---:"] * (len(head) - 1)]
     lines = [head, ruler, *body, *([foot] if foot else [])]
@@ -26,7 +26,7 @@ def _table(table: Table) -> str:
     return "\n".join([caption, "", *(f"| {' | '.join(line)} |" for line in lines), ""])
 
 
-def _entry(entry: Entry, remark: str) -> str:
+def _entry(entry: TableEntry, remark: str) -> str:
     shown = number(entry.mean, entry.decimals)
     if not isnan(entry.stderr):
         shown += f" ± {number(entry.stderr, entry.decimals)}"

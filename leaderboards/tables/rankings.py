@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lockstep_bench.leaderboards.stats.ranking import Ranked, Ranking
-from lockstep_bench.leaderboards.tables import places, spreadsheet
+from lockstep_bench.leaderboards.tables import ranking_numbers, spreadsheet
 from lockstep_bench.leaderboards.wording.formats import number, visible
 
 POWER = ("detectable", "needed", "floor", "verdict_detectable", "verdict_needed")
@@ -91,16 +91,18 @@ def _cells(row: Ranked, unit: str) -> list[str]:
         visible(row.method),
         number(row.mean_rank, 1),
         f"{row.rank_low} to {row.rank_high}",
-        places.difference(row, unit),
-        places.interval(row, unit),
-        places.detectable(row, unit),
+        ranking_numbers.difference(row, unit),
+        ranking_numbers.interval(row, unit),
+        ranking_numbers.detectable(row, unit),
         number(row.p_best, 2),
         row.verdict,
         str(row.n_datasets),
         str(row.n_splits),
         str(row.n_failed),
-        places.needed(row.needed),
-        places.floor(row, unit),
-        places.rounded(row.verdict_detectable) if row.n_datasets == 1 else places.size(row.verdict_detectable, unit),
-        places.needed(row.verdict_needed),
+        ranking_numbers.needed(row.needed),
+        ranking_numbers.floor(row, unit),
+        ranking_numbers.rounded(row.verdict_detectable)
+        if row.n_datasets == 1
+        else ranking_numbers.size(row.verdict_detectable, unit),
+        ranking_numbers.needed(row.verdict_needed),
     ]

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable
 
 from lockstep_bench.bench.experiment.protocol import IMAGES, SETTINGS
-from lockstep_bench.leaderboards.wording.ran import ranges
+from lockstep_bench.leaderboards.wording.run_facts import ranges
 
 MODIFIED = "-modified"
 

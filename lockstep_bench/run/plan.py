@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lockstep_bench.bench.console import display, forecast
-from lockstep_bench.bench.console.elsewhere import backend_of
+from lockstep_bench.bench.console.cluster_run import backend_of
 from lockstep_bench.bench.costs.workload import Surroundings, Workload, surroundings, workload, workload_elsewhere
 from lockstep_bench.bench.execution.scheduler import Backend
 from lockstep_bench.bench.experiment.cells import Cell

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lockstep_bench.bench.console.elsewhere import cluster_of
+from lockstep_bench.bench.console.cluster_run import cluster_of
 from lockstep_bench.bench.execution.cluster.connection import Tls
 from lockstep_bench.bench.experiment import own_data
 from lockstep_bench.bench.experiment.parsing import (

@@ -18,13 +18,13 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from lockstep_bench.leaderboards.data.own import own_tables
-from lockstep_bench.leaderboards.data.results import Results
-from lockstep_bench.leaderboards.site import markup, places
+from lockstep_bench.leaderboards.data.results import Leaderboard
+from lockstep_bench.leaderboards.site import addresses, markup
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import dataset, index, method, power, replications, suite
-from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, Part, first_failures, further_pages
+from lockstep_bench.leaderboards.site.pages.parts import MOST_LINKS, PagePart, first_failures, further_pages
 from lockstep_bench.leaderboards.stats.remarks import NO_BETTER, signs
-from lockstep_bench.leaderboards.tables import places as printed
+from lockstep_bench.leaderboards.tables import ranking_numbers as printed
 from lockstep_bench.leaderboards.wording.formats import counted, prose, visible
 from lockstep_bench.methods import BASELINE, UNRANKED
 
@@ -50,7 +50,7 @@ COMPILED = _Compiled()
 
 
 def write_site(
-    results: Results, html: Path, downloads: Sequence[str] = (), running: tuple[int, int] | None = None
+    results: Leaderboard, html: Path, downloads: Sequence[str] = (), running: tuple[int, int] | None = None
 ) -> Path:
     """Write index.html and the pages it links to into a folder, each page atomically.
 
@@ -69,7 +69,7 @@ def write_site(
         OSError: A page cannot be written; a folder is in its place, for example. No page is changed then.
     """
     html.mkdir(parents=True, exist_ok=True)
-    _require_no_folder(html / places.INDEX)  # before the work
+    _require_no_folder(html / addresses.INDEX)  # before the work
     written = []
     with TemporaryDirectory(prefix=".", suffix=".tmp", dir=html) as fresh, own_tables(results.folders):
         for name, text in _pages(Site(results), downloads, running):
@@ -81,7 +81,7 @@ def write_site(
     for path in html.glob("*.html"):
         if path.name not in written and _is_page(path):
             path.unlink()
-    return html / places.INDEX
+    return html / addresses.INDEX
 
 
 def _require_no_folder(path: Path) -> None:
@@ -113,28 +113,28 @@ def _pages(site: Site, downloads: Sequence[str], running: tuple[int, int] | None
     def made(name: str, template: str, context: dict[str, Any]) -> tuple[str, str]:
         return name, environment.get_template(template).render(here=name, **context)
 
-    def further(back: str, about: str, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+    def further(back: str, about: str, parts: Sequence[PagePart]) -> Iterator[tuple[str, str]]:
         for name, groups in further_pages(parts).items():
             yield made(name, "further.html", {"about": about, "back": back, "groups": groups})
 
     time = running and (*running, f"{datetime.now():%H:%M}")
-    yield made(places.INDEX, "index.html", index.context(site) | {"downloads": downloads, "running": time})
+    yield made(addresses.INDEX, "index.html", index.context(site) | {"downloads": downloads, "running": time})
     for name in site.suites:
-        context, page = suite.context(site, name), places.suite_page(name)
+        context, page = suite.context(site, name), addresses.suite_page(name)
         context["sections"] = suite.with_parts(name, context["sections"], rendered)
         yield made(page, "suite.html", context)
         yield from further(page, name, [part for section in context["sections"] for part in section.parts])
     for name in site.datasets:
-        context, page = dataset.context(site, name), places.dataset_page(name)
+        context, page = dataset.context(site, name), addresses.dataset_page(name)
         context["sections"] = dataset.with_parts(name, context["sections"], rendered)
         yield made(page, "dataset.html", context)
         yield from further(page, name, [part for section in context["sections"] for part in section.all_parts])
     for name in site.methods:
-        yield made(places.method_page(name), "method.html", method.context(site, name))
+        yield made(addresses.method_page(name), "method.html", method.context(site, name))
     if site.suites:
-        yield made(places.POWER, "power.html", power.context(site))
+        yield made(addresses.POWER, "power.html", power.context(site))
     if site.replications:
-        yield made(places.REPLICATIONS, "replications.html", replications.context(site))
+        yield made(addresses.REPLICATIONS, "replications.html", replications.context(site))
 
 
 def _environment(site: Site) -> Environment:
@@ -156,7 +156,7 @@ def _environment(site: Site) -> Environment:
     }
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", "site.js"))
     environment.globals |= {
-        "places": places,
+        "addresses": addresses,
         "markup": markup,
         "MOST_LINKS": MOST_LINKS,
         "printed": printed,

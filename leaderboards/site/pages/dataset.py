@@ -15,23 +15,23 @@ from lockstep_bench.leaderboards.figures.dots import DotRow, dot_plot
 from lockstep_bench.leaderboards.figures.illustrations import illustrations
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.metrics import PARTS, metric
-from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.cell_details import CellDetails, Row, cell_details, printed
 from lockstep_bench.leaderboards.site.content import Key, Site
-from lockstep_bench.leaderboards.site.pages.parts import OF_NUMBER, Part, Rendered, placed
+from lockstep_bench.leaderboards.site.pages.parts import OF_NUMBER, PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.pages.suite import families_of
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.stats.summary import Moments
 from lockstep_bench.leaderboards.tables.boards import Board
 from lockstep_bench.leaderboards.wording.formats import counted, visible
+from lockstep_bench.leaderboards.wording.missing_metrics import older_rows
 from lockstep_bench.leaderboards.wording.mixtures import mixtures
-from lockstep_bench.leaderboards.wording.older import older_rows
 
 AXES: dict[str | float | None, str] = {"low": "low is good", "high": "high is good"}
 OTHERS = ""  # the name of a part that is about no single method
 
 
-class Section(NamedTuple):
+class DatasetSection(NamedTuple):
     """One suite and preset.
 
     Attributes:
@@ -58,12 +58,12 @@ class Section(NamedTuple):
     not_shown: list[str]
     mixtures: list[str]
     cells: list[CellDetails]
-    others: Part | None = None
-    details: Sequence[Part] = ()
+    others: PagePart | None = None
+    details: Sequence[PagePart] = ()
     where: Mapping[str, str] = MappingProxyType({})
 
     @property
-    def all_parts(self) -> list[Part]:
+    def all_parts(self) -> list[PagePart]:
         """The rendered parts, in their order."""
         return [*([self.others] if self.others else []), *self.details]
 
@@ -93,7 +93,7 @@ def context(site: Site, dataset: str) -> dict[str, Any]:
     }
 
 
-def section(site: Site, key: Key, made: Board) -> Section:
+def section(site: Site, key: Key, made: Board) -> DatasetSection:
     """Return the section of one board."""
     suite, dataset, preset = key
     cells, rows = site.cells_of[key], site.rows_on_board(key)
@@ -102,7 +102,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
     flagged = splits_of(dataset).flagged
     original, worst = site.original(suite, preset), worst_splits(site, key, names)
     plots, missing_figures = illustrations(cells, order, "plot" + "".join(c for c in preset if c.isalnum()))
-    return Section(
+    return DatasetSection(
         suite,
         preset,
         site.changes(suite, preset),
@@ -115,7 +115,7 @@ def section(site: Site, key: Key, made: Board) -> Section:
     )
 
 
-def with_parts(dataset: str, sections: Sequence[Section], rendered: Rendered) -> list[Section]:
+def with_parts(dataset: str, sections: Sequence[DatasetSection], rendered: Rendered) -> list[DatasetSection]:
     """Return the sections with their parts rendered and placed.
 
     Args:
@@ -123,7 +123,7 @@ def with_parts(dataset: str, sections: Sequence[Section], rendered: Rendered) ->
         sections: as made by `section`.
         rendered: macros of `parts.html`.
     """
-    page, parts, rest = places.dataset_page(dataset), [], 0
+    page, parts, rest = addresses.dataset_page(dataset), [], 0
     for made in sections:
         rest += OF_NUMBER * len(made.board.rows) * len(made.board.headline)
         key, board = (made.suite, made.preset), made.board
@@ -134,15 +134,15 @@ def with_parts(dataset: str, sections: Sequence[Section], rendered: Rendered) ->
             if board.fewer:
                 further = f"{label}, fewer splits", f"{name}/fewer"
                 tables.append(rendered("table", *key, board, board.others, *further, home=page, fewer=True))
-            parts.append(Part(*key, OTHERS, Markup("\n").join(tables)))
-        parts += [Part(*key, cell.method, rendered("details", *key, cell, usual)) for cell in made.cells]
+            parts.append(PagePart(*key, OTHERS, Markup("\n").join(tables)))
+        parts += [PagePart(*key, cell.method, rendered("details", *key, cell, usual)) for cell in made.cells]
     by_section = {
         key: list(some) for key, some in groupby(placed(page, parts, rest), lambda part: (part.suite, part.preset))
     }
     return [_with_parts(made, by_section.get((made.suite, made.preset), [])) for made in sections]
 
 
-def _with_parts(made: Section, parts: Sequence[Part]) -> Section:
+def _with_parts(made: DatasetSection, parts: Sequence[PagePart]) -> DatasetSection:
     others = next((part for part in parts if part.name == OTHERS), None)
     details = [part for part in parts if part.name != OTHERS]
     return made._replace(others=others, details=details, where={part.name: part.page for part in details})

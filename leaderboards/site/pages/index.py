@@ -9,7 +9,7 @@ from lockstep_bench.leaderboards.site.pages.overview import overview
 from lockstep_bench.leaderboards.site.pages.replications import tally
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, families_of, leading
 from lockstep_bench.leaderboards.site.standings import Standings
-from lockstep_bench.leaderboards.wording import ran
+from lockstep_bench.leaderboards.wording import run_facts
 from lockstep_bench.leaderboards.wording.mixtures import mixtures
 
 TOP = 5  # methods that a card names
@@ -47,9 +47,9 @@ def context(site: Site) -> dict[str, Any]:
     cells = site.cells
     return {
         "results": site.results,
-        "contents": ran.cells_in_words(cells),
-        "provenance": None if cells.empty else ran.provenance(cells),
-        "runs": ran.runs(cells),
+        "contents": run_facts.cells_in_words(cells),
+        "provenance": None if cells.empty else run_facts.provenance(cells),
+        "runs": run_facts.runs(cells),
         "mixtures": [mixture.sentence for mixture in mixtures(cells, site.results.choices)],
         "overview": overview(site),
         "tally": tally(site.replications),
@@ -67,7 +67,7 @@ def context(site: Site) -> dict[str, Any]:
 def suite_card(site: Site, suite: str) -> SuiteCard:
     """Return the summary of one suite."""
     cells = site.cells[site.cells["suite"] == suite]
-    words = {run.preset: run.cells for run in ran.runs(cells)}
+    words = {run.preset: run.cells for run in run_facts.runs(cells)}
     presets = []
     for preset in site.presets(suite):
         lead = leading(boards_of(site, suite, preset))

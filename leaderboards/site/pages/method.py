@@ -14,9 +14,9 @@ from lockstep_bench.leaderboards.figures.sparks import Panel, grid
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
 from lockstep_bench.leaderboards.site import cell_details
 from lockstep_bench.leaderboards.site.content import Key, Site, preset_order
-from lockstep_bench.leaderboards.site.measured import RUNTIME, Measured, measured
 from lockstep_bench.leaderboards.site.pages.suite import leading
 from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.site.strengths import RUNTIME, Measured, measured
 from lockstep_bench.leaderboards.site.studies import Tuning, training, tuning
 from lockstep_bench.leaderboards.stats.remarks import legend
 from lockstep_bench.leaderboards.tables.boards import Row
@@ -26,7 +26,7 @@ from lockstep_bench.leaderboards.wording.formulas import formula
 MOST_STUDIES = 150  # read per suite and preset: each takes a hundredth of a second
 
 
-class Section(NamedTuple):
+class MethodSection(NamedTuple):
     """The results of the method in one suite and preset.
 
     Attributes:
@@ -74,7 +74,9 @@ def context(site: Site, method: str) -> dict[str, Any]:
     }
 
 
-def section(site: Site, method: str, suite: str, preset: str, rows_of: dict[Key, list[cell_details.Row]]) -> Section:
+def section(
+    site: Site, method: str, suite: str, preset: str, rows_of: dict[Key, list[cell_details.Row]]
+) -> MethodSection:
     """Return the section of one suite and preset; `rows_of` is `Site.rows_of_method`."""
     boards = [made for key, made in site.boards.items() if (key[0], key[2]) == (suite, preset)]
     rows = site.measured_of[suite, preset, method]
@@ -85,7 +87,7 @@ def section(site: Site, method: str, suite: str, preset: str, rows_of: dict[Key,
     lead = leading(boards)
     studies = tunings(cells, MOST_STUDIES // len(site.methods))
     by_metric = {name: site.standings(suite, preset, name) for name in (lead, RUNTIME)}
-    return Section(
+    return MethodSection(
         suite,
         preset,
         {name: metric(name) for name in columns},

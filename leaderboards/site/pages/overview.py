@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from lockstep_bench.leaderboards.figures.forest import Column, Estimate, forest
+from lockstep_bench.leaderboards.figures.forest import ForestColumn, ForestEstimate, forest
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.metrics import Metric, metric
 from lockstep_bench.leaderboards.site.content import EQUAL_BUDGET, Site, is_quick
@@ -10,7 +10,7 @@ from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
 from lockstep_bench.leaderboards.site.pages.verdict import Verdict, estimate, verdict
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats import Ranked
-from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.leaderboards.wording.formats import counted, number, visible
 
 FEWEST_METHODS, FEWEST_DATASETS, FEWEST_SPLITS = 3, 4, 2  # for a comparison over data sets
@@ -88,13 +88,13 @@ def _overview(site: Site, chosen: _Candidate) -> Overview:
     evidence = f"{counted(len(splits), 'data set')}, {of_each}"
     ranking = standings.families
     rows = ranking.rows
-    columns = [Column("mean rank", [Estimate(row.mean_rank, row.rank_low, row.rank_high) for row in rows])]
+    columns = [ForestColumn("mean rank", [ForestEstimate(row.mean_rank, row.rank_low, row.rank_high) for row in rows])]
     changes = ""
     if standings.reference:
         reference = visible(standings.reference)
         unit = {"relative": ", relative", "": ""}.get(standings.unit, f", {standings.unit}")
         estimates = [estimate(row, standings.reference) for row in rows]
-        columns.append(Column(f"difference to {reference}{unit}", estimates, 0.0))
+        columns.append(ForestColumn(f"difference to {reference}{unit}", estimates, 0.0))
         changes = (
             f" Right: {lead.title} against {reference}, mean over data sets, with its 95 % interval; "
             f"{standings.better}, and triangles mark values off the scale."

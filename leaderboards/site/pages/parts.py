@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from lockstep_bench.leaderboards.site import places
-from lockstep_bench.leaderboards.wording.ran import Failure
+from lockstep_bench.leaderboards.site import addresses
+from lockstep_bench.leaderboards.wording.run_facts import Failure
 
 Rendered = Callable[..., Markup]  # a macro of `parts.html`, given its name and its arguments
 
@@ -20,7 +20,7 @@ OF_NUMBER = 350  # characters of a number with its link and tooltip
 MOST_LINKS = 2_000  # numbers of a table, beyond which it has neither links nor tooltips
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A part of a page.
 
     Attributes:
@@ -40,10 +40,10 @@ class Part(NamedTuple):
     @property
     def target(self) -> str:
         """Id of the element that stands for the part."""
-        return places.fragment(self.suite, self.preset, self.name)
+        return addresses.fragment(self.suite, self.preset, self.name)
 
 
-def placed(page: str, parts: Sequence[Part], rest: int) -> list[Part]:
+def placed(page: str, parts: Sequence[PagePart], rest: int) -> list[PagePart]:
     """Return the parts with the pages that they are on: the page itself if it can hold all, otherwise further pages.
 
     Args:
@@ -58,7 +58,7 @@ def placed(page: str, parts: Sequence[Part], rest: int) -> list[Part]:
         if size and size + len(part.html) > MOST:
             number, size = number + 1, 0
         size += len(part.html)
-        apart.append(part._replace(page=places.further_page(page, number)))
+        apart.append(part._replace(page=addresses.further_page(page, number)))
     return apart
 
 
@@ -74,9 +74,9 @@ def first_failures(failures: Sequence[Failure]) -> list[Failure]:
     return shown
 
 
-def further_pages(parts: Sequence[Part]) -> dict[str, list[tuple[str, str, list[Part]]]]:
+def further_pages(parts: Sequence[PagePart]) -> dict[str, list[tuple[str, str, list[PagePart]]]]:
     """Return by further page its parts, with the suite and preset of each group of them."""
-    pages: dict[str, list[tuple[str, str, list[Part]]]] = {}
+    pages: dict[str, list[tuple[str, str, list[PagePart]]]] = {}
     for (page, suite, preset), some in groupby(parts, lambda part: (part.page, part.suite, part.preset)):
         if page:
             pages.setdefault(page, []).append((suite, preset, list(some)))

@@ -9,8 +9,8 @@ from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.suite import boards_of, leading
 from lockstep_bench.leaderboards.site.standings import Standing, Standings
 from lockstep_bench.leaderboards.stats import Ranked
-from lockstep_bench.leaderboards.stats.placing import OPEN
-from lockstep_bench.leaderboards.tables import places as printed
+from lockstep_bench.leaderboards.stats.verdicts import OPEN
+from lockstep_bench.leaderboards.tables import ranking_numbers as printed
 from lockstep_bench.leaderboards.wording.formats import counted, visible
 
 FEWEST_METHODS = 2
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
     amount: float
 
 
-class Line(NamedTuple):
+class PowerLine(NamedTuple):
     """Row of a method: its place and its difference to the reference over data sets, and its difference on each."""
 
     change: Ranked
@@ -41,7 +41,7 @@ class Line(NamedTuple):
     on_datasets: list[Answer]
 
 
-class Section(NamedTuple):
+class PowerSection(NamedTuple):
     """One suite and preset by its leading metric.
 
     Attributes:
@@ -60,7 +60,7 @@ class Section(NamedTuple):
     standings: Standings
     datasets: list[str]
     sentences: list[str]
-    lines: list[Line]
+    lines: list[PowerLine]
 
 
 def context(site: Site) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def context(site: Site) -> dict[str, Any]:
     return {"sections": sections, "preset_options": [(preset, preset) for preset in presets]}
 
 
-def section(site: Site, suite: str, preset: str) -> Section:
+def section(site: Site, suite: str, preset: str) -> PowerSection:
     """Return the section of one suite and preset."""
     name = leading(boards_of(site, suite, preset))
     standings = site.standings(suite, preset, name)
@@ -84,7 +84,7 @@ def section(site: Site, suite: str, preset: str) -> Section:
     tested = [dataset for dataset, of_set in answers.items() if any(not isnan(one.amount) for one in of_set.values())]
     not_run = Answer(UNTESTED, "not run", nan)
     lines = [
-        Line(
+        PowerLine(
             standing.change,
             for_place(standing),
             for_difference(standing.change, unit, noun),
@@ -92,7 +92,7 @@ def section(site: Site, suite: str, preset: str) -> Section:
         )
         for method, standing in standings.by_method.items()
     ]
-    return Section(suite, preset, metric(name).title, standings, tested, sentences(standings, lines), lines)
+    return PowerSection(suite, preset, metric(name).title, standings, tested, sentences(standings, lines), lines)
 
 
 def for_place(standing: Standing) -> Answer:
@@ -120,7 +120,7 @@ def for_difference(row: Ranked, unit: str, noun: str = "split") -> Answer:
     return Answer(f"{printed.needed(row.needed)}", f"{hint}; {noun}s needed", row.needed)
 
 
-def sentences(standings: Standings, lines: list[Line]) -> list[str]:
+def sentences(standings: Standings, lines: list[PowerLine]) -> list[str]:
     """Return how much is open, and how many splits or data sets would settle it, in words."""
     ranking, reference = standings.families, visible(standings.reference)
     n_datasets = len(ranking.datasets)

@@ -30,7 +30,7 @@ from lockstep_bench.leaderboards.replications.lines import (
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.wording.formats import counted, number, visible
 from lockstep_bench.leaderboards.wording.mixtures import mixtures
-from lockstep_bench.leaderboards.wording.ran import Failure, Provenance, failures, provenance
+from lockstep_bench.leaderboards.wording.run_facts import Failure, ProvenanceWords, failures, provenance
 
 FEWEST_DOTS = 4  # numbers that make a figure
 MOST_OPEN = 24  # numbers of a table that is shown without a click
@@ -79,7 +79,7 @@ class ClaimLine(NamedTuple):
         return CLASSES.get(self.verdict, "se")
 
 
-class Section(NamedTuple):
+class ReplicationSection(NamedTuple):
     """One table or figure.
 
     Attributes:
@@ -107,7 +107,7 @@ class Section(NamedTuple):
     plot: Plot | None
     claims: list[ClaimLine]
     pictures: list[Plot]
-    provenance: Provenance | None
+    provenance: ProvenanceWords | None
     failures: list[Failure]
 
 
@@ -143,7 +143,7 @@ def context(site: Site) -> dict[str, Any]:
     """Return the variables of the template `replications.html`."""
     replicated = site.replicated
     rows = dict(list(replicated.cells.groupby("preset")))
-    papers: dict[str, list[Section]] = {}
+    papers: dict[str, list[ReplicationSection]] = {}
     for made in site.replications:
         papers.setdefault(made.entry.paper, []).append(section(made, rows.get(made.entry.name)))
     return {
@@ -172,7 +172,7 @@ def tally(made: list[Replication]) -> Tally:
     )
 
 
-def section(made: Replication, cells: pd.DataFrame | None) -> Section:
+def section(made: Replication, cells: pd.DataFrame | None) -> ReplicationSection:
     """Return the section of one entry.
 
     Args:
@@ -182,7 +182,7 @@ def section(made: Replication, cells: pd.DataFrame | None) -> Section:
     run = made.status == "run"
     lines = [line(row) for row in made.judged]
     rules = {shown.rule for shown in lines}
-    return Section(
+    return ReplicationSection(
         made,
         "" if made.judged or made.verdict_on_claims else in_words(made),
         [(words, CLASSES.get(verdict, "se")) for verdict, words in tally_of(made.claims).items()],

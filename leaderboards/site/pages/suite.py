@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.metrics import HEADLINE_OF_MEDIANS, Metric, metric
-from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.overall import figures, matrix
-from lockstep_bench.leaderboards.site.pages.parts import Part, Rendered, placed
+from lockstep_bench.leaderboards.site.pages.parts import PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats.remarks import legend
-from lockstep_bench.leaderboards.tables.boards import Board, Cell, Row
-from lockstep_bench.leaderboards.wording.ran import Run, runs
+from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, Row
+from lockstep_bench.leaderboards.wording.run_facts import RunWords, runs
 
 
 class Grid(NamedTuple):
@@ -35,7 +35,7 @@ class Grid(NamedTuple):
     datasets: list[str]
     methods: list[str]
     standings: Standings
-    rows: dict[str, dict[str, tuple[Cell, str]]]
+    rows: dict[str, dict[str, tuple[BoardCell, str]]]
     legend: list[str]
     plots: list[Plot]
     missing_figures: list[str]
@@ -46,7 +46,7 @@ class Grid(NamedTuple):
         return any(ranking.fewer for ranking in self.standings.on_datasets.values())
 
 
-class Section(NamedTuple):
+class SuiteSection(NamedTuple):
     """One preset.
 
     Attributes:
@@ -60,13 +60,13 @@ class Section(NamedTuple):
 
     preset: str
     changes: str
-    run: Run
+    run: RunWords
     grids: list[Grid]
     matrix: list[tuple[str, list[tuple[str, float, int]]]]
-    parts: Sequence[Part] = ()
+    parts: Sequence[PagePart] = ()
 
 
-def with_parts(suite: str, sections: Sequence[Section], rendered: Rendered) -> list[Section]:
+def with_parts(suite: str, sections: Sequence[SuiteSection], rendered: Rendered) -> list[SuiteSection]:
     """Return the sections with their grids rendered and placed; the leading metric of each stays in the page.
 
     Args:
@@ -75,12 +75,12 @@ def with_parts(suite: str, sections: Sequence[Section], rendered: Rendered) -> l
         rendered: macros of `parts.html`.
     """
     parts = [
-        [Part(suite, made.preset, table.name, rendered("grid", suite, made.preset, table)) for table in made.grids]
+        [PagePart(suite, made.preset, table.name, rendered("grid", suite, made.preset, table)) for table in made.grids]
         for made in sections
     ]
     kept = [first for first, *_ in parts]
     others = [part for _, *others in parts for part in others]
-    further = placed(places.suite_page(suite), others, sum(len(part.html) for part in kept))
+    further = placed(addresses.suite_page(suite), others, sum(len(part.html) for part in kept))
     return [
         made._replace(parts=[first, *(part for part in further if part.preset == made.preset)])
         for made, first in zip(sections, kept, strict=True)
@@ -96,7 +96,7 @@ def context(site: Site, suite: str) -> dict[str, Any]:
     for place, (preset, of_preset) in enumerate(boards.items()):
         tables = grids(site, suite, preset, of_preset, f"plot{place}")
         wins = matrix(tables[0].standings)
-        sections.append(Section(preset, site.changes(suite, preset), run_of[preset], tables, wins))
+        sections.append(SuiteSection(preset, site.changes(suite, preset), run_of[preset], tables, wins))
     titles = {table.name: table.metric.title for section in sections for table in section.grids}
     return {
         "suite": suite,
@@ -145,7 +145,7 @@ def grids(site: Site, suite: str, preset: str, boards: list[Board], key: str) ->
 
 def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board], leads: bool, key: str) -> Grid:
     """Return the grid of one metric over the boards that have it; `leads` and `key` as in `overall.figures`."""
-    rows: dict[str, dict[str, tuple[Cell, str]]] = {}
+    rows: dict[str, dict[str, tuple[BoardCell, str]]] = {}
     for made in boards:
         measured = [row for row in made.rows if not row.published and name in row.cells]
         most = max((row.n + row.n_failed for row in measured), default=0)

@@ -8,21 +8,21 @@ from markupsafe import Markup
 
 from lockstep_bench.leaderboards.figures import forest
 from lockstep_bench.leaderboards.figures.axis import Axis
-from lockstep_bench.leaderboards.figures.forest import Estimate
+from lockstep_bench.leaderboards.figures.forest import ForestEstimate
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
-from lockstep_bench.leaderboards.site.pages.verdict_columns import Column, columns
+from lockstep_bench.leaderboards.site.pages.verdict_columns import VerdictColumn, columns
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats import Ranked
 from lockstep_bench.leaderboards.stats.paired import failures_in_words
-from lockstep_bench.leaderboards.stats.placing import AHEAD, VERDICTS
-from lockstep_bench.leaderboards.tables import places
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD, VERDICTS
+from lockstep_bench.leaderboards.tables import ranking_numbers
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 
 MOST_ROWS, MOST_NAMED = 10, 4
 
 
-class Line(NamedTuple):
+class VerdictLine(NamedTuple):
     """One method.
 
     Attributes:
@@ -51,8 +51,8 @@ class Verdict(NamedTuple):
 
     sentences: list[str]
     unit: str
-    columns: list[Column]
-    lines: list[Line]
+    columns: list[VerdictColumn]
+    lines: list[VerdictLine]
     left_out: int
 
 
@@ -69,13 +69,13 @@ def verdict(site: Site, suite: str, preset: str, standings: Standings, evidence:
     ranking = standings.families
     shown = _shown(ranking.rows, standings.reference)
     beside = columns(site, suite, preset, standings)
-    axis = Axis(*forest.span(forest.Column("", [estimate(row, standings.reference) for row in shown], 0.0)))
+    axis = Axis(*forest.span(forest.ForestColumn("", [estimate(row, standings.reference) for row in shown], 0.0)))
     return Verdict(
         [_leaders(ranking.rows, standings, evidence), *_against_reference(ranking.rows, standings)],
         standings.unit,
         beside,
         [
-            Line(
+            VerdictLine(
                 row,
                 _failed(row, standings),
                 forest.alone(estimate(row, standings.reference), axis, row.verdict in AHEAD),
@@ -101,9 +101,11 @@ def _failed(row: Ranked, standings: Standings) -> str:
     return f"failed on {failures_in_words(here, row.n_splits)}" if row.n_failed else ""
 
 
-def estimate(row: Ranked, reference: str) -> Estimate:
+def estimate(row: Ranked, reference: str) -> ForestEstimate:
     """Return the difference to the reference, for a figure."""
-    return Estimate(0.0, nan, nan) if row.method == reference else Estimate(row.difference, row.low, row.high)
+    return (
+        ForestEstimate(0.0, nan, nan) if row.method == reference else ForestEstimate(row.difference, row.low, row.high)
+    )
 
 
 def _leaders(rows: Sequence[Ranked], standings: Standings, evidence: str) -> str:
@@ -156,7 +158,7 @@ def _against_reference(rows: Sequence[Ranked], standings: Standings) -> list[str
     for word, beyond in (("better", better), ("worse", worse)):
         named = sorted(beyond, key=lambda row: -abs(row.difference))
         amounts = [
-            f"`{visible(row.method)}` ({places.difference(row, standings.unit)}{unit}{_over_fewer(row)})"
+            f"`{visible(row.method)}` ({ranking_numbers.difference(row, standings.unit)}{unit}{_over_fewer(row)})"
             for row in named
         ]
         parts.append(f"{word}: {_shortened(amounts) if amounts else 'none'}")

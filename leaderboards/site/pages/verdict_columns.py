@@ -8,11 +8,11 @@ import pandas as pd
 
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.content import Site
-from lockstep_bench.leaderboards.site.measured import NOMINAL
 from lockstep_bench.leaderboards.site.standings import Standings
+from lockstep_bench.leaderboards.site.strengths import NOMINAL
 from lockstep_bench.leaderboards.stats import Ranked
 from lockstep_bench.leaderboards.stats.schemes import splits_of, without_flagged
-from lockstep_bench.leaderboards.tables import places
+from lockstep_bench.leaderboards.tables import ranking_numbers
 from lockstep_bench.leaderboards.wording.commands import changes
 from lockstep_bench.leaderboards.wording.formats import counted, decimals_for, difference_in_words, number, visible
 
@@ -21,7 +21,7 @@ SECONDS = "total_seconds"
 BLOCKS = {"fold_kind": "block"}  # what protocols differ in, one of which validates in gaps too
 
 
-class Column(NamedTuple):
+class VerdictColumn(NamedTuple):
     """A column.
 
     Attributes:
@@ -35,7 +35,7 @@ class Column(NamedTuple):
     texts: dict[str, str]
 
 
-def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[Column]:
+def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[VerdictColumn]:
     """Return the columns for which there are numbers.
 
     Args:
@@ -55,7 +55,7 @@ def columns(site: Site, suite: str, preset: str, standings: Standings) -> list[C
     return [column for column in made if column]
 
 
-def _rank(standings: Standings) -> Column:
+def _rank(standings: Standings) -> VerdictColumn:
     title = metric(standings.table.metric).title
     texts = {
         row.method: f"{number(row.mean_rank, 1)} ({row.rank_low} to {row.rank_high})" for row in standings.families.rows
@@ -64,10 +64,10 @@ def _rank(standings: Standings) -> Column:
         "Mean rank over data sets among these families, with the ranks that the results leave open (95 % for all "
         "methods together)."
     )
-    return Column(f"{title} rank", meaning, texts)
+    return VerdictColumn(f"{title} rank", meaning, texts)
 
 
-def _accuracy(site: Site, suite: str, preset: str) -> Column | None:
+def _accuracy(site: Site, suite: str, preset: str) -> VerdictColumn | None:
     """Return the column of RMSE or accuracy against the reference; None without one."""
     measured = set(_of(site.splits, suite, preset)["metric"].unique())
     name = next((name for name in ACCURACY if name in measured), None)
@@ -80,7 +80,7 @@ def _accuracy(site: Site, suite: str, preset: str) -> Column | None:
     how = "geometric mean of the ratios" if found.unit == "relative" else "mean difference"
     texts = {method: _difference(row, found.unit) for method, row in found.changes.items()}
     meaning = f"{title} against {visible(found.reference)}, {how} over {over}{_where_failed(found)}."
-    return Column(title, meaning, texts | {found.reference: "0"})
+    return VerdictColumn(title, meaning, texts | {found.reference: "0"})
 
 
 def _where_failed(standings: Standings) -> str:
@@ -92,10 +92,10 @@ def _where_failed(standings: Standings) -> str:
 def _difference(row: Ranked, unit: str) -> str:
     """Return the difference to the reference, with the number of its data sets where the method failed on some."""
     fewer = f" (over {row.n_compared})" if 0 < row.n_compared < row.n_datasets else ""
-    return places.difference(row, unit) + fewer
+    return ranking_numbers.difference(row, unit) + fewer
 
 
-def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Column | None:
+def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> VerdictColumn | None:
     """Return the column of coverage errors of the ranked methods that have them on all data sets."""
     of_methods = {
         row.method: site.coverage[key]
@@ -122,7 +122,7 @@ def _coverage(site: Site, suite: str, preset: str, standings: Standings) -> Colu
         method: f"{number(float(error.abs().mean()), 1)} ({difference_in_words(round(float(error.mean()), 1), '', 1)})"
         for method, error in errors.items()
     }
-    return Column("Coverage error", meaning, texts)
+    return VerdictColumn("Coverage error", meaning, texts)
 
 
 def _by_chance(cells: pd.DataFrame) -> float:
@@ -136,7 +136,7 @@ def _by_chance(cells: pd.DataFrame) -> float:
     return 100 * sqrt(2 / pi * NOMINAL * (1 - NOMINAL) / n) if n > 0 else nan
 
 
-def _gap(site: Site, suite: str, preset: str) -> Column | None:
+def _gap(site: Site, suite: str, preset: str) -> VerdictColumn | None:
     """Return the column of differences where the same rows, by the same protocol, test in gaps; None without one."""
     elsewhere = next((other for other in site.suites if _has_gaps_of(site, other, suite)), None)
     if elsewhere is None:
@@ -155,7 +155,7 @@ def _gap(site: Site, suite: str, preset: str) -> Column | None:
         f"{counted(len(found.families.datasets), 'data set')}{_where_failed(found)}."
     )
     texts = {method: _difference(row, found.unit) for method, row in found.changes.items()}
-    return Column("In gaps", meaning, texts | {found.reference: "0"})
+    return VerdictColumn("In gaps", meaning, texts | {found.reference: "0"})
 
 
 def _has_gaps_of(site: Site, other: str, suite: str) -> bool:
@@ -165,7 +165,7 @@ def _has_gaps_of(site: Site, other: str, suite: str) -> bool:
     return any(each.scheme == "gaps" and each.rows_of in plain for each in splits)
 
 
-def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Column | None:
+def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> VerdictColumn | None:
     """Return the column of times of the ranked methods that have them on all timed data sets."""
     ranked = [row.method for row in standings.families.rows]
     rows = _of(site.summary, suite, preset)
@@ -180,14 +180,16 @@ def _seconds(site: Site, suite: str, preset: str, standings: Standings) -> Colum
         f"{counted(times.shape[1], 'data set')}{f', on {n_hosts} machines' if n_hosts > 1 else ''}."
     )
     seconds = {str(name): float(s) for name, s in times.mean(axis=1).items()}
-    return Column(metric(SECONDS).title, meaning, {name: number(s, decimals_for(s)) for name, s in seconds.items()})
+    return VerdictColumn(
+        metric(SECONDS).title, meaning, {name: number(s, decimals_for(s)) for name, s in seconds.items()}
+    )
 
 
-def _failures(site: Site, suite: str, preset: str) -> Column:
+def _failures(site: Site, suite: str, preset: str) -> VerdictColumn:
     cells = without_flagged(_of(site.cells, suite, preset))
     counts = (cells["status"] != "ok").groupby(cells["method"]).agg(["sum", "size"])
     texts = {str(name): f"{bad} of {n}" for name, bad, n in counts.itertuples(name=None)}
-    return Column("Failed", "Cells that failed or diverged.", texts)
+    return VerdictColumn("Failed", "Cells that failed or diverged.", texts)
 
 
 def _of(rows: pd.DataFrame, suite: str, preset: str) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from lockstep_bench.bench.console import display, runner
-from lockstep_bench.bench.console.runner import Board
+from lockstep_bench.bench.console.runner import ProgressBoard
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import JobProgress
@@ -39,7 +39,7 @@ def progress():
 
 @pytest.fixture
 def board(progress):
-    return Board(progress, [PAIR, OTHER, LAST])
+    return ProgressBoard(progress, [PAIR, OTHER, LAST])
 
 
 def completed(progress: Progress) -> float:
@@ -68,7 +68,7 @@ def test_bar_counts_finished_cells_and_running_progress(progress, board):
 def test_activity_other_than_training_is_shown(terminal):
     shown = Console(file=io.StringIO(), force_terminal=terminal, width=300)
     with Progress(TextColumn("{task.description}"), console=shown) as progress:
-        board = Board(progress, [PAIR])
+        board = ProgressBoard(progress, [PAIR])
         board.on_progress(PAIR, JobProgress(0.25, "sampling the reference", 0.4))
         board.on_progress(PAIR, JobProgress(0.25, "sampling the reference", 0.5))
         assert completed(progress) == pytest.approx(0.5)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lockstep_bench.leaderboards.figures.axis import Axis
-from lockstep_bench.leaderboards.figures.forest import Column, Estimate, forest, span
+from lockstep_bench.leaderboards.figures.forest import ForestColumn, ForestEstimate, forest, span
 
-NONE = Estimate(np.nan, np.nan, np.nan)
+NONE = ForestEstimate(np.nan, np.nan, np.nan)
 
 
 def test_axis_position_is_linear_and_clipped():
@@ -30,7 +30,10 @@ def test_grid_lines_have_labels_and_zero_line():
 
 
 def test_forest_row_has_estimate_in_each_column():
-    columns = [Column("", [Estimate(2, 1, 3), NONE]), Column("", [Estimate(0, -1, 1), Estimate(0.5, 0, 1)], 0.0)]
+    columns = [
+        ForestColumn("", [ForestEstimate(2, 1, 3), NONE]),
+        ForestColumn("", [ForestEstimate(0, -1, 1), ForestEstimate(0.5, 0, 1)], 0.0),
+    ]
     drawn = forest(["a", "$x$ <b>"], [True, False], columns)
     assert drawn.count("<circle") == 3
     assert drawn.count('<circle class="ahead"') == 2
@@ -41,10 +44,10 @@ def test_forest_row_has_estimate_in_each_column():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_outlier_is_an_arrow_at_the_end(sign):
-    good = [Estimate(value, value - 0.1, value + 0.1) for value in (1.0, 1.1, 1.2, 1.3)]
-    terrible = Estimate(sign * 50.0, sign * 40.0, sign * 60.0)
-    low, high = span(Column("", [*good, terrible]))
+    good = [ForestEstimate(value, value - 0.1, value + 0.1) for value in (1.0, 1.1, 1.2, 1.3)]
+    terrible = ForestEstimate(sign * 50.0, sign * 40.0, sign * 60.0)
+    low, high = span(ForestColumn("", [*good, terrible]))
     assert 0 < low < high < 3
-    drawn = forest(list("abcde"), [True] * 5, [Column("", [*good, terrible])])
+    drawn = forest(list("abcde"), [True] * 5, [ForestColumn("", [*good, terrible])])
     assert drawn.count("<circle") == 4
     assert re.search(f'<svg x="{"100%" if sign > 0 else "0"}" y="[^"]+" overflow="visible"><path class="ahead"', drawn)

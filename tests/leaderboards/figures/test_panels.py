@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 
-from lockstep_bench.leaderboards.figures.panels import HEIGHT, SIDE, Scale, note, panels
+from lockstep_bench.leaderboards.figures.panels import HEIGHT, SIDE, PanelScale, note, panels
 
-SCALE = Scale((100.0, 50.0), (0.0, 2.0))
+SCALE = PanelScale((100.0, 50.0), (0.0, 2.0))
 
 
 def test_ends_of_scale_are_corners_of_field():
@@ -18,7 +18,7 @@ def test_ends_of_scale_are_corners_of_field():
 
 
 def test_band_is_the_area_between_lines():
-    (path,) = re.findall('d="M([^"]+)z"', Scale((0, 1), (0, 1)).band([0, 1], [0, 0.5], [1, 0.75], "ours"))
+    (path,) = re.findall('d="M([^"]+)z"', PanelScale((0, 1), (0, 1)).band([0, 1], [0, 0.5], [1, 0.75], "ours"))
     places = [tuple(map(float, point.split())) for point in path.split("L")]
     assert places == [(0, HEIGHT), (SIDE, HEIGHT / 2), (SIDE, HEIGHT / 4), (0, 0)]
 

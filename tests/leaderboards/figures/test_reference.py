@@ -10,7 +10,7 @@ import pytest
 
 from lockstep_bench.bench.schema import BANDS, POSTERIORS, cell_key
 from lockstep_bench.leaderboards.figures.illustrations import illustrations
-from lockstep_bench.leaderboards.figures.panels import Scale
+from lockstep_bench.leaderboards.figures.panels import PanelScale
 from lockstep_bench.leaderboards.figures.reference import (
     along_principal_axes,
     bands,
@@ -111,7 +111,7 @@ def test_figures_are_deterministic_and_use_page_colours(draw):
 def test_densest_regions_of_gaussian_are_ellipses():
     """At 1 and 2 standard deviations; a kernel estimate of 5000 draws is wider by a few percent."""
     draws = np.random.default_rng(0).normal(size=(5000, 2)) * [1.0, 3.0]
-    outlines = densest(draws, Scale((-4.0, 4.0), (-12.0, 12.0)))
+    outlines = densest(draws, PanelScale((-4.0, 4.0), (-12.0, 12.0)))
     radii = [np.hypot(outline[:, 0], outline[:, 1] / 3).mean() for outline in outlines]
     assert radii == pytest.approx([2.0, 1.0], rel=0.06)
 

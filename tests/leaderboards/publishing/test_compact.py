@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lockstep_bench.bench.schema import LONGER, TIMINGS
-from lockstep_bench.leaderboards.data.results import Unavailable, read_results
+from lockstep_bench.leaderboards.data.results import UnavailableSet, read_results
 from lockstep_bench.leaderboards.publishing import compact
 from lockstep_bench.leaderboards.publishing.compact import ORDER, write_compact
 
@@ -71,7 +71,7 @@ def test_times_of_cells_that_were_repeated_alone_are_read_back(cells, tmp_path):
 
 
 def test_data_sets_that_could_not_be_had_are_kept(cells, tmp_path):
-    missing = Unavailable("wine", "not downloaded", "python -m datasets fetch wine")
+    missing = UnavailableSet("wine", "not downloaded", "python -m datasets fetch wine")
     write_compact(cells({}), NO_TIMINGS, [missing], tmp_path / "compact")
     assert read_results(tmp_path / "compact").unavailable == [missing]
 

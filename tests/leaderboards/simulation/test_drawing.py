@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from lockstep_bench.leaderboards.simulation.drawing import N_ROWS, Scenario, Size, draw, split_sd
+from lockstep_bench.leaderboards.simulation.drawing import N_ROWS, BoardSize, Scenario, draw, split_sd
 
 
-def losses(scenario: Scenario, size: Size, seed: int = 0) -> np.ndarray:
+def losses(scenario: Scenario, size: BoardSize, seed: int = 0) -> np.ndarray:
     return draw(scenario, size, np.random.default_rng(seed)).losses
 
 
 def test_losses_are_those_of_least_squares():
     """The regression on one feature, refitted with numpy from the same draws."""
-    size = Size(3, 1, 2, 0.8)
+    size = BoardSize(3, 1, 2, 0.8)
     rng = np.random.default_rng(5)
     x, noise = rng.standard_normal((1, N_ROWS, 3))[0], rng.standard_normal((1, N_ROWS, 1))[0, :, 0]
     order = np.argsort(rng.random((1, 2, N_ROWS)), axis=2)[0]
@@ -28,7 +28,7 @@ def test_losses_are_those_of_least_squares():
 @pytest.mark.parametrize(("overlap", "ratio", "seen_as"), [(0.9, 1 / 9, 1.0), (0.5, 1.0, 0.75)])
 def test_correlation_is_near_nadeau_and_bengios(overlap, ratio, seen_as):
     """Nothing puts the ratio in; the variance of means over splits shows it. For halves the formula is cautious."""
-    size = Size(8, 1500, 5, overlap)
+    size = BoardSize(8, 1500, 5, overlap)
     assert size.ratio == pytest.approx(ratio)
     values = losses(Scenario("equal"), size)
     differences = values[..., ::2] - values[..., 1::2]
@@ -37,13 +37,13 @@ def test_correlation_is_near_nadeau_and_bengios(overlap, ratio, seen_as):
 
 
 def test_equal_methods_have_equal_means():
-    values = losses(Scenario("equal"), Size(6, 1500, 2))
+    values = losses(Scenario("equal"), BoardSize(6, 1500, 2))
     spread = (values - values.mean(axis=2, keepdims=True)).mean(axis=(0, 1))
-    assert np.abs(spread).max() < 4 * split_sd(Size(6, 1500, 2), False) / np.sqrt(1500)
+    assert np.abs(spread).max() < 4 * split_sd(BoardSize(6, 1500, 2), False) / np.sqrt(1500)
 
 
 def test_gap_and_effects_have_their_sizes():
-    size = Size(10, 400, 2)
+    size = BoardSize(10, 400, 2)
     drawn = draw(Scenario("gap", effect=0.5, gap=2.0, better=0.2), size, np.random.default_rng(0))
     unit = split_sd(size, False)
     assert drawn.truth.tolist() == pytest.approx([-2 * unit] * 2 + [0.0] * 8)
@@ -53,4 +53,6 @@ def test_gap_and_effects_have_their_sizes():
 
 
 def test_cells_fail_as_often_as_asked():
-    assert np.isnan(losses(Scenario("failures", failures=0.1), Size(10, 50, 10))).mean() == pytest.approx(0.1, abs=0.02)
+    assert np.isnan(losses(Scenario("failures", failures=0.1), BoardSize(10, 50, 10))).mean() == pytest.approx(
+        0.1, abs=0.02
+    )

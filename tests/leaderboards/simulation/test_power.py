@@ -5,17 +5,17 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from lockstep_bench.leaderboards.simulation.drawing import Scenario, Size, draw
+from lockstep_bench.leaderboards.simulation.drawing import BoardSize, Scenario, draw
 from lockstep_bench.leaderboards.stats.corrected_pairs import all_pairs, effective
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean, detectable_errors, needed
 from lockstep_bench.leaderboards.stats.sign_flips import compare
 
-RATIO = Size().ratio
+RATIO = BoardSize().ratio
 
 
 def equal_methods(n_methods: int, n_datasets: int, n_splits: int) -> tuple[np.ndarray, float]:
     """Losses (D, S, M) of equally good methods, and the standard deviation over splits of a difference."""
-    losses = draw(Scenario("equal"), Size(n_methods, n_datasets, n_splits), np.random.default_rng(1)).losses
+    losses = draw(Scenario("equal"), BoardSize(n_methods, n_datasets, n_splits), np.random.default_rng(1)).losses
     return losses, float(np.sqrt((losses[..., 0] - losses[..., 1]).var(axis=1, ddof=1).mean()))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.data.results import read_results
-from lockstep_bench.leaderboards.simulation.drawing import Scenario, Size
+from lockstep_bench.leaderboards.simulation.drawing import BoardSize, Scenario
 from lockstep_bench.leaderboards.simulation.promises import Kept, _any_false, promises, promises_on_residuals, scenarios
 from lockstep_bench.leaderboards.simulation.report import heading, line
 from lockstep_bench.leaderboards.simulation.residuals import residuals
@@ -24,12 +24,12 @@ def test_verdicts_are_false_where_they_contradict_the_truth():
 
 
 def test_large_gaps_are_found_and_covered():
-    kept = promises(Scenario("gap", gap=20.0), Size(4, 8, 5), repeats=5)
+    kept = promises(Scenario("gap", gap=20.0), BoardSize(4, 8, 5), repeats=5)
     assert (kept.found_over_sets, kept.leader_right, kept.false_over_sets) == (1, 1, 0)
 
 
 def test_same_seed_gives_the_same_table():
-    size = Size(4, 3, 3)
+    size = BoardSize(4, 3, 3)
     first, second = (promises(Scenario("equal"), size, repeats=4, seed=7) for _ in range(2))
     assert line(first) == line(second)
 
@@ -59,7 +59,7 @@ def test_residuals_are_centred_and_keep_their_spread(kept_rows):
 @pytest.mark.parametrize("scenario", scenarios(1.5), ids=lambda s: s.name)
 def test_verdicts_are_false_as_rarely_as_promised(scenario):
     """At most 6 % of leaderboards over sets, and of sets by themselves, with 5 % promised."""
-    kept = promises(scenario, Size(18, 9, 20), repeats=1000)
+    kept = promises(scenario, BoardSize(18, 9, 20), repeats=1000)
     assert kept.false_over_sets <= 0.06
     assert kept.false_on_sets <= 0.06
     assert kept.rank_sets >= 0.94
@@ -74,7 +74,7 @@ def test_verdicts_on_residuals_of_kept_rows_hold(metric, kept_rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [Size(8, 6, 5), Size(32, 9, 5), Size(8, 20, 5)], ids=str)
+@pytest.mark.parametrize("size", [BoardSize(8, 6, 5), BoardSize(32, 9, 5), BoardSize(8, 20, 5)], ids=str)
 @pytest.mark.parametrize("effect", [0.0, 0.3])
 def test_intervals_cover_as_promised(size, effect):
     kept = promises(Scenario("equal", effect), size, repeats=400)

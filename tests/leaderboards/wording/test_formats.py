@@ -14,7 +14,7 @@ from lockstep_bench.leaderboards.wording.formats import (
     prose,
     shortened,
 )
-from lockstep_bench.leaderboards.wording.ran import protocol_in_words, ranges
+from lockstep_bench.leaderboards.wording.run_facts import protocol_in_words, ranges
 
 
 @pytest.mark.parametrize(

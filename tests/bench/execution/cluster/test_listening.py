@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lockstep_bench.bench.console import display, elsewhere
+from lockstep_bench.bench.console import cluster_run, display
 from lockstep_bench.bench.execution.cluster.connection import Tls
 from lockstep_bench.bench.experiment.request import InvalidRequest
 
@@ -55,7 +55,7 @@ def test_cluster_elsewhere_without_tls_is_warned_of(address, warned, monkeypatch
 
     said = []
     monkeypatch.setattr(display, "warn", said.append)
-    monkeypatch.setattr(elsewhere, "connected", connected)
-    with pytest.raises(InvalidRequest), elsewhere.backend_of((address, Tls()), [], fetch=False):
+    monkeypatch.setattr(cluster_run, "connected", connected)
+    with pytest.raises(InvalidRequest), cluster_run.backend_of((address, Tls()), [], fetch=False):
         pass
     assert ["Use tls://" in line for line in said] == [True] * warned

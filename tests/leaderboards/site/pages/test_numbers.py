@@ -11,7 +11,7 @@ from built_pages import Built
 
 from lockstep_bench import leaderboards
 from lockstep_bench.bench.schema import CELLS, TRAINING
-from lockstep_bench.leaderboards.site import content, places
+from lockstep_bench.leaderboards.site import addresses, content
 from lockstep_bench.methods import Card
 
 
@@ -92,7 +92,7 @@ def test_number_links_to_its_cell_details(built, row):
     changes = {"hparams": json.dumps({"lr": 0.0123}), "data_sha256": "feedbeef", "n_trials": 30, "n_trials_failed": 2}
     changes["execution"] = "native"
     page = built(*({"split": split, "nmll": 2.0 + split, **changes} for split in range(3)))["dataset-energy.html"]
-    target = f"#{places.fragment('uci', 'paper', 'vifa')}"
+    target = f"#{addresses.fragment('uci', 'paper', 'vifa')}"
     cell = [attrs for tag, attrs in page.tags if tag == "td" and attrs.get("data-metric") == "nmll"]
     assert cell[0]["data-method"] == "vifa"
     assert float(cell[0]["data-value"]) == 3.0

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.overview import overview
 
@@ -25,7 +25,7 @@ def run(n_datasets: int = 6, n_splits: int = 3, **changes) -> list[dict]:
 def made(cells):
     def make(rows: list[dict]):
         frame = cells(*rows).assign(folder="")
-        return overview(Site(Results((), frame, [], [], [], frame, frame.iloc[:0])))
+        return overview(Site(Leaderboard((), frame, [], [], [], frame, frame.iloc[:0])))
 
     return make
 

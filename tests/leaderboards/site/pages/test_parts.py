@@ -5,13 +5,13 @@ from built_pages import Built
 from markupsafe import Markup
 
 from lockstep_bench import leaderboards
-from lockstep_bench.leaderboards.site import places
+from lockstep_bench.leaderboards.site import addresses
 from lockstep_bench.leaderboards.site.pages import parts
-from lockstep_bench.leaderboards.wording.ran import Failure
+from lockstep_bench.leaderboards.wording.run_facts import Failure
 
 
-def part(name: str, size: int) -> parts.Part:
-    return parts.Part("uci", "paper", name, Markup("x" * size))
+def part(name: str, size: int) -> parts.PagePart:
+    return parts.PagePart("uci", "paper", name, Markup("x" * size))
 
 
 def test_parts_of_a_small_page_stay_in_it():
@@ -40,7 +40,7 @@ def crowded(monkeypatch, folder, small_run, tmp_path):
 
 
 def test_further_pages_hold_what_numbers_lead_to(crowded):
-    fragment = places.fragment("uci", "paper", "vifa")
+    fragment = addresses.fragment("uci", "paper", "vifa")
     links = {link for link in crowded["dataset-energy.html"].links if link.endswith(f"#{fragment}")}
     (link,) = links
     page = link.partition("#")[0]

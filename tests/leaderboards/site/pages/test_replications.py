@@ -5,8 +5,8 @@ import re
 import pytest
 
 from lockstep_bench.bench.replications.entries import read
-from lockstep_bench.leaderboards.data.results import Results
-from lockstep_bench.leaderboards.site import content, places
+from lockstep_bench.leaderboards.data.results import Leaderboard
+from lockstep_bench.leaderboards.site import addresses, content
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import render
 
@@ -66,7 +66,7 @@ def site(cells, tmp_path, monkeypatch):
 
     def make(*rows: dict) -> Site:
         frame = cells(*rows).assign(folder="", rechecked=None, total_seconds=float("nan"))
-        return Site(Results((), frame, [], [], [], frame, frame.iloc[:0]))
+        return Site(Leaderboard((), frame, [], [], [], frame, frame.iloc[:0]))
 
     return make
 
@@ -88,24 +88,24 @@ def words(html: str) -> str:
 
 
 def test_page_shows_verdicts_of_numbers_and_claims(pages):
-    said = words(pages[places.REPLICATIONS])
+    said = words(pages[addresses.REPLICATIONS])
     assert "3 tables and figures of 1 paper: 1 run here, 1 not run yet, 1 out of reach." in said
     assert "differs in 2 of 4" in said  # vifa-lr: published NMLL 2.57, RMSE 3.07
     assert "holds" in said
     assert "python run_all.py --suite papers --preset vifa-table-1" in said
     assert "40 hours of a GPU." in said
-    assert "<b>on UCI</b>" not in pages[places.REPLICATIONS]
+    assert "<b>on UCI</b>" not in pages[addresses.REPLICATIONS]
 
 
 def test_claims_are_counted_by_verdict(pages):
     """On both pages that count them, none of the verdicts is left to be taken for a failure."""
-    for page in (places.INDEX, places.REPLICATIONS):
+    for page in (addresses.INDEX, addresses.REPLICATIONS):
         counts = re.search(r"(\d+) claims? without a number: ([^.]*)\.", words(pages[page]))
         assert sum(int(part.split()[0]) for part in counts[2].split(", ")) == int(counts[1])
 
 
 def test_page_says_what_is_missing(pages):
-    said = words(pages[places.REPLICATIONS])
+    said = words(pages[addresses.REPLICATIONS])
     assert "not complete: 1 of 5; 1 failed (energy only-replicated)" in said
     assert "not run (yacht vifa, yacht vifa-lr, yacht only-replicated)" in said
     assert "boom" in said
@@ -117,28 +117,28 @@ def test_links_of_the_page_resolve(pages):
         assert {page or name for page, _, _ in targets} <= pages.keys()
         for page, _, place in targets:
             assert not place or f'id="{place}"' in pages[page or name]
-    assert places.REPLICATIONS in pages[places.INDEX]
+    assert addresses.REPLICATIONS in pages[addresses.INDEX]
 
 
 def test_rows_of_replications_are_on_no_other_page(pages):
-    assert places.method_page("vifa") in pages
-    assert places.method_page("vifa-lr") not in pages
-    others = [html for name, html in pages.items() if name != places.REPLICATIONS]
+    assert addresses.method_page("vifa") in pages
+    assert addresses.method_page("vifa-lr") not in pages
+    others = [html for name, html in pages.items() if name != addresses.REPLICATIONS]
     assert not any("vifa-table-1" in html or "boom" in html for html in others)
 
 
 def test_replications_alone_make_a_site(site):
     pages = render(site(*run("vifa", 2.53)))
-    assert set(pages) == {places.INDEX, places.REPLICATIONS}
-    assert "No cell" not in words(pages[places.INDEX])
+    assert set(pages) == {addresses.INDEX, addresses.REPLICATIONS}
+    assert "No cell" not in words(pages[addresses.INDEX])
 
 
 def test_entries_are_listed_before_they_are_run(site):
-    said = words(render(site())[places.REPLICATIONS])
+    said = words(render(site())[addresses.REPLICATIONS])
     assert "0 run here, 2 not run yet, 1 out of reach" in said
 
 
 def test_page_is_left_out_without_entries(site, monkeypatch):
     monkeypatch.setattr(content, "entries", lambda: ())
     pages = render(site(*run("vifa", 2.4, "paper")))
-    assert not any("replications" in name or places.REPLICATIONS in html for name, html in pages.items())
+    assert not any("replications" in name or addresses.REPLICATIONS in html for name, html in pages.items())

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lockstep_bench.leaderboards.data.results import Results
+from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages.overview import overview
 from lockstep_bench.leaderboards.site.pages.verdict import MOST_ROWS
@@ -31,7 +31,7 @@ def said(cells):
     def make(*rows: dict):
         frame = cells(*rows)
         frame = frame.assign(folder="", total_seconds=frame["tune_seconds"] + frame["fit_seconds"])
-        return overview(Site(Results((), frame, [], [], [], frame, frame.iloc[:0]))).verdict
+        return overview(Site(Leaderboard((), frame, [], [], [], frame, frame.iloc[:0]))).verdict
 
     return make
 

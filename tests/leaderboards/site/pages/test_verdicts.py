@@ -10,7 +10,7 @@ from built_pages import Built
 from lockstep_bench import leaderboards
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.stats import rank, rank_on_datasets
-from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.methods import UNRANKED
 
 

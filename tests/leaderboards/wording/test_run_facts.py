@@ -1,6 +1,6 @@
 """Runs in words."""
 
-from lockstep_bench.leaderboards.wording.ran import runs
+from lockstep_bench.leaderboards.wording.run_facts import runs
 
 
 def test_only_statuses_that_occur_are_counted(cells):

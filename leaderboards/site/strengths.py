@@ -7,7 +7,7 @@ import pandas as pd
 
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.site.standings import Standings
-from lockstep_bench.leaderboards.stats.placing import AHEAD
+from lockstep_bench.leaderboards.stats.verdicts import AHEAD
 from lockstep_bench.leaderboards.wording.formats import counted, difference_in_words, listed, number, visible
 
 MOST_NAMED = 6  # data sets in a sentence

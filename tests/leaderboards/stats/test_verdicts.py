@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lockstep_bench.leaderboards.stats.placing import rank_sets, verdicts
+from lockstep_bench.leaderboards.stats.verdicts import rank_sets, verdicts
 
 NONE_FAILED = np.zeros(3, bool)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lockstep_bench.leaderboards.site.places import dataset_page, fragment, method_page, slug
+from lockstep_bench.leaderboards.site.addresses import dataset_page, fragment, method_page, slug
 
 
 def test_plain_name_is_its_file_name():

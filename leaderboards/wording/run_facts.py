@@ -13,7 +13,7 @@ from lockstep_bench.leaderboards.data.frames import groups, listed
 from lockstep_bench.leaderboards.wording.formats import counted
 
 
-class Run(NamedTuple):
+class RunWords(NamedTuple):
     """The cells of one suite under one preset, in words."""
 
     suite: str
@@ -24,7 +24,7 @@ class Run(NamedTuple):
     seeds: str
 
 
-class Provenance(NamedTuple):
+class ProvenanceWords(NamedTuple):
     """Where the numbers of a page come from."""
 
     code: str
@@ -34,7 +34,7 @@ class Provenance(NamedTuple):
     dates: str
 
 
-def runs(cells: pd.DataFrame) -> list[Run]:
+def runs(cells: pd.DataFrame) -> list[RunWords]:
     """Return one entry per suite and preset of `cells`."""
     entries = []
     for (suite, preset), part in groups(cells, ["suite", "preset"]):
@@ -42,7 +42,7 @@ def runs(cells: pd.DataFrame) -> list[Run]:
         words = [f"{n} {'finished' if s == 'ok' else s}" for s, n in sorted(count, key=lambda pair: pair[0] != "ok")]
         seeds = sorted(part["seed"].unique())
         entries.append(
-            Run(
+            RunWords(
                 suite,
                 preset,
                 sorted(part["method"].unique()),
@@ -63,11 +63,11 @@ def protocol_in_words(protocol: str) -> str:
         return protocol
 
 
-def provenance(cells: pd.DataFrame) -> Provenance:
+def provenance(cells: pd.DataFrame) -> ProvenanceWords:
     """Return code, machines, versions and dates of `cells`, which must not be empty."""
     code = cells[["code_revision", "code_dirty"]].drop_duplicates().sort_values("code_revision")
     first, last = cells["finished_at"].min().date(), cells["finished_at"].max().date()
-    return Provenance(
+    return ProvenanceWords(
         _listed(revision(commit, dirty) for commit, dirty in code.itertuples(index=False, name=None)),
         _listed(sorted(cells["device"].unique())),
         _listed(sorted(cells["host"].unique())),

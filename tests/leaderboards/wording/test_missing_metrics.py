@@ -1,7 +1,7 @@
 """Metrics that rows are too old to have are named in words."""
 
 from lockstep_bench.bench.schema import REGRESSION, SCHEMA_VERSION, SINCE
-from lockstep_bench.leaderboards.wording.older import older_rows
+from lockstep_bench.leaderboards.wording.missing_metrics import older_rows
 
 OLD = {"schema_version": min(SINCE.values()) - 1, "coverage_90": 0.9}
 

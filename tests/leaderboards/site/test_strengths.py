@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from lockstep_bench.leaderboards.site.measured import measured
 from lockstep_bench.leaderboards.site.standings import standings_of
+from lockstep_bench.leaderboards.site.strengths import measured
 from lockstep_bench.leaderboards.stats import rank_on_datasets
 
 

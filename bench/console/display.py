@@ -33,7 +33,7 @@ LONGEST_CELL = 60  # characters, in that list
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
 # How commands are written where the package's own command was called; `python` is another one there.
-COMMANDS = {"python run_all.py": "lockstep-bench run", "python -m bench.speed": "lockstep-bench speed"} | {
+COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
     f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
 }
 

@@ -69,7 +69,7 @@ RETRIED = ("bench/execution", "faults", "leaderboards/browser", "test_own_data.p
 
 # Unit tests of what one system alone has: counters of memory below /proc, and limits that only Linux enforces.
 LINUX = ("bench/environment/test_memory.py", "bench/test_limits.py")
-# Unit tests of what Windows lacks: links and pipes between files, permissions, and compilers that are called as on Unix.
+# Unit tests of what Windows lacks: links and pipes between files, permissions, compilers that are called as on Unix.
 POSIX = (
     "bench/experiment/test_code.py",
     "bench/experiment/test_parsing.py",

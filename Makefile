@@ -34,7 +34,7 @@ slow: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -m slow
 
 speed: $(VENV)/.run
-	$(VENV)/bin/python -m bench.speed
+	$(VENV)/bin/python -m benchmarks.speed
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -2,12 +2,14 @@
 
 import sys
 
+COMMANDS = "`python -m benchmarks.speed`, `.overhead`, `.stream_memory`, or `python -m leaderboards edges`"
+
 
 def require_full_name(name: str) -> None:
     """Refuse to import a package of a checkout by the name of its folder.
 
     Two names would give two copies of each class, and `datasets` is also Hugging Face's. `python -m methods` is
-    allowed: while Python looks for the module, `sys.argv[0]` is "-m".
+    allowed: while Python looks for the module, `sys.argv[0]` is "-m". `bench` has no commands.
 
     Args:
         name: `__name__` of a package's `__init__.py`.
@@ -15,5 +17,8 @@ def require_full_name(name: str) -> None:
     Raises:
         ImportError: If the name has no prefix.
     """
-    if not name.startswith("lockstep_bench.") and sys.argv[:1] != ["-m"]:
+    if sys.argv[:1] == ["-m"]:
+        if name == "bench":
+            raise ImportError(f"'bench' has no commands: write {COMMANDS}")
+    elif not name.startswith("lockstep_bench."):
         raise ImportError(f"'{name}' is imported as 'lockstep_bench.{name}': write `from lockstep_bench import {name}`")

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from lockstep_bench import methods
 from lockstep_bench import run as front_door
+from lockstep_bench.bench.execution.spare import Spare
 from lockstep_bench.bench.schema import REGRESSION
 from lockstep_bench.methods.catalogue import registry
 
@@ -212,9 +213,7 @@ def test_strict_refuses_before_any_work(invoke, tmp_path):
     ],
 )
 def test_bad_requests_are_refused_before_any_work(invoke, tmp_path, monkeypatch, arguments, complaint):
-    monkeypatch.setattr(
-        "lockstep_bench.bench.execution.spare.start", lambda environment: None
-    )  # it would only import torch
+    monkeypatch.setattr(Spare, "start", lambda *_: None)  # it would only import torch
     done = invoke(*arguments, "--out", "r")
     assert done.exit_code == 2
     assert isinstance(done.exception, SystemExit)
@@ -236,7 +235,7 @@ def test_refusal_prints_no_traceback(run_all, tmp_path):
     [(signal.SIGINT, 130, "Stopped: by Ctrl-C."), (signal.SIGTERM, 143, "Stopped: by SIGTERM.")],
 )
 def test_signal_to_a_run_that_plans_is_told(invoke, monkeypatch, number, code, said):
-    monkeypatch.setattr("lockstep_bench.bench.execution.spare.start", lambda environment: os.kill(os.getpid(), number))
+    monkeypatch.setattr(Spare, "start", lambda *_: os.kill(os.getpid(), number))
     done = invoke("--methods", "map", "--datasets", "diabetes", "--splits", "0", "--out", "r")
     assert done.exit_code == code
     assert said in done.stderr

@@ -11,7 +11,7 @@ from lockstep_bench.bench.conformance.examined import (
     middle_of,
     on_every_task,
 )
-from lockstep_bench.bench.engine.native_training import MIN_UPDATES, UNAVAILABLE
+from lockstep_bench.bench.engine.native_training import MIN_UPDATES, noted_obstacles
 from lockstep_bench.bench.engine.replica import Fit
 from lockstep_bench.bench.engine.stacked_training import MAX_PHASES, train_stacked
 from lockstep_bench.methods.base import FullBatchMethod, Plan
@@ -46,11 +46,11 @@ def trains_natively(examined: Examined, task: Task) -> str:
         return "no: the method declares `stackable = False`, and its fits run one by one"
     hparams = middle_of(method.search_space(task))
     fits = [Fit(TRAIN_ROWS, hparams, seed) for seed in SEEDS]
-    UNAVAILABLE.pop(method.name, None)
     data, schedule = data_of(task), examined.schedule(MIN_UPDATES)
-    stack = train_stacked(method, task, data, fits, schedule)
+    with noted_obstacles() as obstacles:
+        stack = train_stacked(method, task, data, fits, schedule)
     if stack.execution != "native":
-        reason = UNAVAILABLE.get(method.name, "no reason is known")
+        reason = obstacles.get(method.name, "no reason is known")
         instead = "Captured graphs are replayed" if stack.execution == "captured" else "Updates are made one by one"
         return f"no: {reason}. {instead}, several times slower"
     alone = train_stacked(method, task, data, fits[-1:], schedule)

@@ -33,7 +33,7 @@ LONGEST_CELL = 60  # characters, in that list
 STATES = {"ready": "[green]ready[/]", "missing": "[yellow]not here[/]", "damaged": "[red]damaged[/]"}
 
 # How commands are written where the package's own command was called; `python` is another one there.
-COMMANDS = {"python run_all.py": "lockstep-bench run", "python -m bench.speed": "lockstep-bench speed"} | {
+COMMANDS = {"python run_all.py": "lockstep-bench run"} | {
     f"python -m {package}": f"lockstep-bench {package}" for package in ("datasets", "methods", "leaderboards")
 }
 
@@ -259,25 +259,28 @@ def show_gains(trainings: Sequence[Any], failed: Mapping[Cell, str]) -> None:
         err.print(f"[red]Not trained for longer:[/] {escape(cell.key)} {status}", soft_wrap=True)
 
 
-def show_not_native(reason: str, cell: Cell | None = None) -> None:
-    """Print why fits are slow, and what to do; each reason once.
+class SlowFits:
+    """Warnings that fits are slow, and what to do; each reason is shown once."""
 
-    Args:
-        reason: why loops were not compiled.
-        cell: the first that was trained otherwise, if the reason came up there.
-    """
-    reason = visible(reason)  # as rows have it
-    if reason in _SHOWN:
-        return
-    _SHOWN.add(reason)
-    first = f" (first: {cell.key})" if cell else ""
-    warn(
-        f"{reason[:1].upper()}{reason[1:]}. Without compiled loops, cells{first} take five to nine times as long; "
-        "numbers differ by rounding alone."
-    )
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
 
+    def show(self, reason: str, cell: Cell | None = None) -> None:
+        """Print why loops were not compiled.
 
-_SHOWN: set[str] = set()  # reasons, of this run
+        Args:
+            reason: the obstacle.
+            cell: the first that was trained otherwise, if the reason came up there.
+        """
+        reason = visible(reason)  # as rows have it
+        if reason in self._shown:
+            return
+        self._shown.add(reason)
+        first = f" (first: {cell.key})" if cell else ""
+        warn(
+            f"{reason[:1].upper()}{reason[1:]}. Without compiled loops, cells{first} take five to nine times as long; "
+            "numbers differ by rounding alone."
+        )
 
 
 def show_invalid(renamed: Sequence[tuple[Path, str]]) -> None:

@@ -25,10 +25,11 @@ def run_cells(
     where: Sequence[Worker] | Backend,
     weights: Mapping[Cell, float],
     timeout: float | None,
+    slow_fits: display.SlowFits | None = None,
 ) -> bool:
     """Run jobs; return True if Ctrl-C ended the run."""
     try:
-        return run(store, jobs, where, timeout, weights)
+        return run(store, jobs, where, timeout, weights, slow_fits)
     except NoProcess as problem:
         display.show_no_process(problem)
         raise typer.Exit(NO_PROCESS) from None

@@ -12,7 +12,7 @@ from typing import Protocol
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from lockstep_bench.bench.console.display import err, show_not_native
+from lockstep_bench.bench.console.display import SlowFits, err
 from lockstep_bench.bench.execution.run import NOT_NATIVE
 from lockstep_bench.bench.execution.scheduler import Backend, run_jobs
 from lockstep_bench.bench.execution.workers import Worker
@@ -42,6 +42,7 @@ def run(
     where: Sequence[Worker] | Backend,
     timeout: float | None = None,
     weights: Mapping[Cell, float] | None = None,
+    slow_fits: SlowFits | None = None,
 ) -> bool:
     """Run jobs and store their cells. Return True if Ctrl-C ended the run.
 
@@ -53,6 +54,7 @@ def run(
         where: workers of this machine, or a cluster's backend.
         timeout: seconds that a cell may take; None for no limit.
         weights: duration of each cell in any unit, for the estimate of the time left; None for their work.
+        slow_fits: warnings that may have been shown before the run; None for none.
 
     Raises:
         bench.results.storage.NotStored: nothing more can be stored. Cells finished before are stored.
@@ -68,7 +70,7 @@ def run(
         TimeRemainingColumn(elapsed_when_finished=False),
     )
     with Progress(*columns, console=err, speed_estimate_period=ETA_WINDOW_SECONDS) as progress:
-        board = ProgressBoard(progress, jobs, weights)
+        board = ProgressBoard(progress, jobs, weights, slow_fits)
         results = run_jobs(
             jobs, where, timeout=timeout, on_progress=board.on_progress, on_retry=board.on_retry, stop=stop
         )
@@ -141,10 +143,18 @@ class ProgressBoard:
         progress: the bar.
         jobs: all jobs.
         weights: duration of each cell in any unit; None for their work.
+        slow_fits: warnings that may have been shown before; None for none.
     """
 
-    def __init__(self, progress: Progress, jobs: Sequence[Job], weights: Mapping[Cell, float] | None = None):
+    def __init__(
+        self,
+        progress: Progress,
+        jobs: Sequence[Job],
+        weights: Mapping[Cell, float] | None = None,
+        slow_fits: SlowFits | None = None,
+    ):
         self._progress, self._lock = progress, RLock()
+        self._slow_fits = slow_fits or SlowFits()
         self._work = weights or {cell: cell.work for job in jobs for cell in job.cells}
         self._bar = progress.add_task("starting", total=sum(self._work.values()), done=0, cells=len(self._work))
         self._n_finished, self._work_finished = 0, 0.0
@@ -171,7 +181,7 @@ class ProgressBoard:
         console = self._progress.console
         for line in (result.log or "").splitlines():
             if line.startswith(NOT_NATIVE):
-                show_not_native(line.removeprefix(NOT_NATIVE), result.cell)
+                self._slow_fits.show(line.removeprefix(NOT_NATIVE), result.cell)
         if result.status != "ok":
             console.print(_complaint(result))
         elif not console.is_terminal:

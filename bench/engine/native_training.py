@@ -2,7 +2,9 @@
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -52,7 +54,7 @@ def native_training(
     for phase in phases:
         loop = _loop(stack, schedule, state, noise.length, phase)
         if isinstance(loop, str):
-            UNAVAILABLE.setdefault(model.method.name, loop)
+            note_obstacle(model.method.name, loop)
             return None
         loops[phase] = loop
     return NativeTraining(stack, state, noise, loops)
@@ -63,8 +65,23 @@ def forget_loops() -> None:
     _LOOPS.clear()
 
 
-# Why methods were not trained natively: name -> reason. Whoever wants to know of some trainings clears it before them.
-UNAVAILABLE: dict[str, str] = {}
+@contextmanager
+def noted_obstacles() -> Iterator[dict[str, str]]:
+    """Yield a dictionary that trainings in this context fill: method's name -> why it was not trained natively."""
+    noted: dict[str, str] = {}
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
+
+
+def note_obstacle(method: str, reason: str) -> None:
+    """Note for `noted_obstacles` why a method was not trained natively; its first reason stays."""
+    _NOTED.get({}).setdefault(method, reason)
+
+
+_NOTED: ContextVar[dict[str, str]] = ContextVar("obstacles to native training")
 
 # By what they depend on; where a loop cannot be made, the reason, as to try again may take minutes.
 _LOOPS: OrderedDict[Hashable, Loop | str] = OrderedDict()

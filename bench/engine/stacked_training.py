@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from lockstep_bench.bench.engine.minibatches import Schedule
-from lockstep_bench.bench.engine.native_training import UNAVAILABLE, NativeTraining, native_training
+from lockstep_bench.bench.engine.native_training import NativeTraining, native_training, note_obstacle
 from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_map
 from lockstep_bench.bench.engine.replica import Data, Fit, Model
 from lockstep_bench.bench.engine.seeds import seed_of
@@ -110,9 +110,8 @@ def _trained(
     noise = stack.noise("update", max(need.noise_length for need in needs.values()))
     training: ReplayedTraining | NativeTraining | None = None
     if len(needs) > MAX_PHASES:
-        UNAVAILABLE[model.method.name] = (
-            f"`phase` has {len(needs):,} values, and more than {MAX_PHASES} are not compiled"
-        )
+        reason = f"`phase` has {len(needs):,} values, and more than {MAX_PHASES} are not compiled"
+        note_obstacle(model.method.name, reason)
         execution = "eager"
     if execution == "native":
         training = native_training(stack, schedule, state, noise, list(needs))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from lockstep_bench.bench.execution import spare
 from lockstep_bench.bench.execution.run import ready, result_of_lost_process, run
+from lockstep_bench.bench.execution.spare import Spare
 from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised, Timeout
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.jobs import Job
@@ -25,9 +25,14 @@ class NoProcess(RuntimeError):
 
 
 class Pool:
-    """The processes of workers. A process starts when its worker first needs it, and again after it has ended."""
+    """The processes of workers. A process starts when its worker first needs it, and again after it has ended.
 
-    def __init__(self) -> None:
+    Args:
+        spare: A process that may have been started ahead, for the first worker of its environment; None for none.
+    """
+
+    def __init__(self, spare: Spare | None = None) -> None:
+        self._spare = spare or Spare()
         self._processes: dict[Worker, Supervised] = {}
         self._devices: dict[Worker, str] = {}
         self._lock, self._ended = Lock(), False
@@ -61,7 +66,7 @@ class Pool:
             with self._lock:
                 if self._ended:
                     raise Stopped
-                process = self._processes[worker] = spare.process_of(worker.environment)
+                process = self._processes[worker] = self._spare.process_of(worker.environment)
             try:
                 self._devices[worker] = process.call(ready, worker.device, worker.threads, limit=START_SECONDS)
                 return process

@@ -11,7 +11,7 @@ import torch
 
 from lockstep_bench import methods
 from lockstep_bench.bench.engine.explanations import meaning_of
-from lockstep_bench.bench.engine.native_training import UNAVAILABLE
+from lockstep_bench.bench.engine.native_training import noted_obstacles
 from lockstep_bench.bench.environment import memory
 from lockstep_bench.bench.environment.process import settle
 from lockstep_bench.bench.experiment.cells import Cell
@@ -55,19 +55,19 @@ def run(job: Job, device: str = "cpu", *, on_progress: OnProgress = lambda progr
     started = time.perf_counter()
     place = torch.device(device)
     memory.reset_peak(place)
-    UNAVAILABLE.clear()
     outcomes: Sequence[Outcome] = [Outcome() for _ in job.cells]
-    try:
-        evaluation = SUITES[job.cells[0].suite].kind.evaluation(job, place, on_progress)
-        for known in evaluation.run():
-            outcomes = known
-    except Exception as problem:
-        # An error in a file of the method's own is that cell's failure.
-        if isinstance(problem, StudyNotStored) and cannot_store(problem, {path.parent for path in job.journals}):
-            raise
-        _explain(problem, job.cells[0].method)
-        outcomes = [outcome if outcome.status else _failed(outcome, problem) for outcome in outcomes]
-    log = "\n".join(f"{NOT_NATIVE}{reason}" for reason in dict.fromkeys(UNAVAILABLE.values())) or None
+    with noted_obstacles() as obstacles:
+        try:
+            evaluation = SUITES[job.cells[0].suite].kind.evaluation(job, place, on_progress)
+            for known in evaluation.run():
+                outcomes = known
+        except Exception as problem:
+            # An error in a file of the method's own is that cell's failure.
+            if isinstance(problem, StudyNotStored) and cannot_store(problem, {path.parent for path in job.journals}):
+                raise
+            _explain(problem, job.cells[0].method)
+            outcomes = [outcome if outcome.status else _failed(outcome, problem) for outcome in outcomes]
+    log = "\n".join(f"{NOT_NATIVE}{reason}" for reason in dict.fromkeys(obstacles.values())) or None
     if log:
         print(log, file=sys.stderr)
     peak_mib, seconds = memory.peak_mib(place), time.perf_counter() - started

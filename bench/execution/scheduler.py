@@ -12,6 +12,7 @@ from typing import Protocol
 from joblib import Parallel, delayed
 
 from lockstep_bench.bench.execution.pool import Pool, run_on_worker
+from lockstep_bench.bench.execution.spare import Spare
 from lockstep_bench.bench.execution.supervisor import Stopped
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.jobs import Job
@@ -49,10 +50,15 @@ class Backend(Protocol):
 
 
 class LocalBackend:
-    """A `Backend` of workers of this machine. The first free worker is taken first."""
+    """A `Backend` of workers of this machine. The first free worker is taken first.
 
-    def __init__(self, workers: Sequence[Worker]):
-        self.max_jobs, self._workers, self._pool = len(workers), workers, Pool()
+    Args:
+        workers: The workers.
+        spare: See `Pool`.
+    """
+
+    def __init__(self, workers: Sequence[Worker], spare: Spare | None = None):
+        self.max_jobs, self._workers, self._pool = len(workers), workers, Pool(spare)
         self._free: PriorityQueue[int] = PriorityQueue()
         for number in range(len(workers)):
             self._free.put(number)

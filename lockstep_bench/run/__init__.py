@@ -11,7 +11,7 @@ import typer
 from lockstep_bench.bench.door import Door
 from lockstep_bench.bench.console import display
 from lockstep_bench.bench.console.endings import stops
-from lockstep_bench.bench.execution import spare
+from lockstep_bench.bench.execution.spare import Spare
 from lockstep_bench.bench.execution.workers import workers_on
 from lockstep_bench.bench.experiment.available import check_data_folder
 from lockstep_bench.bench.experiment.request import InvalidRequest
@@ -36,16 +36,14 @@ def main(options: Options) -> None:
             return
         display.show_start()
         request = request_of(options)
-        _prepare(request)
-        try:
-            code = run(request, resolved_of(request))
-        finally:
-            spare.end()
+        with Spare() as spare:
+            _prepare(request, spare)
+            code = run(request, resolved_of(request), spare)
     if code:
         raise typer.Exit(code)
 
 
-def _prepare(request: RunRequest) -> None:
+def _prepare(request: RunRequest, spare: Spare) -> None:
     """Print how an own table is read, and start the first worker's process, which imports torch meanwhile."""
     if request.table:
         display.show_table(*request.table)
@@ -68,8 +66,15 @@ def resolved_of(request: RunRequest) -> Resolved:
     return resolved
 
 
-def run(request: RunRequest, resolved: Resolved) -> int:
-    """Plan a request, do its work and report it; return the exit code. A dry run ends with the plan."""
+def run(request: RunRequest, resolved: Resolved, spare: Spare) -> int:
+    """Plan a request, do its work and report it; return the exit code. A dry run ends with the plan.
+
+    Args:
+        request: What was asked for.
+        resolved: Its cells.
+        spare: A process that may wait for the first worker.
+    """
+    from lockstep_bench.bench.execution.scheduler import LocalBackend
     from lockstep_bench.bench.results.folder import Results
     from lockstep_bench.bench.results.lock import locked
     from lockstep_bench.run.plan import backend_and_workload, plan_of
@@ -87,5 +92,5 @@ def run(request: RunRequest, resolved: Resolved) -> int:
             if request.dry_run:
                 show_forecast(plan, load)
                 return 0
-            work = run_left(plan, backend, load)
+            work = run_left(plan, backend or LocalBackend(load.workers, spare), load)
         return report(plan, run_further(plan, work))

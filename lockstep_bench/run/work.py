@@ -30,7 +30,7 @@ class Work:
     not_longer: Mapping[Cell, str] = field(default_factory=dict)
 
 
-def run_left(plan: Plan, backend: Backend | None, load: Workload) -> Work:
+def run_left(plan: Plan, backend: Backend, load: Workload) -> Work:
     """Run the cells that are left, while pages grow with them."""
     request, results, wanted = plan.request, plan.results, plan.resolved.cells
     if request.fresh and (aside := results.put_aside()):  # not before a cluster can be had
@@ -40,13 +40,14 @@ def run_left(plan: Plan, backend: Backend | None, load: Workload) -> Work:
         results.note_table(request.table[0])
     if not plan.todo:
         return Work()
-    if request.devices == ("cpu",) and not backend and (reason := obstacle()):
-        display.show_not_native(reason)
+    slow_fits = display.SlowFits()
+    if request.devices == ("cpu",) and not request.cluster and (reason := obstacle()):
+        slow_fits.show(reason)
     jobs = load.jobs(results.journal, request.data_dir)
     build = partial(leaderboards.build, request.out, request.html)
     Thread(target=leaderboards.prepare, daemon=True).start()
     with live_pages(results, leaderboards.prepare, build, len(wanted) - len(plan.todo), len(wanted)) as store:
-        return Work(passes.run_cells(store, jobs, backend or load.workers, load.weights, request.timeout))
+        return Work(passes.run_cells(store, jobs, backend, load.weights, request.timeout, slow_fits))
 
 
 def run_further(plan: Plan, work: Work) -> Work:

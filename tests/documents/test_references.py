@@ -115,7 +115,7 @@ def test_kept_rows_are_those_of_the_project():
 
 def test_options_alone_are_those_of_run_all():
     assert found("--preset paper") == "python run_all.py --preset paper"
-    assert found("python -m bench.speed  # a note") == "python -m bench.speed"
+    assert found("python -m benchmarks.speed  # a note") == "python -m benchmarks.speed"
     assert found("pip install x") == ""
 
 
@@ -124,7 +124,7 @@ def test_options_alone_are_those_of_run_all():
     [
         ("python run_all.py --suite uci --preset paper --datasets yacht --methods map,vifa --splits 0-4", ""),
         ("python -m leaderboards build nowhere --html site", ""),
-        ("python -m bench.speed --stacks 5", "No such option"),
+        ("python -m benchmarks.speed --stacks 5", "No such option"),
         ("python run_all.py --preset papers", "preset 'papers' is unknown"),
         ("python run_all.py --datasets yatch", "'yatch' is unknown"),
         ("python run_all.py --methods mapp", "'mapp' is unknown"),

@@ -48,8 +48,8 @@ def test_decimals_are_measurements(read, text, decimals):
 
 
 def test_code_of_several_lines_is_one_command(read):
-    (block,) = read("    python -m bench.speed \\\n        --stack 5\n")
-    assert block.code == ["python -m bench.speed --stack 5"]
+    (block,) = read("    python -m benchmarks.speed \\\n        --stack 5\n")
+    assert block.code == ["python -m benchmarks.speed --stack 5"]
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_code_of_several_lines_is_one_command(read):
         ("It is 0.5.", ["0.5"]),
         ("It is 0.5. <!-- rows uci paper nmll: yacht map 0.5 -->", []),
         ("It is 0.5, not 0.6. <!-- rows uci paper nmll: yacht map 0.5 -->", ["0.6"]),
-        ("`python -m bench.speed` prints 0.5.", []),
+        ("`python -m benchmarks.speed` prints 0.5.", []),
         ("`tests/test_docs.py::test_named_tests_exist` has 0.5.", []),
-        ("Shown: <!-- from python -m bench.speed -->\n\n| a |\n|---|\n| 0.5 |", []),
-        ("Shown: <!-- from python -m bench.speed -->\n\nIt is 0.5.", ["0.5"]),
-        ("# A\n\n<!-- from python -m bench.speed -->\n\n## B\n\nIt is 0.5.", []),
-        ("## A\n\n<!-- from python -m bench.speed -->\n\n## B\n\nIt is 0.5.", ["0.5"]),
+        ("Shown: <!-- from python -m benchmarks.speed -->\n\n| a |\n|---|\n| 0.5 |", []),
+        ("Shown: <!-- from python -m benchmarks.speed -->\n\nIt is 0.5.", ["0.5"]),
+        ("# A\n\n<!-- from python -m benchmarks.speed -->\n\n## B\n\nIt is 0.5.", []),
+        ("## A\n\n<!-- from python -m benchmarks.speed -->\n\n## B\n\nIt is 0.5.", ["0.5"]),
     ],
 )
 def test_numbers_without_a_source_are_found(read, text, lacking):

@@ -11,7 +11,7 @@ import pytest
 import soak
 from runs import ROOT, wait_for
 
-from lockstep_bench.bench.costs.trivial import trivial_cells
+from benchmarks.trivial import trivial_cells
 from lockstep_bench.bench.results.reader import CellFiles
 from lockstep_bench.bench.schema import CELLS
 

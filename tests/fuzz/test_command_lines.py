@@ -100,7 +100,7 @@ def test_run_all_obeys_or_refuses(arguments, workplace, monkeypatch):
     assert sorted(workplace.rglob("*.parquet")) == before
 
 
-@pytest.mark.parametrize("name", ["rank", "export", "compare", "replications"])
+@pytest.mark.parametrize("name", ["rank", "export", "compare", "replications", "edges"])
 @given(data=st.data())
 def test_leaderboards_obeys_or_refuses(name, data, workplace):
     command = typer.main.get_command(leaderboards).commands[name]

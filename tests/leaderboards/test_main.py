@@ -220,7 +220,14 @@ RANKED = (
     "n_compared,remark"
 )
 WANTED = ("--suite", "uci", "--preset", "paper", "--metric", "nmll")
-READERS = [("export",), ("rank", *WANTED), ("compare", "FOLDER"), ("replications",), ("publish", "--to", "site")]
+READERS = [
+    ("export",),
+    ("rank", *WANTED),
+    ("compare", "FOLDER"),
+    ("replications",),
+    ("edges",),
+    ("publish", "--to", "site"),
+]
 WRITERS = [("build", "--html", "site"), ("serve", "--port", "0")]
 
 

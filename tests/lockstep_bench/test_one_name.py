@@ -23,7 +23,7 @@ OURS = "from lockstep_bench import datasets, methods; print(datasets.entry('yach
 def sources(tmp_path_factory) -> Path:
     """A copy of this checkout, in which something can be built."""
     copy = tmp_path_factory.mktemp("checkout")
-    for folder in FOLDERS:
+    for folder in (*FOLDERS, "benchmarks"):
         ignored = shutil.ignore_patterns("__pycache__", "results")
         shutil.copytree(ROOT / folder, copy / folder, symlinks=True, ignore=ignored)
     for file in FILES:
@@ -147,6 +147,12 @@ def test_short_names_are_refused_with_the_long_ones(statement):
     package = statement.split()[1].partition(".")[0]
     assert done.returncode == 1
     assert f"write `from lockstep_bench import {package}`" in done.stderr
+
+
+def test_commands_of_bench_are_named_by_their_places():
+    done = subprocess.run([sys.executable, "-m", "bench.speed"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "write `python -m benchmarks.speed`" in done.stderr
 
 
 def test_import_brings_no_torch():

@@ -14,7 +14,7 @@ from random import Random
 
 import psutil
 
-from lockstep_bench.bench.costs.trivial import trivial_cells
+from benchmarks.trivial import trivial_cells
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance

@@ -77,7 +77,6 @@ def test_activity_other_than_training_is_shown(terminal):
 
 
 def test_slow_training_is_told_once_for_each_reason(progress, board, monkeypatch, capsys):
-    monkeypatch.setattr(display, "_SHOWN", set())
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     slow = {"status": "ok", "metrics": {"nmll": 1.5}}
     for cell, reason in zip(CELLS, ["the disk is full", "the disk is full", "other", None], strict=True):
@@ -89,11 +88,12 @@ def test_slow_training_is_told_once_for_each_reason(progress, board, monkeypatch
     assert f"Other. Without compiled loops, cells (first: {CELLS[2].key})" in told
 
 
-def test_reason_of_the_start_is_not_told_again(board, monkeypatch, capsys):
-    monkeypatch.setattr(display, "_SHOWN", set())
+def test_reason_of_the_start_is_not_told_again(progress, monkeypatch, capsys):
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     reason = "no C++ compiler was found; looked for g++\udcff"  # rows spell out what cannot be encoded
-    display.show_not_native(reason)
+    slow_fits = display.SlowFits()
+    slow_fits.show(reason)
+    board = Board(progress, [PAIR], slow_fits=slow_fits)
     done = result(CELLS[0], status="ok", metrics={"nmll": 1.5})
     board.finished(dataclasses.replace(done, log=f"not trained natively: {reason}"))
     told = " ".join(capsys.readouterr().err.split())
@@ -102,7 +102,6 @@ def test_reason_of_the_start_is_not_told_again(board, monkeypatch, capsys):
 
 
 def test_slow_training_of_a_failed_cell_is_told(board, monkeypatch, capsys):
-    monkeypatch.setattr(display, "_SHOWN", set())
     monkeypatch.setattr(display, "err", display.CommandConsole(file=sys.stderr))
     log = "my words\nnot trained natively: no C++ compiler was found\nsaid: not trained natively: so"
     board.finished(dataclasses.replace(result(CELLS[0], **FAILED), log=log))

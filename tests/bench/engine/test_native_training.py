@@ -104,11 +104,12 @@ def test_native_rounding_is_that_of_torch(name, task):
     """Ten updates, because training amplifies rounding. Errors of so few numbers differ by chance, hence the factor."""
     method = methods.get(name)
     which = fits(task, method)
-    native, captured, exact = (
-        train(method, which, task, updates=10, **options)
-        for options in ({}, {"execution": "captured"}, {"execution": "eager", "dtype": torch.float64})
-    )
-    assert native.execution == "native", native_training.UNAVAILABLE
+    with native_training.noted_obstacles() as obstacles:
+        native, captured, exact = (
+            train(method, which, task, updates=10, **options)
+            for options in ({}, {"execution": "captured"}, {"execution": "eager", "dtype": torch.float64})
+        )
+    assert native.execution == "native", obstacles
     pairs = list(zip(errors(native, exact), errors(captured, exact), strict=True))
     for ours, theirs in pairs:
         assert ours <= 10 * theirs + 1e-5
@@ -229,12 +230,12 @@ def test_training_without_compiler_is_captured(monkeypatch):
 
     monkeypatch.setattr("lockstep_bench.bench.native.loop.compiled", missing)
     monkeypatch.setattr(native_training, "_LOOPS", OrderedDict())
-    monkeypatch.setattr(native_training, "UNAVAILABLE", {})
     which = fits(REGRESSION, MAP(), 2)
-    without, captured = (train(MAP(), which, execution=execution) for execution in ("native", "captured"))
+    with native_training.noted_obstacles() as obstacles:
+        without, captured = (train(MAP(), which, execution=execution) for execution in ("native", "captured"))
     assert without.execution == "captured"
     assert equal(without, captured)
-    assert native_training.UNAVAILABLE == {"map": "no C++ compiler was found"}
+    assert obstacles == {"map": "no C++ compiler was found"}
 
 
 def test_redefined_methods_are_compiled_again():

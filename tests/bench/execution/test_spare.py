@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from lockstep_bench.bench.execution import spare
+from lockstep_bench.bench.execution import spare as module
 
 
 def variable(name, *, on_progress):
@@ -16,14 +16,14 @@ def imported(name, *, on_progress):
     return name in sys.modules
 
 
-@pytest.fixture(autouse=True)
-def ended(monkeypatch):
-    monkeypatch.setattr(spare, "IMPORTED", ("colorsys", "no_such_module"))
-    yield
-    spare.end()
+@pytest.fixture
+def spare(monkeypatch):
+    monkeypatch.setattr(module, "IMPORTED", ("colorsys", "no_such_module"))
+    with module.Spare() as made:
+        yield made
 
 
-def test_spare_serves_one_worker():
+def test_spare_serves_one_worker(spare):
     spare.start({"SPARE": "1"})
     first, second = spare.process_of({"SPARE": "1"}), spare.process_of({"SPARE": "1"})
     assert first.call(imported, "colorsys")
@@ -33,14 +33,14 @@ def test_spare_serves_one_worker():
     second.end()
 
 
-def test_other_environments_get_another_process():
+def test_other_environments_get_another_process(spare):
     spare.start({"SPARE": "1"})
     process = spare.process_of({"SPARE": "2"})
     assert process.call(variable, "SPARE") == "2"
     process.end()
 
 
-def test_ended_spare_is_not_used():
+def test_ended_spare_is_not_used(spare):
     spare.start({"SPARE": "1"})
     spare.end()
     process = spare.process_of({"SPARE": "1"})

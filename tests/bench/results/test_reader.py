@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.bench.costs.many_rows import Size, write_published
+from benchmarks.many_rows import Size, write_published
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest

@@ -14,10 +14,9 @@ from lockstep_bench.bench.replications.entries import SUITE as PAPERS
 from lockstep_bench.bench.replications.requests import requests_of
 
 MODULES = (
-    "bench.speed",
-    "bench.overhead",
-    "bench.edges",
-    "bench.streams.memory",
+    "benchmarks.speed",
+    "benchmarks.overhead",
+    "benchmarks.stream_memory",
     "leaderboards",
     "methods",
     "datasets",
@@ -29,7 +28,7 @@ PLACEHOLDERS = ("mine", "sklearn-gp", "houses", "a", "b", "x", "y")  # names tha
 def found(code: str) -> str:
     """Return the command that a piece of code is, or ""; options alone are options of `run_all.py`."""
     code = re.split(r"\s+#", code)[0].strip()
-    if re.match(r"python (-m (bench|leaderboards|methods|datasets)\b|run_all\.py)", code):
+    if re.match(r"python (-m (benchmarks|leaderboards|methods|datasets)\b|run_all\.py)", code):
         return code
     if code.startswith("run_all.py "):
         return f"python {code}"
@@ -43,9 +42,9 @@ def problem_with(command: str) -> str:
     arguments = words[2:] if words[0] == "-m" else words[1:]
     if module != RUN_ALL and module not in MODULES:
         return f"there is no command {module}"
-    inside = "run" if module == RUN_ALL else module if "." in module else f"{module}.__main__"
+    name = "lockstep_bench.run" if module == RUN_ALL else f"lockstep_bench.{module}.__main__"
     try:
-        given = _given(importlib.import_module(f"lockstep_bench.{inside}").app, arguments)
+        given = _given(importlib.import_module(module if module.startswith("benchmarks.") else name).app, arguments)
         if module == RUN_ALL and given:  # nothing is given to --help
             _check_request(given)
     except InvalidRequest as problem:

@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from lockstep_bench.bench import speed
+from benchmarks import speed
 from lockstep_bench.bench.engine import timing
 from lockstep_bench.bench.environment import process
 
@@ -51,7 +51,7 @@ def test_ratio_is_alone_over_stacked(monkeypatch):
 
 
 def test_jax_is_compared_for_every_loop():
-    loops = pytest.importorskip("lockstep_bench.bench.costs.jax_loops", exc_type=ImportError).LOOPS
+    loops = pytest.importorskip("benchmarks.jax_loops", exc_type=ImportError).LOOPS
     assert tuple(loops) == speed.IN_JAX
     result = CliRunner().invoke(speed.app, ["--against", "jax", "--stack", "2", "--format", "csv"])
     assert result.exit_code == 0, result.output
@@ -61,7 +61,7 @@ def test_jax_is_compared_for_every_loop():
 
 
 def test_missing_jax_is_said(monkeypatch):
-    monkeypatch.delitem(sys.modules, "lockstep_bench.bench.costs.jax_loops", raising=False)
+    monkeypatch.delitem(sys.modules, "benchmarks.jax_loops", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)
     result = CliRunner().invoke(speed.app, ["--against", "jax"])
     assert result.exit_code == 2

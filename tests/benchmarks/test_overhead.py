@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from lockstep_bench.bench.overhead import app
+from benchmarks.overhead import app
 
 
 def test_scan_finds_written_cells_and_prints_times():
@@ -53,7 +53,7 @@ def test_plan_of_made_up_sets_is_measured():
 def test_hundred_thousand_rows_keep_memory_and_pages_within_bounds():
     """Bounds on size alone: 1 GB for the pages, 1 MB for each, and 300 MB to resume a run."""
     # In a process of its own: the peak memory of a process is at least that of the one which started it.
-    command = [sys.executable, "-m", "lockstep_bench.bench.overhead", "--rows", "100000"]
+    command = [sys.executable, "-m", "benchmarks.overhead", "--rows", "100000"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     mib = {name: int(size) for name, size in re.findall(r"^(\w+): .* (\d+) MiB at most$", printed, re.MULTILINE)}
     assert mib["build"] * 2**20 < 1e9

@@ -20,7 +20,7 @@ N_UPDATES, N_TRAIN = 30, 277
 
 @pytest.fixture
 def loops():
-    return pytest.importorskip("lockstep_bench.bench.costs.jax_loops", exc_type=ImportError)
+    return pytest.importorskip("benchmarks.jax_loops", exc_type=ImportError)
 
 
 def after_updates(loops, name):

@@ -5,7 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from lockstep_bench.bench.streams.memory import app, in_new_process, measured
+from benchmarks.stream_memory import app, in_new_process, measured
 
 MIB = 2**20
 
@@ -25,7 +25,7 @@ def test_the_peak_is_a_few_times_the_state():
 
 
 def test_the_command_tells_both_estimators(monkeypatch):
-    monkeypatch.setattr("lockstep_bench.bench.streams.memory.in_new_process", measured)
+    monkeypatch.setattr("benchmarks.stream_memory.in_new_process", measured)
     result = CliRunner().invoke(app, ["--dim", "1000", "--latent", "2"], env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output
     assert "D = 1,000, K = 2" in result.stdout

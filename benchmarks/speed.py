@@ -1,17 +1,17 @@
-"""Time of an update, alone and in a stack: `python -m bench.speed` measures every method in one run.
+"""Time of an update, alone and in a stack: `python -m benchmarks.speed` measures every method in one run.
 
 The fits are UCI-sized: 6 features, 50 ReLU units (401 weights), minibatches of 10 out of 277 synthetic rows. A
 model-step is one update of one network, noise and minibatches included; an ensemble's members count one each. "alone"
 runs the same method code without vmap, one network at a time. With one thread on the CPU, times are computing times of
 the process, which other processes change less than time on the wall.
 
-With `--against jax`, the command times JAX's loops of the same updates instead (`bench.costs.jax_loops`), in turns with
+With `--against jax`, the command times JAX's loops of the same updates instead (`benchmarks.jax_loops`), in turns with
 the stacks: ours, JAX's, JAX's, ours.
 
-With `--scaling OUT.svg`, it draws how time grows with updates, training rows and earlier cells (`bench.costs.scaling`).
+With `--scaling OUT.svg`, it draws how time grows with updates, training rows and earlier cells (`benchmarks.scaling`).
 
 With `--network`, the command times a large network instead and compares it with plain SGD
-(`bench.costs.large_networks`). Large networks are never stacked.
+(`benchmarks.large_networks`). Large networks are never stacked.
 """
 
 import csv
@@ -178,7 +178,7 @@ def _against_jax(chosen: "Sequence[Method]", sizes: Sequence[int], execution: "E
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen=false {flags}".strip()  # read when JAX is imported
     try:
-        from lockstep_bench.bench.costs.jax_loops import timed_loop
+        from benchmarks.jax_loops import timed_loop
     except ModuleNotFoundError as missing:
         if missing.name not in ("jax", "jaxlib"):
             raise
@@ -220,8 +220,8 @@ def _relative_to_sgd(
     """Measure what methods cost on a large network relative to plain SGD, and print the rows."""
     import torch
 
-    from lockstep_bench.bench.costs.large_networks import Scale
-    from lockstep_bench.bench.costs.published import published
+    from benchmarks.large_networks import Scale
+    from benchmarks.published_costs import published
 
     scale = Scale(network, batch_size, torch.device(device))
     suited = [method.suited_to(scale.task) for method in chosen]
@@ -256,7 +256,7 @@ def _relative_to_sgd(
 
 def _scaling(path: Path) -> None:
     """Measure how time grows, draw it to a file, and print the lines through the measured times."""
-    from lockstep_bench.bench.costs import scaling
+    from benchmarks import scaling
 
     with _progress() as progress:
         bar = progress.add_task("measuring", total=scaling.n_measurements())

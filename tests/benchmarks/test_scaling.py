@@ -2,9 +2,9 @@
 
 import pytest
 
-from lockstep_bench.bench.costs import scaling
-from lockstep_bench.bench.costs.scaling import Line, Scaling
-from lockstep_bench.bench.costs.trivial import trivial_cells
+from benchmarks import scaling
+from benchmarks.scaling import Line, Scaling
+from benchmarks.trivial import trivial_cells
 
 
 def test_line_recovers_slope_and_intercept():

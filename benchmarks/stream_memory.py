@@ -1,4 +1,4 @@
-"""Memory and time of online factor analysis in high dimension: `python -m bench.streams.memory --dim 10000000`.
+"""Memory and time of online factor analysis in high dimension: `python -m benchmarks.stream_memory --dim 10000000`.
 
 The state has O(D K) numbers, the dense covariance D^2. The peak also includes temporaries of an update, and the
 decomposition that gives the initial factors. Updates are called one by one, as in a training loop.

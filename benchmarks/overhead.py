@@ -1,12 +1,12 @@
-"""Overhead of the benchmark, its time besides training: `python -m bench.overhead`.
+"""Overhead of the benchmark, its time besides training: `python -m benchmarks.overhead`.
 
-    python -m bench.overhead --jobs 1000        # time that workers wait, and computing time of the main process
-    python -m bench.overhead --scan 10000       # time in which a resumed run reads the finished cells
-    python -m bench.overhead --rows 100000      # time and memory of commands on that many published rows
-    python -m bench.overhead --plan 400000      # time and memory of a dry run of that many cells
+    python -m benchmarks.overhead --jobs 1000        # time that workers wait, and computing time of the main process
+    python -m benchmarks.overhead --scan 10000       # time in which a resumed run reads the finished cells
+    python -m benchmarks.overhead --rows 100000      # time and memory of commands on that many published rows
+    python -m benchmarks.overhead --plan 400000      # time and memory of a dry run of that many cells
 
 The cells of the first measurement are as small as possible: one trial of MAP, a few minibatches. The others make up
-cells without training (`bench.costs.many_rows`) or data sets (`bench.costs.many_sets`), and start each command as a
+cells without training (`benchmarks.many_rows`) or data sets (`benchmarks.many_sets`), and start each command as a
 user would. The dry run makes no probes of the methods, which take up to 20 seconds; it keeps made-up costs instead.
 """
 
@@ -23,12 +23,13 @@ from typing import Annotated
 import typer
 
 from lockstep_bench.bench.door import Door
-from lockstep_bench.bench.costs.trivial import trivial_cells
+from benchmarks.trivial import trivial_cells
 
+ROOT = Path(__file__).resolve().parents[1]
 WRITE = """
 import sys
 from pathlib import Path
-from lockstep_bench.bench.costs import many_rows
+from benchmarks import many_rows
 getattr(many_rows, sys.argv[3])(Path(sys.argv[1]), many_rows.size_of(int(sys.argv[2])))
 """
 RESUME = """
@@ -42,7 +43,7 @@ results.rows()
 DRY_RUN = """
 import sys
 from lockstep_bench.bench.console import forecast
-from lockstep_bench.bench.costs.many_sets import keep_made_up_costs
+from benchmarks.many_sets import keep_made_up_costs
 forecast.measuring = lambda *_: keep_made_up_costs
 from lockstep_bench.run import app
 app(sys.argv[1:])
@@ -108,7 +109,7 @@ def _of_jobs(folder: Path, count: int, workers: int) -> str:
 
 
 def _of_scan(folder: Path, count: int) -> str:
-    from lockstep_bench.bench.costs.many_rows import size_of
+    from benchmarks.many_rows import size_of
 
     _write(folder, count, "write_separately")
     first, then = (_of_command(["-c", RESUME, str(folder)], folder) for _ in range(2))
@@ -117,14 +118,14 @@ def _of_scan(folder: Path, count: int) -> str:
 
 def _of_commands(folder: Path, count: int) -> Iterator[str]:
     """Yield what each command takes on a folder of published rows, in a process of its own."""
-    from lockstep_bench.bench.costs.many_rows import PRESET, SUITE, size_of
+    from benchmarks.many_rows import PRESET, SUITE, size_of
 
     size, site = size_of(count), folder / "site"
     _write(folder, count, "write_published")
     yield f"{size.n_rows} rows: {size.methods} methods, {size.datasets} data sets, {size.splits} splits"
     rank = ["rank", str(folder), "--suite", SUITE, "--preset", PRESET, "--metric", "nmll"]
     pages = [["build", str(folder), "--html", str(site)], ["export", str(folder)], rank]
-    commands = {arguments[0]: ["-m", "leaderboards", *arguments] for arguments in pages}
+    commands = {arguments[0]: ["-m", "lockstep_bench.leaderboards", *arguments] for arguments in pages}
     for name, arguments in ({"resume": ["-c", RESUME, str(folder)]} | commands).items():
         yield f"{name}: {_of_command(arguments, folder)}"
     largest = max(site.iterdir(), key=lambda page: page.stat().st_size)
@@ -132,24 +133,36 @@ def _of_commands(folder: Path, count: int) -> Iterator[str]:
 
 
 def _of_plan(folder: Path, count: int) -> str:
-    from lockstep_bench.bench.costs.many_sets import plan_of, write_package
+    from benchmarks.many_sets import plan_of, write_package
 
     plan = plan_of(count)
     write_package(folder)
     arguments = ["-c", DRY_RUN, *plan.options, "--dry-run", "--devices", "cpu", "--out", str(folder / "results")]
-    path = os.pathsep.join(filter(None, [str(folder), os.getenv("PYTHONPATH")]))
-    cost = _of_command(arguments, folder, PYTHONPATH=path, BENCH_CALIBRATION_DIR=str(folder / "calibrations"))
+    cost = _of_command(arguments, folder, folder, BENCH_CALIBRATION_DIR=str(folder / "calibrations"))
     return f"plan of {plan.n_cells} cells ({plan.methods} methods, {plan.datasets} data sets): {cost}"
 
 
 def _write(folder: Path, count: int, how: str) -> None:
     """Write made-up rows in a process of its own: its memory stays out of what is measured."""
-    subprocess.run([sys.executable, "-c", WRITE, str(folder), str(count), how], check=True)
+    command = [sys.executable, "-c", WRITE, str(folder), str(count), how]
+    subprocess.run(command, env=os.environ | _path_with(ROOT), check=True)
 
 
-def _of_command(arguments: list[str], folder: Path, **variables: str) -> str:
-    """Return what Python takes to run `arguments`, with further environment variables."""
-    own_cache = os.environ | {"BENCH_ROWS_CACHE": str(folder / "cache")} | variables  # removed with the folder
+def _path_with(*folders: Path) -> dict[str, str]:
+    """Return the environment variable by which Python finds modules in `folders` too."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [*map(str, folders), os.getenv("PYTHONPATH")]))}
+
+
+def _of_command(arguments: list[str], folder: Path, *packages: Path, **variables: str) -> str:
+    """Return what Python takes to run `arguments`.
+
+    Args:
+        arguments: of Python.
+        folder: for caches, which are removed with it.
+        packages: folders of further packages.
+        variables: further environment variables.
+    """
+    own_cache = os.environ | _path_with(ROOT, *packages) | {"BENCH_ROWS_CACHE": str(folder / "cache")} | variables
     started = time.perf_counter()
     with (folder / "printed").open("wb") as printed:
         _, status, used = os.wait4(subprocess.Popen([sys.executable, *arguments], stdout=printed, env=own_cache).pid, 0)

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from benchmarks import large_networks, published_costs
+from benchmarks.large_networks import Scale, held
 from lockstep_bench import methods
-from lockstep_bench.bench.costs import large_networks, published
-from lockstep_bench.bench.costs.large_networks import Scale, held
 from lockstep_bench.bench.tuning.tuner import Centred
 from lockstep_bench.methods.base import Method, Paper
 from lockstep_bench.methods.maths.likelihoods import Categorical
@@ -76,9 +76,9 @@ def test_optimisers_are_counted_apart():
 def test_published_ratios_are_those_of_the_two_times():
     times = {("vifa", "SGD"): (463.2, 435.7), ("directuq-mean", "SGD"): (2.18, 1.97), ("mfvi", "SGD"): (8.51, 1.97)}
     times |= {("variational-laplace", "MAP"): (114.9, 41.8), ("mfvi", "MAP"): (43.2, 41.8)}
-    found = {(name, one.beside): one.ratio for name, _ in times for one in published.published(name)}
+    found = {(name, one.beside): one.ratio for name, _ in times for one in published_costs.published(name)}
     assert found == {key: pytest.approx(own / plain, abs=0.005) for key, (own, plain) in times.items()}
-    assert {name for one in published.PUBLISHED for name in one.methods} <= set(methods.names())
+    assert {name for one in published_costs.PUBLISHED for name in one.methods} <= set(methods.names())
 
 
 SMALL = Task("small", Categorical(3), PreActResNet((3, 8, 8), 3, widths=(8, 16), blocks=1, norm="group"))

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.trivial import trivial_cells
 from lockstep_bench import methods
-from lockstep_bench.bench.costs.trivial import trivial_cells
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked

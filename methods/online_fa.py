@@ -246,10 +246,10 @@ def _following(estimator: GradientAscent, weights: Tensor, step: Step) -> Gradie
 
 
 def _scaled_to_variances(estimator: GradientAscent) -> GradientAscent:
-    """Return the estimator with the rows of its initial F multiplied by sqrt(psi), once the burn-in is over."""
+    """Return the estimator with its initial F in units of the burn-in's variances; a later F stays as it is."""
     sd = torch.exp(0.5 * estimator.log_variance)
-    before_the_first = estimator.n_seen == 0
-    return estimator._replace(factors=torch.where(before_the_first, sd * estimator.factors, estimator.factors))
+    is_initial = estimator.n_seen == 0
+    return estimator._replace(factors=torch.where(is_initial, sd * estimator.factors, estimator.factors))
 
 
 def _square_units(estimator: GradientAscent) -> Tensor:

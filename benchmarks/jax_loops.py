@@ -28,7 +28,7 @@ from lockstep_bench.bench.engine.timing import (
 )
 from lockstep_bench.methods.mfvi import INITIAL_LOG_SD
 from lockstep_bench.methods.networks.mlp import MLP
-from lockstep_bench.methods.swag import RANK
+from lockstep_bench.methods.swag import RANK, Collection
 from lockstep_bench.methods.training import sgd
 from lockstep_bench.methods.training.optim import EPSILON, MEAN_DECAY, MOMENTUM, SQUARE_DECAY
 from lockstep_bench.methods.vifa import MAX_GRADIENT_NORM
@@ -206,14 +206,15 @@ def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
     method, loop, network = methods.get(name), LOOPS[name], MLP(N_FEATURES)
     n_updates = SHORT_UPDATES + timed_updates(n_replicas)
     schedule = schedule_for(method, n_updates)
-    phases = [bool(method.phase(update, schedule.plan)) for update in range(1, n_updates + 1)]
+    phases = [method.phase(update, schedule.plan) for update in range(1, n_updates + 1)]
+    collected = [isinstance(phase, Collection) and phase.takes_iterate for phase in phases]
     x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
     keys = jax.random.split(jax.random.key(0), n_replicas)
     states = jax.vmap(lambda key: loop.init(INITIAL_SD * jax.random.normal(key, (network.dim,))))(keys)
     hparams = HParams(*(jnp.full(n_replicas, value) for value in (1e-3, 1.0, 1.0, len(x))))
     shape = n_updates, n_replicas, loop.minibatches, schedule.minibatch
     rows = jnp.asarray(np.random.default_rng(0).integers(len(x), size=shape, dtype=np.int32))
-    run, clock = jax.jit(partial(train, loop, network, phases)), clock_for("cpu")
+    run, clock = jax.jit(partial(train, loop, network, collected)), clock_for("cpu")
 
     def microseconds() -> float:
         started = clock()

@@ -7,7 +7,14 @@
 
 from lockstep_bench.methods.base import FullBatchMethod, Method, Paper, Plan
 from lockstep_bench.methods.maths.gaussian import LowRankNormal, LowRankPrecision, kl_diagonal
-from lockstep_bench.methods.maths.gradients import expected_gradient, grad, grad_and_value, grad_over_samples
+from lockstep_bench.methods.maths.gradients import (
+    ExpectedGradient,
+    expected_gradient,
+    grad,
+    grad_and_value,
+    grad_and_value_over_samples,
+    grad_over_samples,
+)
 from lockstep_bench.methods.maths.likelihoods import (
     Bernoulli,
     Categorical,
@@ -18,7 +25,7 @@ from lockstep_bench.methods.maths.likelihoods import (
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Predictive, Quantiles, StudentT
 from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
-from lockstep_bench.methods.networks.layers import Layer, Matrix
+from lockstep_bench.methods.networks.layers import Layer, Matrix, Pieces
 from lockstep_bench.methods.networks.mlp import MLP, Network
 from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Sweep, Task
 from lockstep_bench.methods.training.optim import SGD, Adam, Momentum, clip_norm
@@ -31,6 +38,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Classes",
+    "ExpectedGradient",
     "FullBatchMethod",
     "Gaussian",
     "HParams",
@@ -49,6 +57,7 @@ __all__ = [
     "Normals",
     "OneOf",
     "Paper",
+    "Pieces",
     "Plan",
     "Predictive",
     "Problem",
@@ -61,6 +70,7 @@ __all__ = [
     "expected_gradient",
     "grad",
     "grad_and_value",
+    "grad_and_value_over_samples",
     "grad_over_samples",
     "kl_diagonal",
 ]

@@ -59,15 +59,42 @@ COVARIANCES = {
 }
 
 
-class Method(ABC):
-    """Base of every method. Hyper-parameters arrive as attributes of `problem.hparams`, each a tensor ().
+class Described:
+    """What is said of a method beside its mathematics. An adapter says it in its class, our methods in `cards.toml`.
 
     Attributes:
         name: key in the registry.
         title: display name.
         paper: reference.
+        suites: suites that include the method by default; in others it must be requested by name.
+        limits: further limits, for people: "networks of up to 2,000 weights".
+        covariance: which Gaussians can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
+            spread with that of the best of them.
+        mean_caveat: why the posterior mean of a linear model differs by design from the exact one; empty if it does
+            not. `check` compares neither mean nor spread if there is a reason.
+        spread_caveat: the same of the spread: "a point estimate". `check` still compares the mean.
         wide_ranges: hyper-parameters that `wide_space` gives other ranges than the usual wide ones.
         image_ranges: hyper-parameters that `image_space` gives other ranges than the usual ones for images.
+        options: arguments of the constructor that the method's name gave, as in "mfvi(tempering=0.1)".
+    """
+
+    name: str
+    title: str
+    paper: Paper
+    suites: tuple[str, ...] = ("uci", "own", "uci-gap", "uci-tail", "posterior", "toy", "images", "retinopathy")
+    limits: str = ""
+    covariance: str = "full"
+    mean_caveat: str = ""
+    spread_caveat: str = ""
+    wide_ranges: Mapping[str, BaseDistribution] = {}
+    image_ranges: Mapping[str, BaseDistribution] = {}
+    options: Mapping[str, Any] = {}
+
+
+class Method(Described, ABC):
+    """Base of every method. Hyper-parameters arrive as attributes of `problem.hparams`, each a tensor ().
+
+    Attributes:
         batches_per_update: L, number of minibatches per update; an epoch has L times fewer updates.
         members: number of independent fits, each with its seed and order of minibatches; their predictives are pooled.
         likelihoods: kinds of likelihood that the method supports (`methods.maths.likelihoods.KINDS`).
@@ -78,24 +105,11 @@ class Method(ABC):
             rate, or if the rate has another role besides that of a step length.
         stackable: False if fits must run one by one, as for a wrapper of another library.
         deterministic: whether a fit and its predictions draw no random numbers, so that no seed changes them.
-        covariance: which Gaussians can be the posterior of a linear model, a key of `COVARIANCES`. `check` compares the
-            spread with that of the best of them.
-        mean_caveat: why the posterior mean of a linear model differs by design from the exact one; empty if it does
-            not. `check` compares neither mean nor spread if there is a reason.
-        spread_caveat: the same of the spread: "a point estimate". `check` still compares the mean.
         mean_network: whether to predict with the posterior mean alone, for methods that can.
         weight_posterior: whether the method approximates the posterior of the network's weights under the prior
             N(0, I / prior_precision), so that it can be compared with the exact one.
-        suites: suites that include the method by default; in others it must be requested by name.
-        limits: further limits, for people: "networks of up to 2,000 weights".
-        options: arguments of the constructor that the method's name gave, as in "mfvi(tempering=0.1)".
     """
 
-    name: str
-    title: str
-    paper: Paper
-    wide_ranges: Mapping[str, BaseDistribution] = {}
-    image_ranges: Mapping[str, BaseDistribution] = {}
     batches_per_update: int = 1
     members: int = 1
     likelihoods: tuple[str, ...] = KINDS
@@ -104,14 +118,8 @@ class Method(ABC):
     constant_rate: bool = False
     stackable: bool = True
     deterministic: bool = False
-    covariance: str = "full"
-    mean_caveat: str = ""
-    spread_caveat: str = ""
     mean_network: bool = False
     weight_posterior: bool = True
-    suites: tuple[str, ...] = ("uci", "own", "uci-gap", "uci-tail", "posterior", "toy", "images", "retinopathy")
-    limits: str = ""
-    options: Mapping[str, Any] = {}
 
     def __init_subclass__(cls) -> None:
         """Check the signatures of an adapter's functions.

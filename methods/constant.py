@@ -16,10 +16,19 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
-from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
+from lockstep_bench.methods.api import (
+    Batch,
+    Classes,
+    Method,
+    Noise,
+    Normals,
+    Predictive,
+    Problem,
+    Step,
+    Sweep,
+    Task,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
 
 
 class Sums(NamedTuple):
@@ -38,12 +47,10 @@ class Sums(NamedTuple):
     classes: Tensor
 
 
+@catalogued("constant")
 class Constant(Method):
     """Predicts the mean and variance of the training targets, or the class frequencies. It has no hyper-parameters."""
 
-    name = "constant"
-    title = "Predicting the training mean"
-    paper = Paper("Null model", "The maximum-likelihood predictor that ignores the inputs")
     deterministic = True
     sweeps = True
     one_pass = True

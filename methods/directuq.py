@@ -20,7 +20,6 @@ is exactly mu(x).
 """
 
 from abc import abstractmethod
-from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,29 +28,27 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from lockstep_bench.methods import search_ranges
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.maths.gradients import grad_and_value
-from lockstep_bench.methods.maths.likelihoods import HeteroscedasticGaussian, Likelihood
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Predictive
-from lockstep_bench.methods.maths.priors import (
-    PENALTY_WEIGHTS,
-    EmpiricalBayes,
-    Fixed,
-    LearnedMean,
-    LearnedMeanAndVariance,
-    Prior,
-    averaged,
-    unshared,
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    HeteroscedasticGaussian,
+    Likelihood,
+    LogUniform,
+    Method,
+    Network,
+    Noise,
+    OneOf,
+    Predictive,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
 )
-from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
-from lockstep_bench.methods.networks.mlp import Network
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
-from lockstep_bench.methods.training.optim import Adam
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, PRIORS, Fixed, averaged, unshared
 
 
-class State(NamedTuple):
+class DirectUQState(NamedTuple):
     """State of a fit.
 
     Attributes:
@@ -73,10 +70,8 @@ class DirectUQ(Method):
         mc_samples: L, samples of z per training example and update.
     """
 
-    paper = Paper("Wei and Khardon", "Direct Uncertainty Quantification")
     weight_posterior = False
     one_pass = True
-    wide_ranges = search_ranges.DIRECTUQ_WIDE
 
     def __init__(self, mc_samples: int = 10):
         self.mc_samples = mc_samples
@@ -94,13 +89,13 @@ class DirectUQ(Method):
     def network(self, task: Task) -> Network:
         return replace(task.network, n_outputs=2 * self.likelihood(task).n_outputs)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> DirectUQState:
         weights = problem.initial_weights(noise)
-        return State(weights, Adam.init(weights))
+        return DirectUQState(weights, Adam.init(weights))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: DirectUQState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[DirectUQState, dict[str, Tensor]]:
         x, y = batch.x.flatten(0, 1), batch.y.flatten()
         unit = noise.normal(self.mc_samples, len(y), problem.likelihood.n_outputs)
 
@@ -111,9 +106,9 @@ class DirectUQ(Method):
 
         gradient, value = grad_and_value(objective)(state.weights)
         weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
-        return State(weights, optim), {"objective": problem.n_train * value}
+        return DirectUQState(weights, optim), {"objective": problem.n_train * value}
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: DirectUQState) -> Tensor:
         return state.weights
 
     def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
@@ -123,103 +118,39 @@ class DirectUQ(Method):
         return problem.predictive_of_outputs(mean + sd * unit)
 
 
+@catalogued("directuq-mean")
 class DirectUQWithPrior(DirectUQ):
-    """Base of the variants with a prior on z."""
+    """DirectUQ with a prior on z.
 
-    prior: Prior
-    one_prior_for_all_data = False
+    Args:
+        prior: a key of `methods.maths.priors.PRIORS`. The variance of the fixed one is 1 on images (appendix D).
+        one_prior_for_all_data: whether the parameters of the prior are shared by all x.
+        mc_samples: see `DirectUQ`.
+    """
+
+    def __init__(self, prior: str = "learned-mean", one_prior_for_all_data: bool = False, mc_samples: int = 10):
+        super().__init__(mc_samples)
+        self.prior = PRIORS[prior]
+        self.one_prior_for_all_data = one_prior_for_all_data
+
+    def suited_to(self, task: Task) -> "DirectUQWithPrior":
+        on_images, fixed = task.network.image is not None, isinstance(self.prior, Fixed)
+        return self.changed(prior=Fixed(variance=1.0)) if on_images and fixed else self
 
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
         share = averaged if self.one_prior_for_all_data else unshared
         return self.prior.penalty(mean, sd, share).mean()
 
 
-class DirectUQNaive(DirectUQWithPrior):
-    """Uses the fixed prior N(0, 0.1 I), and N(0, I) on images.
-
-    Both variances are the paper's (appendix D).
-    """
-
-    name = "directuq-naive"
-    title = "DirectUQ, fixed prior"
-    prior = Fixed(variance=0.1)
-
-    def suited_to(self, task: Task) -> "DirectUQNaive":
-        if task.network.image is None:
-            return self
-        suited = copy(self)
-        suited.prior = Fixed(variance=1.0)
-        return suited
-
-
-class DirectUQMean(DirectUQWithPrior):
-    """Infers the prior mean at each x (eq. 12)."""
-
-    name = "directuq-mean"
-    title = "DirectUQ, prior mean inferred"
-    prior = LearnedMean()
-
-
-class DirectUQMeanVariance(DirectUQWithPrior):
-    """Infers the prior mean and variance at each x (eq. 13-14)."""
-
-    name = "directuq-mv"
-    title = "DirectUQ, prior mean and variance inferred"
-    prior = LearnedMeanAndVariance()
-
-
-class DirectUQEmpiricalBayes(DirectUQWithPrior):
-    """Estimates one prior variance for all K entries of z at each x (eq. 16)."""
-
-    name = "directuq-eb"
-    title = "DirectUQ, empirical Bayes"
-    prior = EmpiricalBayes()
-
-
-class DirectUQMeanAll(DirectUQMean):
-    """Infers one prior mean for all data (eq. 23)."""
-
-    name = "directuq-mean-all"
-    title = "DirectUQ, one prior mean"
-    one_prior_for_all_data = True
-
-
-class DirectUQMeanVarianceAll(DirectUQMeanVariance):
-    """Infers one prior variance for all data, and a prior mean at each x (eq. 29-30)."""
-
-    name = "directuq-mv-all"
-    title = "DirectUQ, one prior variance, means inferred"
-    one_prior_for_all_data = True
-
-
-class DirectUQEmpiricalBayesAll(DirectUQEmpiricalBayes):
-    """Estimates one prior variance for all data (appendix C.3)."""
-
-    name = "directuq-eb-all"
-    title = "DirectUQ, empirical Bayes, one prior"
-    one_prior_for_all_data = True
-
-
+@catalogued("directuq-l2")
 class DirectUQL2(DirectUQ):
     """Replaces the prior on z by weight decay eta / N |W|^2 (section 5.4, where the square is missing).
 
     Without tuning eta is 5 on images, where the other variants have 0.1 (section 6.1).
     """
 
-    name = "directuq-l2"
-    title = "DirectUQ, weight decay"
-    image_ranges = search_ranges.DIRECTUQ_L2_IMAGES
-
     def penalty(self, problem: Problem, weights: Tensor, mean: Tensor, sd: Tensor) -> Tensor:
         return weights.square().sum() / problem.n_train
-
-
-class DirectUQEnsemble(DirectUQMean):
-    """Averages five networks of the variant that infers the prior mean."""
-
-    name = "directuq-ensemble"
-    title = "Ensemble of DirectUQ"
-    members = 5
 
 
 def distribution_of_outputs(problem: Problem, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ al. 2017; Wilson and Izmailov 2020 for approximate posteriors).
 
 from copy import copy
 
-from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.api import Method, Paper
 
 MEMBERS = 5
 

@@ -17,20 +17,26 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    LogUniform,
+    Method,
+    Network,
+    Noise,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.maths import triangular
-from lockstep_bench.methods.maths.gradients import grad_and_value
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.search_spaces import LogUniform
-from lockstep_bench.methods.networks.mlp import Network
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
-from lockstep_bench.methods.training.optim import Adam
 
 INITIAL_SD = math.exp(-3)  # as mean-field VI
 MAX_WEIGHTS = 1000
 
 
-class State(NamedTuple):
+class FullCovarianceVIState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -43,18 +49,13 @@ class State(NamedTuple):
     optim: Adam
 
 
+@catalogued("fcg-vi")
 class FullCovarianceVI(Method):
     """Layers are independent. Trained with Adam. Hyper-parameters: `lr`, `prior_precision` and the likelihood's.
 
     Args:
         initial_sd: initial standard deviation of all weights.
     """
-
-    name = "fcg-vi"
-    title = "Full-covariance VI"
-    paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
-    suites = ("toy",)
-    limits = f"layers of up to {MAX_WEIGHTS:,} weights"
 
     def __init__(self, initial_sd: float = INITIAL_SD):
         self.initial_sd = initial_sd
@@ -72,15 +73,15 @@ class FullCovarianceVI(Method):
             return f"the covariance of a layer of {largest:,} weights is too large; {MAX_WEIGHTS:,} are allowed"
         return super().excludes(task)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> FullCovarianceVIState:
         mean = problem.initial_weights(noise)
         factors = [triangular.raw_diagonal(self.initial_sd, part) for part in torch.split(mean, sizes(problem.network))]
         params = torch.cat([mean, *factors])
-        return State(params, Adam.init(params))
+        return FullCovarianceVIState(params, Adam.init(params))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: FullCovarianceVIState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[FullCovarianceVIState, dict[str, Tensor]]:
         unit = noise.normal(1, problem.dim)
 
         def negative_elbo(params: Tensor) -> Tensor:
@@ -90,9 +91,9 @@ class FullCovarianceVI(Method):
 
         gradient, value = grad_and_value(negative_elbo)(state.params)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
-        return State(params, optim), {"elbo": problem.elbo(value)}
+        return FullCovarianceVIState(params, optim), {"elbo": problem.elbo(value)}
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: FullCovarianceVIState) -> Tensor:
         return state.params
 
     def moments(self, problem: Problem, posterior: Tensor) -> tuple[Tensor, Tensor]:

@@ -27,10 +27,8 @@ from scipy.optimize import Bounds, minimize
 from torch import Tensor
 from torch.linalg import cholesky, solve_triangular
 
-from lockstep_bench.methods.base import FullBatchMethod, Paper
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Normals, Predictive
-from lockstep_bench.methods.problem import Problem, Task
+from lockstep_bench.methods.api import FullBatchMethod, Noise, Normals, Predictive, Problem, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
 
 INDUCING, PROXY_INDUCING = 500, 100
 FIRST_ROWS, FIRST_STEPS = 250, 50  # rows and L-BFGS iterations of each start
@@ -70,7 +68,7 @@ class Kernel(NamedTuple):
         return factor
 
 
-class Posterior(NamedTuple):
+class GaussianProcessPosterior(NamedTuple):
     """Posterior of the values at the inducing points, float64, for standardised inputs and targets.
 
     With A = L^-1 K_ZX / sqrt(v), where L L^T = K_ZZ, and B = I + A A^T:
@@ -90,6 +88,7 @@ class Posterior(NamedTuple):
     coefficients: Tensor
 
 
+@catalogued("gp")
 class GaussianProcess(FullBatchMethod):
     """Gaussian process regression with evidence maximisation. It has no hyper-parameters to tune.
 
@@ -97,12 +96,8 @@ class GaussianProcess(FullBatchMethod):
         inducing: M, inducing points at most.
     """
 
-    name = "gp"
-    title = "Gaussian process"
-    paper = Paper("Titsias 2009", "Variational Learning of Inducing Variables in Sparse Gaussian Processes")
     likelihoods = ("gaussian", "heteroscedastic")
     deterministic = True
-    suites = ("uci", "own", "uci-gap", "uci-tail")
     one_pass = True
 
     def __init__(self, inducing: int = INDUCING):
@@ -116,7 +111,7 @@ class GaussianProcess(FullBatchMethod):
         return {}
 
     @torch.no_grad()
-    def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Posterior:
+    def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> GaussianProcessPosterior:
         x, y = x.double(), y.double()
         z = inducing_points(x, self.inducing)
         few, many = (some_rows(len(x), count) for count in (FIRST_ROWS, ROWS))
@@ -129,12 +124,14 @@ class GaussianProcess(FullBatchMethod):
             best, _ = maximised(best, x[many], y[many], z, STEPS)
         return posterior_of(kernel_of(torch.tensor(best, device=x.device)), x, y, z)
 
-    def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: GaussianProcessPosterior) -> dict[str, Tensor]:
         """Return the noise precision in original target units, and the number of inducing points."""
         noise_precision = 1 / (posterior.kernel.noise * problem.y_scale.double() ** 2)
         return {"noise_precision": noise_precision, "inducing_points": posterior.root.new_tensor(len(posterior.root))}
 
-    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+    def predict(
+        self, problem: Problem, posterior: GaussianProcessPosterior, x: Tensor, noise: Noise, n_samples: int
+    ) -> Predictive:
         parts = [predicted(posterior, part) for part in torch.split(x.double(), AT_ONCE)]
         mean, variance = (torch.cat(each) for each in zip(*parts, strict=True))
         y_scale = problem.y_scale.double()
@@ -149,7 +146,7 @@ def kernel_of(logs: Tensor) -> Kernel:
 def bound(logs: Tensor, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     """Return the lower bound of log p(y), (), nats, and its gradient (P + 2,) in the logarithms of l, s and v.
 
-    With A, B and c = B^-1 A y / sqrt(v) as in `Posterior`, the bound is
+    With A, B and c = B^-1 A y / sqrt(v) as in `GaussianProcessPosterior`, the bound is
 
         -1/2 (log |B| + N log(2 pi v) + |y|^2 / v - c^T B c + N s^2 / v - tr(B - I)),
 
@@ -212,7 +209,7 @@ def maximised(start: np.ndarray, x: Tensor, y: Tensor, z: Tensor, steps: int) ->
     return found.x, float(found.fun)
 
 
-def posterior_of(kernel: Kernel, x: Tensor, y: Tensor, z: Tensor) -> Posterior:
+def posterior_of(kernel: Kernel, x: Tensor, y: Tensor, z: Tensor) -> GaussianProcessPosterior:
     """Return the posterior given the kernel, from rows x (N, P) and y (N,), a part of them at a time."""
     root = kernel.root(z)
     precision, projected = torch.eye(len(z), dtype=x.dtype, device=x.device), x.new_zeros(len(z))
@@ -221,10 +218,10 @@ def posterior_of(kernel: Kernel, x: Tensor, y: Tensor, z: Tensor) -> Posterior:
         precision, projected = precision + a @ a.T, projected + a @ targets
     precision_root = cholesky(precision)
     c = solve_triangular(precision_root, projected[:, None], upper=False)[:, 0] / kernel.noise.sqrt()
-    return Posterior(kernel, z, root, precision_root, c)
+    return GaussianProcessPosterior(kernel, z, root, precision_root, c)
 
 
-def predicted(posterior: Posterior, x: Tensor) -> tuple[Tensor, Tensor]:
+def predicted(posterior: GaussianProcessPosterior, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return mean and variance (n,) of targets at x (n, P), noise included, in standardised units."""
     kernel = posterior.kernel
     a = solve_triangular(posterior.root, kernel(posterior.inducing, x), upper=False)

@@ -22,12 +22,9 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import vmap
 
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.api import MLP, Batch, LogUniform, Method, Noise, Problem, Step, Sweep, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.mcmc import nuts
-from lockstep_bench.methods.networks.mlp import MLP
-from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
 
 CHAINS = 4
 PROXY_DEPTH = 8  # tree depth of the single chain of tuning
@@ -38,7 +35,7 @@ KEPT = 500  # draws of a posterior, from all chains together
 OUTPUTS_AT_ONCE = 50  # draws whose outputs are computed side by side
 
 
-class State(NamedTuple):
+class HMCState(NamedTuple):
     """The training rows and the length of the chains, until `finish` runs them.
 
     Attributes:
@@ -56,7 +53,7 @@ class State(NamedTuple):
     present: Tensor
 
 
-class Posterior(NamedTuple):
+class HMCPosterior(NamedTuple):
     """Draws of the posterior and diagnostics of the chains.
 
     Attributes:
@@ -74,6 +71,7 @@ class Posterior(NamedTuple):
     cut_short: Tensor
 
 
+@catalogued("hmc")
 class HMC(Method):
     """Hamiltonian Monte Carlo. Hyper-parameters: `prior_precision` (alpha) and the likelihood's.
 
@@ -82,13 +80,8 @@ class HMC(Method):
         max_tree_depth: trajectories have at most 2^max_tree_depth - 1 leapfrog steps.
     """
 
-    name = "hmc"
-    title = "HMC (NUTS)"
-    paper = Paper("Hoffman and Gelman 2014", "The No-U-Turn Sampler")
     sweeps = True
     stackable = False
-    suites = ("toy",)
-    limits = f"multilayer perceptrons of up to {MAX_WEIGHTS:,} weights"
 
     def __init__(self, chains: int = CHAINS, max_tree_depth: int = nuts.MAX_TREE_DEPTH):
         self.chains = chains
@@ -110,31 +103,31 @@ class HMC(Method):
             return f"chains of {network.dim} weights would take too long; {MAX_WEIGHTS} are allowed"
         return super().excludes(task)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> HMCState:
         seed = noise.normal(2)
         no_rows = seed.new_empty(0)
-        return State(seed, torch.zeros_like(seed[0]), seed.new_empty(0, _mlp(problem).n_inputs), no_rows, no_rows)
+        return HMCState(seed, torch.zeros_like(seed[0]), seed.new_empty(0, _mlp(problem).n_inputs), no_rows, no_rows)
 
-    def update(self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step) -> State:
+    def update(self, problem: Problem, state: HMCState, batch: Batch, noise: Noise, step: Step) -> HMCState:
         return state._replace(updates=step.count)
 
-    def sweep(self, problem: Problem, state: State, rows: Sweep) -> State:
+    def sweep(self, problem: Problem, state: HMCState, rows: Sweep) -> HMCState:
         parts = zip((state.x, state.y, state.present), rows, strict=True)
-        return State(state.seed, state.updates, *(torch.cat(pair) for pair in parts))
+        return HMCState(state.seed, state.updates, *(torch.cat(pair) for pair in parts))
 
-    def finish(self, problem: Problem, state: State) -> Posterior:
+    def finish(self, problem: Problem, state: HMCState) -> HMCPosterior:
         present = state.present.bool()
         x, y = state.x[present], state.y[present]
         half = min(max(int(state.updates), LEAST_TRANSITIONS), TRANSITIONS) // 2
         noise_precision = getattr(problem.hparams, "noise_precision", None)
         draws = nuts.sample(
-            _mlp(problem),
-            problem.likelihood,
-            x.cpu().numpy(),
-            y.cpu().numpy(),
-            float(problem.hparams.prior_precision),
-            None if noise_precision is None else float(noise_precision),
-            float(problem.y_scale),
+            network=_mlp(problem),
+            likelihood=problem.likelihood,
+            x=x.cpu().numpy(),
+            y=y.cpu().numpy(),
+            prior_precision=float(problem.hparams.prior_precision),
+            noise_precision=None if noise_precision is None else float(noise_precision),
+            y_scale=float(problem.y_scale),
             chains=self.chains,
             max_tree_depth=self.max_tree_depth,
             warmup=half,
@@ -142,15 +135,18 @@ class HMC(Method):
             seed=int.from_bytes(state.seed.cpu().numpy().tobytes()),
         )
         outputs = _outputs(problem, draws.weights, x)
-        flat = x.new_tensor(draws.weights).flatten(0, 1)
-        r_hat, effective_draws = nuts.r_hat(outputs).max(), nuts.effective_sample_size(outputs).min()
-        diagnostics = r_hat, effective_draws, draws.divergences, draws.saturated
-        return Posterior(_thinned(flat, KEPT), *(x.new_tensor(float(value)) for value in diagnostics))
+        return HMCPosterior(
+            weights=_thinned(x.new_tensor(draws.weights).flatten(0, 1), KEPT),
+            r_hat=x.new_tensor(float(nuts.r_hat(outputs).max())),
+            effective_draws=x.new_tensor(float(nuts.effective_sample_size(outputs).min())),
+            divergences=x.new_tensor(float(draws.divergences)),
+            cut_short=x.new_tensor(float(draws.saturated)),
+        )
 
-    def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: HMCPosterior) -> dict[str, Tensor]:
         return {name: value for name, value in posterior._asdict().items() if name != "weights"}
 
-    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: HMCPosterior, noise: Noise, n_samples: int) -> Tensor:
         return _thinned(posterior.weights, n_samples)
 
 

@@ -27,9 +27,9 @@ against 11,173,962 weights. The paper's text and the authors' settings for CIFAR
 
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import log, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from optuna.distributions import BaseDistribution
@@ -37,19 +37,25 @@ from torch import Tensor
 from torch.func import vmap
 from torch.nn.functional import logsigmoid, softplus
 
-from lockstep_bench.methods import search_ranges
-from lockstep_bench.methods.base import Method, Paper, Plan
-from lockstep_bench.methods.maths.gradients import grad_and_value_over_samples
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    LogUniform,
+    Matrix,
+    Method,
+    Network,
+    Noise,
+    Plan,
+    Problem,
+    Step,
+    Task,
+    grad_and_value_over_samples,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.maths.matheron import matheron, orthonormal
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.search_spaces import LogUniform
 from lockstep_bench.methods.maths.triangular import inverse_softplus, length, lower_triangle, raw_diagonal
-from lockstep_bench.methods.networks.layers import Matrix
-from lockstep_bench.methods.networks.mlp import Network
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
 from lockstep_bench.methods.training import annealing
 from lockstep_bench.methods.training.annealing import Annealing
-from lockstep_bench.methods.training.optim import Adam
 
 SMALL = 1e-3  # initial lambda, D and standard deviations of q(U)
 PAPER_SIZE = 128  # M of the paper's ResNet-18; results with 64 are similar (section 4.2)
@@ -64,16 +70,30 @@ PRIORS: Mapping[str, Callable[[int], int]] = {FAN_IN: lambda d_in: d_in, ISOTROP
 Shapes = list[tuple[int, ...]]
 
 
-class State(NamedTuple):
+class InducingState(NamedTuple):
     """State of training.
 
     Attributes:
-        params: (P,), the leaves of `LayerParams` of every matrix layer, flattened; then the other layers' weights.
+        params: (P,), `LayerParams.flat` of every matrix layer, then the other layers' weights.
         optim: optimiser of all of them.
     """
 
     params: Tensor
     optim: Adam
+
+
+class LayerSizes(NamedTuple):
+    """Sizes of one matrix layer.
+
+    Attributes:
+        d_out, d_in: of its weights W, whose last column is the bias.
+        m_out, m_in: M_out and M_in, of its inducing weights U.
+    """
+
+    d_out: int
+    d_in: int
+    m_out: int
+    m_in: int
 
 
 class LayerParams(NamedTuple):
@@ -94,6 +114,10 @@ class LayerParams(NamedTuple):
     raw_d_c: Tensor
     raw_scale: Tensor
     q: tuple[Tensor, ...]
+
+    def flat(self) -> Tensor:
+        """Return all parameters as one vector."""
+        return torch.cat([leaf.flatten() for leaf in (*self[:-1], *self.q)])
 
 
 class Inducing(Method):
@@ -118,11 +142,8 @@ class Inducing(Method):
         prior: a key of `PRIORS`.
     """
 
-    paper = Paper("Anonymous", "Sparse Uncertainty Representation in Deep Learning with Inducing Weights")
     weight_posterior = False  # the prior N(0, I / (alpha d_in)) differs from that of the exact posterior
     least_size = 1  # least M by default
-    wide_ranges = search_ranges.INDUCING_WIDE
-    image_ranges = search_ranges.INDUCING_IMAGES
     max_scale = 0.03  # cap of lambda
     n_points = 1  # samples per update
 
@@ -152,7 +173,7 @@ class Inducing(Method):
         if network.image is None or self.size is not None:
             return self
         suited = self.changed(size=PAPER_SIZE)
-        saves = numbers(suited._shapes(network)) + sum(self._sizes_of_others(network)) <= network.dim
+        saves = suited.n_params(network, suited.sizes(network)) <= network.dim
         return suited if saves else self
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -186,15 +207,15 @@ class Inducing(Method):
         """Return the schedule of the weight of the KL."""
         return Annealing.over(plan)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
-        leaves = [leaf for shapes in self._shapes(problem.network) for leaf in self._initial(shapes, noise)]
+    def init(self, problem: Problem, noise: Noise) -> InducingState:
+        matrices = [self._initial(sizes, noise).flat() for sizes in self.sizes(problem.network)]
         others = [layer.initial(noise) for layer in problem.network.layers if not isinstance(layer, Matrix)]
-        params = torch.cat([leaf.flatten() for leaf in leaves] + others)
-        return State(params, Adam.init(params))
+        params = torch.cat(matrices + others)
+        return InducingState(params, Adam.init(params))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: InducingState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[InducingState, dict[str, Tensor]]:
         def negative_elbo(params: Tensor, points: slice) -> Tensor:
             weights = self._weights(problem.network, params, problem.hparams.prior_precision, noise, points=points)
             data = problem.n_train * problem.expected_nll(weights, batch)
@@ -203,9 +224,9 @@ class Inducing(Method):
         gradient, value = grad_and_value_over_samples(negative_elbo, state.params, self.n_points, problem.dim)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr, step)
         unannealed = value + (1 - annealing.weight(step)) * self.kl(problem.network, state.params)
-        return State(params, optim), {"elbo": problem.elbo(unannealed)}
+        return InducingState(params, optim), {"elbo": problem.elbo(unannealed)}
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: InducingState) -> Tensor:
         return state.params
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
@@ -230,7 +251,7 @@ class Inducing(Method):
 
     def layers_of(self, network: Network, params: Tensor) -> list[LayerParams]:
         """Return the parameters of each matrix layer, given the flat vector (P,)."""
-        layers = self._shapes(network)
+        layers = [self.shapes(*sizes) for sizes in self.sizes(network)]
         pieces = iter(torch.split(params[: numbers(layers)], [prod(shape) for shapes in layers for shape in shapes]))
 
         def layer(shapes: Shapes) -> LayerParams:
@@ -239,36 +260,51 @@ class Inducing(Method):
 
         return [layer(shapes) for shapes in layers]
 
-    def _shapes(self, network: Network) -> list[Shapes]:
-        sides = [layer.shape for layer in network.layers if isinstance(layer, Matrix)]
-        rows: list[int | None] = [self.size_out] * len(sides)
-        rows[-1] = self.last_size_out or self.size_out
-
-        def of_size(m: int, *, capped: bool) -> list[Shapes]:
-            """Return the shapes with M_out = M_in = `m` where no option says otherwise, at most d_out and d_in."""
-            return [
-                self.shapes(
-                    d_out, d_in, row or min(m, d_out if capped else m), self.size_in or min(m, d_in if capped else m)
-                )
-                for (d_out, d_in), row in zip(sides, rows, strict=True)
-            ]
-
+    def sizes(self, network: Network) -> list[LayerSizes]:
+        """Return the sizes of each matrix layer."""
         if self.size is not None:
-            return of_size(self.size, capped=False)
-        sizes, most = range(1, PAPER_SIZE + 1), network.dim - sum(self._sizes_of_others(network))
-        saving = bisect_right(sizes, most, key=lambda m: numbers(of_size(m, capped=True)))
-        return of_size(max(self.least_size, saving), capped=True)
+            return self._sizes_with(network, self.size, capped=False)
+        # The number of parameters grows with M.
+        affordable = bisect_right(
+            range(1, PAPER_SIZE + 1),
+            network.dim,
+            key=lambda m: self.n_params(network, self._sizes_with(network, m, capped=True)),
+        )
+        return self._sizes_with(network, max(self.least_size, affordable), capped=True)
+
+    def _sizes_with(self, network: Network, m: int, *, capped: bool) -> list[LayerSizes]:
+        """Return the sizes with M_out = M_in = `m` where no option says otherwise; `capped` at d_out and d_in."""
+        sides = [layer.shape for layer in network.layers if isinstance(layer, Matrix)]
+        given_m_out = [*[self.size_out] * (len(sides) - 1), self.last_size_out or self.size_out]
+
+        def size_along(given: int | None, d: int) -> int:
+            return given or (min(m, d) if capped else m)
+
+        return [
+            LayerSizes(d_out, d_in, size_along(m_out, d_out), size_along(self.size_in, d_in))
+            for (d_out, d_in), m_out in zip(sides, given_m_out, strict=True)
+        ]
+
+    def n_params(self, network: Network, sizes: Sequence[LayerSizes]) -> int:
+        """Return P, the number of parameters of all layers, given the sizes of matrix layers."""
+        return numbers([self.shapes(*each) for each in sizes]) + sum(self._sizes_of_others(network))
 
     def _sizes_of_others(self, network: Network) -> list[int]:
         """Return the number of weights of each layer that is not a matrix."""
         return [sum(layer.sizes) for layer in network.layers if not isinstance(layer, Matrix)]
 
-    def _initial(self, shapes: Shapes, noise: Noise) -> list[Tensor]:
-        rows, columns, (m_out,), (m_in,), *_ = shapes
-        z_r, z_c = noise.normal(*rows) / m_out**0.5, noise.normal(*columns) / m_in**0.5
-        raw_d = z_r.new_full((m_out + m_in,), inverse_softplus(SMALL))
-        raw_scale = z_r.new_full((1,), raw_of(self.max_scale))
-        return [z_r, z_c, raw_d, raw_scale, *self.inducing_init(m_out, m_in, noise)]
+    def _initial(self, sizes: LayerSizes, noise: Noise) -> LayerParams:
+        d_out, d_in, m_out, m_in = sizes
+        z_r, z_c = noise.normal(m_out, d_out) / m_out**0.5, noise.normal(m_in, d_in) / m_in**0.5
+        raw_d = inverse_softplus(SMALL)
+        return LayerParams(
+            z_r,
+            z_c,
+            raw_d_r=z_r.new_full((m_out,), raw_d),
+            raw_d_c=z_r.new_full((m_in,), raw_d),
+            raw_scale=z_r.new_full((), raw_of(self.max_scale)),
+            q=self.inducing_init(m_out, m_in, noise),
+        )
 
     def _weights(
         self,
@@ -280,8 +316,8 @@ class Inducing(Method):
         points: slice | Tensor = slice(None),
     ) -> Tensor:
         """Return weight samples (S, D), one for each sample of q(U) that `points` selects."""
-        matrices = iter(self.layers_of(network, params))
-        others = iter(torch.split(params[numbers(self._shapes(network)) :], self._sizes_of_others(network)))
+        matrices, sizes_of_others = iter(self.layers_of(network, params)), self._sizes_of_others(network)
+        others = iter(torch.split(params[len(params) - sum(sizes_of_others) :], sizes_of_others))
         pieces: list[Tensor] = []
         for layer in network.layers:
             if not isinstance(layer, Matrix):
@@ -298,6 +334,7 @@ class Inducing(Method):
         return torch.cat([piece.expand(len(inducing), -1) for piece in pieces], dim=1)
 
 
+@catalogued("inducing-ffg")
 class InducingFFG(Inducing):
     """Inducing weights with a factorised Gaussian q(U).
 
@@ -305,23 +342,11 @@ class InducingFFG(Inducing):
 
     Args:
         max_sd: cap of the standard deviations. With 0, q(U) is a point, with -log p(U) in place of the KL.
-        size, max_scale, size_out, size_in, last_size_out, prior: see `Inducing`.
+        others: see `Inducing`.
     """
 
-    name = "inducing-ffg"
-    title = "Inducing weights, FFG-U"
-
-    def __init__(
-        self,
-        size: int | None = None,
-        max_scale: float | None = None,
-        max_sd: float = 0.1,
-        size_out: int | None = None,
-        size_in: int | None = None,
-        last_size_out: int | None = None,
-        prior: str = FAN_IN,
-    ):
-        super().__init__(size, max_scale, size_out, size_in, last_size_out, prior)
+    def __init__(self, max_sd: float = 0.1, **others: Any):
+        super().__init__(**others)
         self.max_sd = max_sd
 
     def suited_to(self, task: Task) -> "Inducing":
@@ -349,14 +374,12 @@ class InducingFFG(Inducing):
         return 0.5 * (mean**2 + torch.exp(2 * log_sd) - 1 - 2 * log_sd).sum()
 
 
+@catalogued("inducing-fcg")
 class InducingFCG(Inducing):
     """Inducing weights with a Gaussian q(U) of full covariance L L^T over the k = M_out M_in entries of a layer's U.
 
     `q` holds its mean and the lower triangle of L, row by row, with softplus^-1 applied to the diagonal.
     """
-
-    name = "inducing-fcg"
-    title = "Inducing weights, FCG-U"
 
     def inducing_shapes(self, m_out: int, m_in: int) -> Shapes:
         return [(m_out, m_in), (length(m_out * m_in),)]
@@ -376,6 +399,7 @@ class InducingFCG(Inducing):
         return 0.5 * (mean.square().sum() + (factor**2).sum() - mean.numel()) - factor.diagonal().log().sum()
 
 
+@catalogued("inducing-ensemble")
 class InducingEnsemble(Inducing):
     """Inducing weights with five points for q(U), which share Z, D and lambda. There is no KL on U.
 
@@ -383,8 +407,6 @@ class InducingEnsemble(Inducing):
     equally many samples from each point, or at most one sample from each if it has fewer than five samples.
     """
 
-    name = "inducing-ensemble"
-    title = "Inducing weights, Ensemble-U"
     max_scale = 0.1
     n_points = 5
 

@@ -21,14 +21,11 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import jacrev, jvp, vmap
 
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.map import MAP
-from lockstep_bench.methods.map import State as Trained
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.methods.api import Batch, Method, Network, Noise, Predictive, Problem, Step, Sweep, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.map import MAP, MAPState
 from lockstep_bench.methods.networks.layers import Dense
-from lockstep_bench.methods.networks.mlp import Network, features
-from lockstep_bench.methods.problem import Batch, Problem, Step, Sweep, Task
+from lockstep_bench.methods.networks.mlp import features
 
 MAX_UNCERTAIN = 1000  # largest T: a stack of 150 took 3 GB at T = 701; at 1000 it would take 6 GB, as T^2
 JACOBIAN_NUMBERS = 1 << 18  # entries of one model's Jacobian that are computed at once
@@ -39,7 +36,7 @@ JACOBIAN_NUMBERS_OF_IMAGES = 1 << 24
 TRAINING = MAP()  # finds the mean, and has the hyper-parameters
 
 
-class State(NamedTuple):
+class LaplaceState(NamedTuple):
     """State of training and of the pass over the training rows.
 
     Attributes:
@@ -48,11 +45,11 @@ class State(NamedTuple):
             float64, because alpha may be below the rounding error of the largest eigenvalues in float32.
     """
 
-    trained: Trained
+    trained: MAPState
     precision: Tensor
 
 
-class Posterior(NamedTuple):
+class LaplacePosterior(NamedTuple):
     """Gaussian posterior of the last T weights.
 
     Attributes:
@@ -88,13 +85,13 @@ class Laplace(Method):
             return f"its covariance would be of {count} weights; {most} are allowed"
         return super().excludes(task)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> LaplaceState:
         trained = TRAINING.init(problem, noise)
-        return State(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
+        return LaplaceState(trained, trained.weights.new_zeros(0, 0, dtype=torch.float64))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: LaplaceState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[LaplaceState, dict[str, Tensor]]:
         trained, diagnostics = TRAINING.update(problem, state.trained, batch, noise, step)
         return state._replace(trained=trained), diagnostics
 
@@ -110,7 +107,7 @@ class Laplace(Method):
     def curvature(self, network: Network, weights: Tensor, inputs: Tensor, fisher: Tensor) -> Tensor:
         """Return sum_n J_n^T Lambda_n J_n, (T, T), float64, for inputs (M, H) and Lambda `fisher` (M, O, O)."""
 
-    def sweep(self, problem: Problem, state: State, rows: Sweep) -> State:
+    def sweep(self, problem: Problem, state: LaplaceState, rows: Sweep) -> LaplaceState:
         network, weights, precision = problem.network, state.trained.weights, state.precision
         if not len(precision):
             identity = torch.eye(self.uncertain(network), dtype=torch.float64, device=weights.device)
@@ -126,17 +123,19 @@ class Laplace(Method):
             precision = precision + self.curvature(network, weights, part, fisher)
         return state._replace(precision=precision)
 
-    def finish(self, problem: Problem, state: State) -> Posterior:
+    def finish(self, problem: Problem, state: LaplaceState) -> LaplacePosterior:
         root, failed = torch.linalg.cholesky_ex(state.precision)
         weights = state.trained.weights
-        return Posterior(weights, root.to(weights).where(failed == 0, torch.nan))
+        return LaplacePosterior(weights, root.to(weights).where(failed == 0, torch.nan))
 
-    def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
+    def moments(self, problem: Problem, posterior: LaplacePosterior) -> tuple[Tensor, Tensor]:
         certain = problem.dim - len(posterior.root)
         uncertain = torch.cholesky_inverse(posterior.root)
         return posterior.mean, torch.nn.functional.pad(uncertain, (certain, 0, certain, 0))
 
-    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+    def predict(
+        self, problem: Problem, posterior: LaplacePosterior, x: Tensor, noise: Noise, n_samples: int
+    ) -> Predictive:
         unit = noise.normal(len(posterior.root), n_samples)
         deviations = torch.linalg.solve_triangular(posterior.root.T, unit, upper=True).T
         outputs = self.linearised(problem.network, posterior.mean, deviations, x)
@@ -154,13 +153,11 @@ class Laplace(Method):
         """
 
 
+@catalogued("laplace")
 class LastLayerLaplace(Laplace):
     """Laplace approximation of the last layer's weights; all others stay at their MAP values."""
 
-    name = "laplace"
-    title = "Laplace, last layer"
     max_uncertain_of_images = MAX_LAST_LAYER_OF_IMAGES
-    paper = Paper("Daxberger et al. 2021", "Laplace Redux - Effortless Bayesian Deep Learning")
 
     one_pass = True
 
@@ -193,13 +190,9 @@ class LastLayerLaplace(Laplace):
         return vmap(shifted)(deviations)
 
 
+@catalogued("laplace-full")
 class FullLaplace(Laplace):
     """Laplace approximation of all weights, for networks of up to `MAX_UNCERTAIN` weights."""
-
-    name = "laplace-full"
-    title = "Laplace, all weights"
-    paper = Paper("Immer et al. 2021", "Improving predictions of Bayesian neural nets via local linearization")
-    limits = f"networks of up to {MAX_UNCERTAIN:,} weights, without batch normalisation"
 
     def uncertain(self, network: Network) -> int:
         return network.dim

@@ -30,18 +30,15 @@ from optuna.distributions import BaseDistribution
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from lockstep_bench.methods.base import FullBatchMethod, Paper
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Normals, Predictive
-from lockstep_bench.methods.networks.mlp import Network
-from lockstep_bench.methods.problem import Problem, Task
+from lockstep_bench.methods.api import FullBatchMethod, Network, Noise, Normals, Predictive, Problem, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
 
 RATIOS = np.logspace(-8, 12, 201)  # of which the best is refined between its neighbours
 LEAST_NOISE = 1e-12  # variance of standardised targets; a linear target without noise has none
 ROUND_OFF = 1e-12  # eigenvalues below so much of the largest are zero
 
 
-class Posterior(NamedTuple):
+class LinearPosterior(NamedTuple):
     """The Gaussian posterior of the weights, float64, for standardised targets.
 
     Attributes:
@@ -57,15 +54,12 @@ class Posterior(NamedTuple):
     noise_precision: Tensor
 
 
+@catalogued("linear")
 class Linear(FullBatchMethod):
     """Linear regression with evidence maximisation. It has no hyper-parameters."""
 
-    name = "linear"
-    title = "Bayesian linear regression"
-    paper = Paper("MacKay 1992", "Bayesian Interpolation")
     likelihoods = ("gaussian", "heteroscedastic")
     deterministic = True
-    suites = ("uci", "own", "uci-gap", "uci-tail")
     one_pass = True
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
@@ -74,7 +68,7 @@ class Linear(FullBatchMethod):
     def network(self, task: Task) -> Network:
         return task.network.linear()
 
-    def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> Posterior:
+    def fit(self, problem: Problem, x: Tensor, y: Tensor, seed: int) -> LinearPosterior:
         x, y = x.double(), y.double()
         eigenvalues, vectors = torch.linalg.eigh(x.T @ x)
         eigenvalues = eigenvalues.clamp(min=0)
@@ -101,14 +95,16 @@ class Linear(FullBatchMethod):
         noise_precision = 1 / noise_variance(ratio)
         variances = 1 / (noise_precision * (eigenvalues + ratio))
         mean = vectors @ (rotated / (eigenvalues + ratio))
-        return Posterior(mean, vectors * variances.sqrt(), ratio * noise_precision, noise_precision)
+        return LinearPosterior(mean, vectors * variances.sqrt(), ratio * noise_precision, noise_precision)
 
-    def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: LinearPosterior) -> dict[str, Tensor]:
         """Return alpha, and beta in original target units."""
         noise_precision = posterior.noise_precision / problem.y_scale.double() ** 2
         return {"prior_precision": posterior.prior_precision, "noise_precision": noise_precision}
 
-    def predict(self, problem: Problem, posterior: Posterior, x: Tensor, noise: Noise, n_samples: int) -> Predictive:
+    def predict(
+        self, problem: Problem, posterior: LinearPosterior, x: Tensor, noise: Noise, n_samples: int
+    ) -> Predictive:
         x = x.double()
         variance = 1 / posterior.noise_precision + (x @ posterior.factor).square().sum(1)
         return Normals(

@@ -12,17 +12,24 @@ from typing import NamedTuple
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.maths.gradients import grad_and_value
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.search_spaces import LogUniform
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
-from lockstep_bench.methods.training.optim import Adam, clip_norm
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    LogUniform,
+    Method,
+    Noise,
+    Problem,
+    Step,
+    Task,
+    clip_norm,
+    grad_and_value,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
 
 PRETRAINED_MAX_NORM = 10.0
 
 
-class State(NamedTuple):
+class MAPState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -34,6 +41,7 @@ class State(NamedTuple):
     optim: Adam
 
 
+@catalogued("map")
 class MAP(Method):
     """Maximum a posteriori with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
@@ -41,12 +49,6 @@ class MAP(Method):
         max_norm: norm that gradients are clipped to; 0 for no clipping. Where networks start from pretrained weights it
             is 10, so that all settings are those of VIFA, as in its paper (section 4.3.1).
     """
-
-    name = "map"
-    title = "MAP"
-    paper = Paper("MacKay 1992", "A Practical Bayesian Framework for Backpropagation Networks")
-
-    spread_caveat = "a point estimate"
 
     def __init__(self, max_norm: float = 0.0):
         self.max_norm = max_norm
@@ -61,13 +63,13 @@ class MAP(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> MAPState:
         weights = problem.initial_weights(noise)
-        return State(weights, Adam.init(weights))
+        return MAPState(weights, Adam.init(weights))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: MAPState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[MAPState, dict[str, Tensor]]:
         def negative_log_posterior(weights: Tensor) -> Tensor:
             data = problem.n_train * problem.nll(weights, batch)
             return data + 0.5 * problem.hparams.prior_precision * weights.square().sum()
@@ -76,9 +78,9 @@ class MAP(Method):
         if self.max_norm:
             gradient = clip_norm(gradient, self.max_norm)
         weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
-        return State(weights, optim), {"objective": value}
+        return MAPState(weights, optim), {"objective": value}
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: MAPState) -> Tensor:
         return state.weights
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:

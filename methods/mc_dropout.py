@@ -21,18 +21,26 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods import search_ranges
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.maths.gradients import grad_and_value
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.predictive import Predictive
-from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
-from lockstep_bench.methods.networks.layers import Layer, Matrix, Pieces
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
-from lockstep_bench.methods.training.optim import Adam
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    Layer,
+    LogUniform,
+    Matrix,
+    Method,
+    Noise,
+    OneOf,
+    Pieces,
+    Predictive,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
 
 
-class State(NamedTuple):
+class MCDropoutState(NamedTuple):
     """State of a fit.
 
     Attributes:
@@ -44,6 +52,7 @@ class State(NamedTuple):
     optim: Adam
 
 
+@catalogued("mc-dropout")
 class MCDropout(Method):
     """MC dropout with Adam.
 
@@ -51,13 +60,7 @@ class MCDropout(Method):
     of the authors' UCI code, whose squared length-scale, 1e-4, is the lower end of alpha.
     """
 
-    name = "mc-dropout"
-    title = "MC dropout"
-    paper = Paper("Gal and Ghahramani 2016", "Dropout as a Bayesian Approximation")
-
     weight_posterior = False
-    wide_ranges = search_ranges.DROPOUT_WIDE
-    image_ranges = search_ranges.DROPOUT_IMAGES
 
     def search_space(self, task: Task) -> dict[str, BaseDistribution]:
         return {
@@ -67,13 +70,13 @@ class MCDropout(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> MCDropoutState:
         weights = problem.initial_weights(noise)
-        return State(weights, Adam.init(weights))
+        return MCDropoutState(weights, Adam.init(weights))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: MCDropoutState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[MCDropoutState, dict[str, Tensor]]:
         x, y = batch.x.flatten(0, 1)[:, None], batch.y.flatten()[:, None]  # every example has a sample to itself
 
         def objective(weights: Tensor) -> Tensor:
@@ -84,9 +87,9 @@ class MCDropout(Method):
 
         gradient, value = grad_and_value(objective)(state.weights)
         weights, optim = state.optim.step(state.weights, gradient, problem.hparams.lr, step)
-        return State(weights, optim), {"objective": value}
+        return MCDropoutState(weights, optim), {"objective": value}
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: MCDropoutState) -> Tensor:
         return state.weights
 
     def predict(self, problem: Problem, posterior: Tensor, x: Tensor, noise: Noise, n_samples: int) -> Predictive:

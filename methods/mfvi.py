@@ -24,31 +24,32 @@ of 0.3, so that sampled networks do not differ from the mean.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods import search_ranges
-from lockstep_bench.methods.base import Method, Paper, Plan
-from lockstep_bench.methods.maths.gaussian import kl_diagonal
-from lockstep_bench.methods.maths.gradients import grad_and_value
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.priors import (
-    PENALTY_WEIGHTS,
-    EmpiricalBayes,
-    Fixed,
-    LearnedMean,
-    LearnedMeanAndVariance,
-    Prior,
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    Layer,
+    LogUniform,
+    Matrix,
+    Method,
+    Noise,
+    OneOf,
+    Plan,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
+    kl_diagonal,
 )
-from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
-from lockstep_bench.methods.networks.layers import Layer, Matrix
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, PRIORS, Fixed
 from lockstep_bench.methods.training import annealing
 from lockstep_bench.methods.training.annealing import Annealing
-from lockstep_bench.methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0
 IMAGE_SD_LR_RATIO = 10.0
@@ -56,7 +57,7 @@ COLLAPSED_IMAGE_PRIOR_VARIANCE = 0.05  # Wei and Khardon, appendix D: of vi-naiv
 LEAST_VARIANCE = 1e-16  # added to the variance of layer outputs, because sqrt has no derivative at 0
 
 
-class State(NamedTuple):
+class MeanFieldVIState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -68,6 +69,7 @@ class State(NamedTuple):
     optim: Adam
 
 
+@catalogued("mfvi")
 class MeanFieldVI(Method):
     """Bayes by Backprop with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
@@ -81,12 +83,6 @@ class MeanFieldVI(Method):
         mean_network: whether to predict with the posterior mean alone, as "VI (Mean)" of Unlu and Aitchison does.
         mc_samples: weight samples per update, all of which see the same minibatch.
     """
-
-    name = "mfvi"
-    title = "Mean-field VI"
-    paper = Paper("Blundell et al. 2015", "Weight Uncertainty in Neural Networks")
-
-    covariance = "diagonal"
 
     def __init__(
         self,
@@ -125,37 +121,35 @@ class MeanFieldVI(Method):
     def phase(self, update: int, plan: Plan) -> Annealing | None:
         return Annealing.over(plan) if self.annealed else None
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> MeanFieldVIState:
         mean = problem.initial_weights(noise)
         log_sd = torch.full_like(mean, self.initial_log_sd)
         if self.below_prior:
             log_sd = log_sd + self.prior_log_sd(problem)
         params = torch.stack([mean, log_sd])
-        return State(params, Adam.init(params))
+        return MeanFieldVIState(params, Adam.init(params))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: MeanFieldVIState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[MeanFieldVIState, dict[str, Tensor]]:
+        weight = annealing.weight(step) if self.annealed else 1.0
+
         def negative_elbo(params: Tensor) -> Tensor:
             mean, log_sd = params.unbind()
-            samples = [self.sampled_nll(problem, mean, log_sd, batch, noise) for _ in range(self.mc_samples)]
-            nll = samples[0] if len(samples) == 1 else torch.stack(samples).mean()
-            divergence = self.divergence(problem, mean, log_sd)
-            if self.tempering != 1:
-                divergence = self.tempering * divergence
-            return problem.n_train * nll + (annealing.weight(step) * divergence if self.annealed else divergence)
+            nll = self.expected_nll(problem, mean, log_sd, batch, noise)
+            divergence = self.tempering * self.divergence(problem, mean, log_sd)
+            return problem.n_train * nll + weight * divergence
 
         gradient, value = grad_and_value(negative_elbo)(state.params)
-        lr = problem.hparams.lr
-        if self.sd_lr_ratio != 1:
-            lr = lr * torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
-        params, optim = state.optim.step(state.params, gradient, lr, step)
-        if self.max_sd is not None:
-            params = torch.stack([params[0], params[1].clamp(max=math.log(self.max_sd))])
-        if self.annealed:
-            divergence = self.divergence(problem, *state.params.unbind())
-            value = value + (1 - annealing.weight(step)) * self.tempering * divergence
-        return State(params, optim), {"elbo": problem.elbo(value)}
+        params, optim = state.optim.step(state.params, gradient, self._rates(problem), step)
+        if self.annealed:  # the ELBO has the divergence in full
+            value = value + (1 - weight) * self.tempering * self.divergence(problem, *state.params.unbind())
+        return MeanFieldVIState(self._capped(params), optim), {"elbo": problem.elbo(value)}
+
+    def expected_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
+        """Return the mean of `mc_samples` of `sampled_nll`, ()."""
+        samples = [self.sampled_nll(problem, mean, log_sd, batch, noise) for _ in range(self.mc_samples)]
+        return samples[0] if len(samples) == 1 else torch.stack(samples).mean()
 
     def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
         """Return an unbiased estimate of E_q[mean NLL of the minibatch], (), nats."""
@@ -169,7 +163,7 @@ class MeanFieldVI(Method):
         """Return the prior's log standard deviation, ()."""
         return -0.5 * problem.hparams.prior_precision.log()
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: MeanFieldVIState) -> Tensor:
         return state.params
 
     def diagnostics(self, problem: Problem, posterior: Tensor) -> dict[str, Tensor]:
@@ -188,13 +182,24 @@ class MeanFieldVI(Method):
             return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
+    def _rates(self, problem: Problem) -> Tensor:
+        """Return the learning rate of both parameters, (), or of each, (2, 1)."""
+        lr = problem.hparams.lr
+        if self.sd_lr_ratio == 1:
+            return lr
+        return lr * torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=lr.dtype, device=lr.device)
 
+    def _capped(self, params: Tensor) -> Tensor:
+        """Return parameters (2, D) whose standard deviations are at most `max_sd`."""
+        if self.max_sd is None:
+            return params
+        mean, log_sd = params.unbind()
+        return torch.stack([mean, log_sd.clamp(max=math.log(self.max_sd))])
+
+
+@catalogued("mfvi-local")
 class LocalMeanFieldVI(MeanFieldVI):
     """Mean-field VI that samples each example's layer outputs in training, and weights in prediction."""
-
-    name = "mfvi-local"
-    title = "Mean-field VI, local reparameterisation"
-    paper = Paper("Kingma et al. 2015", "Variational Dropout and the Local Reparameterization Trick")
 
     def sampled_nll(self, problem: Problem, mean: Tensor, log_sd: Tensor, batch: Batch, noise: Noise) -> Tensor:
         means, variances = problem.network.split(mean), problem.network.split(torch.exp(2 * log_sd))
@@ -211,16 +216,31 @@ class LocalMeanFieldVI(MeanFieldVI):
         return problem.nll_of_outputs(outputs, batch.y.flatten()).mean()
 
 
+@catalogued("mfvi-mean")
 class CollapsedMeanFieldVI(MeanFieldVI):
-    """Base of mean-field VI with a hierarchical prior.
+    """Mean-field VI with a hierarchical prior.
 
     Hyper-parameters: `lr`, `penalty_weight` (eta, the coefficient of the divergence; 1 for the ELBO) and the
     likelihood's. Wei and Khardon's learning rate is 0.001, or 0.0005 on two of four data sets (appendix D).
+
+    The variances of the fixed prior are theirs too (appendix D). With eta = 1 and the variance 1 / alpha it is `mfvi`.
+
+    Args:
+        prior: a key of `methods.maths.priors.PRIORS`.
+        others: see `MeanFieldVI`.
     """
 
     weight_posterior = False
-    wide_ranges = search_ranges.COLLAPSED_WIDE
-    prior: Prior
+
+    def __init__(self, prior: str = "learned-mean", **others: Any):
+        super().__init__(**others)
+        self.prior = PRIORS[prior]
+
+    def suited_to(self, task: Task) -> MeanFieldVI:
+        suited = super().suited_to(task)
+        on_images = suited is not self
+        fixed = isinstance(self.prior, Fixed)
+        return suited.changed(prior=Fixed(COLLAPSED_IMAGE_PRIOR_VARIANCE)) if on_images and fixed else suited
 
     def prior_log_sd(self, problem: Problem) -> Tensor:
         """Return the log standard deviation of the prior of vi-naive, (); the inferred priors start without a scale."""
@@ -241,48 +261,9 @@ class CollapsedMeanFieldVI(MeanFieldVI):
         return problem.hparams.penalty_weight * self.prior.penalty(mean, log_sd.exp())
 
 
-class NaiveMeanFieldVI(CollapsedMeanFieldVI):
-    """Weights the KL from the fixed prior N(0, 0.1 I), and N(0, 0.05 I) on images, by eta.
-
-    Both variances are those of Wei and Khardon (appendix D). With eta = 1 and equal variances it is `mfvi`.
-    """
-
-    name = "mfvi-naive"
-    title = "Mean-field VI, fixed prior, tempered"
-    paper = Paper("Blundell et al. 2015", "Weight Uncertainty in Neural Networks")
-    prior = Fixed(variance=0.1)
-    suites = ()
-
-    def suited_to(self, task: Task) -> MeanFieldVI:
-        suited = super().suited_to(task)
-        return self if suited is self else suited.changed(prior=Fixed(COLLAPSED_IMAGE_PRIOR_VARIANCE))
-
-
-class MeanFieldVIMean(CollapsedMeanFieldVI):
-    """Infers a prior mean for each weight."""
-
-    name = "mfvi-mean"
-    title = "Mean-field VI, prior mean inferred"
-    paper = Paper("Tomczak et al. 2021", "Collapsed Variational Bounds for Bayesian Neural Networks")
-    prior = LearnedMean()
-
-
-class MeanFieldVIMeanVariance(CollapsedMeanFieldVI):
-    """Infers a prior mean and a prior variance for each weight."""
-
-    name = "mfvi-mv"
-    title = "Mean-field VI, prior mean and variance inferred"
-    paper = Paper("Tomczak et al. 2021", "Collapsed Variational Bounds for Bayesian Neural Networks")
-    prior = LearnedMeanAndVariance()
-
-
+@catalogued("mfvi-eb")
 class MeanFieldVIEmpiricalBayes(CollapsedMeanFieldVI):
     """Estimates one prior variance per layer for its weights and one for its biases, as in the code of Wu et al."""
-
-    name = "mfvi-eb"
-    title = "Mean-field VI, empirical Bayes"
-    paper = Paper("Wu et al. 2019", "Deterministic Variational Inference for Robust Bayesian Neural Networks")
-    prior = EmpiricalBayes()
 
     def divergence(self, problem: Problem, mean: Tensor, log_sd: Tensor) -> Tensor:
         means, sds = problem.network.split(mean), problem.network.split(log_sd.exp())

@@ -30,22 +30,25 @@ writes them, but for the misprint in line 5, and the bounds of `methods.maths.fa
 and steps finite. They start at an orthonormal F and psi = 1.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper, Plan
+from lockstep_bench.methods.api import Batch, LowRankNormal, Method, Noise, Plan, Problem, Step, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.maths.factor_analysis import WARM_UP, Averages, ExpectationMaximisation, GradientAscent
-from lockstep_bench.methods.maths.gaussian import LowRankNormal
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
 from lockstep_bench.methods.training import sgd
 
 RECENCY = 4  # iterate i of the burn-in weighs about i^(RECENCY - 1) in the running mean and variance
 MIN_SHARE = 1e-4  # smallest variance relative to the mean variance: weights of a dead unit hardly move
 LARGEST_UNIT = 3.0  # largest squared unit of the gradient in F, relative to psi
+ALGORITHMS: Mapping[str, type[ExpectationMaximisation] | type[GradientAscent]] = {
+    "em": ExpectationMaximisation,
+    "sga": GradientAscent,
+}
 
 
 class EMState(NamedTuple):
@@ -67,7 +70,8 @@ class SGAState(NamedTuple):
 
     Attributes:
         trajectory: state of SGD.
-        estimator: fitted to the iterates since the burn-in; during the burn-in it holds running means and variances.
+        estimator: fitted to the iterates since the burn-in. During the burn-in its mean and psi are the running mean
+            and variance of the iterates, and psi is 0 before the first.
     """
 
     trajectory: sgd.Trajectory
@@ -94,10 +98,7 @@ class OnlineFactorAnalysis(Method):
             dimension 100 and 1000, between which the networks of the UCI suite lie.
     """
 
-    paper = Paper("after Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
-
     constant_rate = True
-    spread_caveat = "it is the spread of SGD's iterates, which differs from the posterior's"
 
     def __init__(self, latent_dim: int = 10):
         self.latent_dim = latent_dim
@@ -115,11 +116,9 @@ class OnlineFactorAnalysis(Method):
         return posterior.sample(noise, n_samples)
 
 
+@catalogued("online-em-fa")
 class OnlineEM(OnlineFactorAnalysis):
     """Online factor analysis by expectation-maximisation, after Algorithm 2: another start, an expanded result."""
-
-    name = "online-em-fa"
-    title = "Online EM factor analysis, expanded"
 
     def phase(self, update: int, plan: Plan) -> str:
         """Return the phase of an update. The first iterate after the warm-up still uses the initial F and psi."""
@@ -137,24 +136,21 @@ class OnlineEM(OnlineFactorAnalysis):
         _, averages, variance = state
         trajectory, reported = state.trajectory.step(problem, batch, step)
         if step.phase == "follow":
-            mean, change, rate = _follow(averages.mean, trajectory.weights, step)
-            variance = (1 - rate) * (variance + rate * change.square().mean())
+            mean, variance = running_moments(averages.mean, variance, trajectory.weights, step)
             return EMState(trajectory, averages._replace(mean=mean), variance), reported
-        factors_and_psi = averages.maximisers() if step.phase == "learn" else _start(averages.cross, variance)
-        return EMState(trajectory, averages.update(trajectory.weights, *factors_and_psi), variance), reported
+        factors, psi = averages.maximisers() if step.phase == "learn" else _start(averages.cross, variance)
+        return EMState(trajectory, averages.update(trajectory.weights, factors, psi), variance), reported
 
     def finish(self, problem: Problem, state: EMState) -> LowRankNormal:
         return state.averages.expanded()
 
 
+@catalogued("online-sga-fa")
 class OnlineSGA(OnlineFactorAnalysis):
     """Online factor analysis by stochastic gradient ascent, after Algorithm 1: another start, preconditioned steps.
 
     Ascent is the weaker of the two algorithms throughout the thesis, and so it is here.
     """
-
-    name = "online-sga-fa"
-    title = "Online SGA factor analysis, preconditioned"
 
     def phase(self, update: int, plan: Plan) -> str:
         return _phase(update, plan, _warm_up(plan))
@@ -162,38 +158,38 @@ class OnlineSGA(OnlineFactorAnalysis):
     def init(self, problem: Problem, noise: Noise) -> SGAState:
         trajectory = sgd.Trajectory.init(problem, noise)
         estimator = GradientAscent.init(problem.dim, min(self.latent_dim, problem.dim), noise)
-        unmoved = torch.full_like(trajectory.weights, -torch.inf)
-        return SGAState(trajectory, estimator._replace(mean=trajectory.weights, log_variance=unmoved))
+        log_zero = torch.zeros_like(trajectory.weights).log()
+        return SGAState(trajectory, estimator._replace(mean=trajectory.weights, log_variance=log_zero))
 
     def update(
         self, problem: Problem, state: SGAState, batch: Batch, noise: Noise, step: Step
     ) -> tuple[SGAState, dict[str, Tensor]]:
-        (trajectory, reported), estimator = state.trajectory.step(problem, batch, step), state.estimator
+        trajectory, reported = state.trajectory.step(problem, batch, step)
         if step.phase == "follow":
-            mean, change, rate = _follow(estimator.mean, trajectory.weights, step)
-            variance = (1 - rate) * (estimator.log_variance.exp() + rate * change.square())
-            least = (MIN_SHARE * variance.mean()).clamp(min=torch.finfo(variance.dtype).tiny)
-            log_variance = torch.maximum(variance, least).log()
-            return SGAState(trajectory, estimator._replace(mean=mean, log_variance=log_variance)), reported
-        if step.phase == "average":
-            sd = torch.exp(0.5 * estimator.log_variance)
-            factors = torch.where(estimator.n_seen == 0, sd * estimator.factors, estimator.factors)
-            estimator = estimator._replace(factors=factors).update(trajectory.weights, learn=False)
-            return SGAState(trajectory, estimator), reported
-        variance = estimator.log_variance.exp()
-        square_unit = torch.minimum(variance + estimator.factors.square().sum(0), LARGEST_UNIT * variance)
-        return SGAState(trajectory, estimator.update(trajectory.weights, square_unit=square_unit)), reported
+            estimator = _following(state.estimator, trajectory.weights, step)
+        elif step.phase == "average":
+            estimator = _scaled_to_variances(state.estimator).update(trajectory.weights, learn=False)
+        else:
+            estimator = state.estimator.update(trajectory.weights, square_unit=_square_units(state.estimator))
+        return SGAState(trajectory, estimator), reported
 
     def finish(self, problem: Problem, state: SGAState) -> LowRankNormal:
         return state.estimator.normal()
 
 
+@catalogued("online-em-fa-plain")
+@catalogued("online-em-fa-plain")
 class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
-    """Base of the two algorithms as the thesis writes them."""
+    """The algorithms as the thesis writes them.
 
-    paper = Paper("Brownlie 2022", "Scalable Factor Analysis Algorithms for Neural Network Posterior Estimation")
-    suites = ()
-    algorithm: type[ExpectationMaximisation] | type[GradientAscent]
+    Args:
+        latent_dim: K, number of columns of F.
+        algorithm: "em" for Algorithm 2, "sga" for Algorithm 1.
+    """
+
+    def __init__(self, latent_dim: int = 10, algorithm: str = "em"):
+        super().__init__(latent_dim)
+        self.algorithm = ALGORITHMS[algorithm]
 
     def phase(self, update: int, plan: Plan) -> str:
         return _phase(update, plan, _warm_up(plan))
@@ -214,22 +210,6 @@ class PlainOnlineFactorAnalysis(OnlineFactorAnalysis):
         return state.estimator.normal()
 
 
-class PlainOnlineEM(PlainOnlineFactorAnalysis):
-    """Algorithm 2 of the thesis, unaltered."""
-
-    name = "online-em-fa-plain"
-    title = "Online EM factor analysis, as published"
-    algorithm = ExpectationMaximisation
-
-
-class PlainOnlineSGA(PlainOnlineFactorAnalysis):
-    """Algorithm 1 of the thesis, unaltered."""
-
-    name = "online-sga-fa-plain"
-    title = "Online SGA factor analysis, as published"
-    algorithm = GradientAscent
-
-
 def _warm_up(plan: Plan) -> int:
     """Return the number of iterates after the burn-in that only update averages."""
     return max(1, min(WARM_UP, (plan.n_updates - sgd.burn_in(plan)) // 2))
@@ -243,11 +223,39 @@ def _phase(update: int, plan: Plan, starting: int) -> str:
     return "average" if update <= burn_in + starting else "learn"
 
 
-def _follow(mean: Tensor, weights: Tensor, step: Step) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the new running mean (D,), the deviation of `weights` (D,) from the old one (D,), and the step size ()."""
+def running_moments(mean: Tensor, variance: Tensor, weights: Tensor, step: Step) -> tuple[Tensor, Tensor]:
+    """Return the running mean and variance of the burn-in with one more iterate.
+
+    Args:
+        mean: (D,), the mean before.
+        variance: (D,), the variance of each weight before; or (), averaged over weights.
+        weights: (D,), the iterate.
+        step: its number.
+    """
     rate = RECENCY / (step.count + RECENCY)
     change = weights - mean
-    return mean + rate * change, change, rate
+    square = change.square() if variance.ndim else change.square().mean()
+    return mean + rate * change, (1 - rate) * (variance + rate * square)
+
+
+def _following(estimator: GradientAscent, weights: Tensor, step: Step) -> GradientAscent:
+    """Return the estimator of the burn-in with one more iterate (D,)."""
+    mean, variance = running_moments(estimator.mean, estimator.log_variance.exp(), weights, step)
+    least = (MIN_SHARE * variance.mean()).clamp(min=torch.finfo(variance.dtype).tiny)
+    return estimator._replace(mean=mean, log_variance=torch.maximum(variance, least).log())
+
+
+def _scaled_to_variances(estimator: GradientAscent) -> GradientAscent:
+    """Return the estimator with its initial F in units of the burn-in's variances; a later F stays as it is."""
+    sd = torch.exp(0.5 * estimator.log_variance)
+    is_initial = estimator.n_seen == 0
+    return estimator._replace(factors=torch.where(is_initial, sd * estimator.factors, estimator.factors))
+
+
+def _square_units(estimator: GradientAscent) -> Tensor:
+    """Return the squared unit of each weight in the gradient in F, (D,)."""
+    psi = estimator.log_variance.exp()
+    return torch.minimum(psi + estimator.factors.square().sum(0), LARGEST_UNIT * psi)
 
 
 def _start(like: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:

@@ -24,20 +24,26 @@ from optuna.distributions import BaseDistribution
 from torch import Tensor
 from torch.func import vmap
 
-from lockstep_bench.methods import search_ranges
-from lockstep_bench.methods.base import Method, Paper
-from lockstep_bench.methods.maths.gaussian import LowRankPrecision, top_eigenpairs
-from lockstep_bench.methods.maths.gradients import grad_and_value
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.search_spaces import LogUniform
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.api import (
+    Batch,
+    LogUniform,
+    LowRankPrecision,
+    Method,
+    Noise,
+    Problem,
+    Step,
+    Task,
+    grad_and_value,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.maths.gaussian import top_eigenpairs
 from lockstep_bench.methods.training.optim import MOMENTUM
 
 INITIAL_DIAGONAL = 1.0
 MAX_WEIGHTS = 500_000  # the gradients of S M examples are held at once: 1 GB for 500,000 weights, S = 4 and M = 128
 
 
-class State(NamedTuple):
+class SLANGState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -49,6 +55,7 @@ class State(NamedTuple):
     momentum: Tensor
 
 
+@catalogued("slang")
 class SLANG(Method):
     """SLANG as published. Hyper-parameters: `lr` of mean and precision, `prior_precision` (alpha), the likelihood's.
 
@@ -64,18 +71,7 @@ class SLANG(Method):
         bias_precision: prior precision of biases and of shifts of normalisation layers; None for `prior_precision`.
     """
 
-    name = "slang"
-    title = "SLANG"
-    paper = Paper(
-        "Mishkin et al. 2018",
-        "SLANG: Fast Structured Covariance Approximations for Bayesian Deep Learning with Natural Gradient",
-    )
-
-    wide_ranges = search_ranges.SLANG_WIDE
-    image_ranges = search_ranges.SLANG_IMAGES
-    spread_caveat = "the empirical Fisher matrix stands for the Hessian"
     constant_rate = True  # the rate is also the weight of the newest gradients in the precision
-    limits = f"networks of up to {MAX_WEIGHTS:,} weights, without batch normalisation"
 
     def __init__(self, latent_dim: int = 1, mc_samples: int = 4, bias_precision: float | None = None):
         self.latent_dim = latent_dim
@@ -97,15 +93,15 @@ class SLANG(Method):
             **task.likelihood.search_space(),
         }
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> SLANGState:
         mean = problem.initial_weights(noise)
         zeros = torch.zeros_like(mean)
         factors = zeros.expand(self.latent_dim, -1).clone()
-        return State(LowRankPrecision(mean, factors, torch.full_like(mean, INITIAL_DIAGONAL)), zeros)
+        return SLANGState(LowRankPrecision(mean, factors, torch.full_like(mean, INITIAL_DIAGONAL)), zeros)
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: SLANGState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[SLANGState, dict[str, Tensor]]:
         before, lr, alpha = state.posterior, problem.hparams.lr, self._prior_precisions(problem)
         weights = self._sampled(before).sample(noise, self.mc_samples)
         of_examples, nlls = example_gradients(problem, weights, batch)
@@ -121,10 +117,10 @@ class SLANG(Method):
         momentum = torch.lerp(state.momentum, problem.n_train * gradients.mean(0), 1 - MOMENTUM)
         gradient = momentum / -torch.expm1(step.count * math.log(MOMENTUM)) + alpha * before.mean
         after = LowRankPrecision(before.mean, factors, diagonal)
-        state = State(after._replace(mean=before.mean - lr * after.solve(gradient)), momentum)
+        state = SLANGState(after._replace(mean=before.mean - lr * after.solve(gradient)), momentum)
         return state, {"elbo": problem.elbo(problem.n_train * nlls.mean() + self._sampled(before).kl(alpha))}
 
-    def finish(self, problem: Problem, state: State) -> LowRankPrecision:
+    def finish(self, problem: Problem, state: SLANGState) -> LowRankPrecision:
         return self._sampled(state.posterior)
 
     def sample(self, problem: Problem, posterior: LowRankPrecision, noise: Noise, n_samples: int) -> Tensor:
@@ -149,16 +145,13 @@ class SLANG(Method):
         return posterior
 
 
+@catalogued("slang-released")
 class ReleasedSLANG(SLANG):
     """SLANG as in the authors' released code, which produced the published UCI results.
 
     Its sampler adds the mean twice, so gradients and predictions use weights 2 mu + Sigma^(1/2) eps. The effective
     prior precision of the mean 2 mu is then alpha / 2.
     """
-
-    name = "slang-released"
-    title = "SLANG, released code"
-    mean_caveat = "the released code adds the mean twice, which halves the prior precision"
 
     def _sampled(self, posterior: LowRankPrecision) -> LowRankPrecision:
         return posterior._replace(mean=2 * posterior.mean)

@@ -22,10 +22,8 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper, Plan
-from lockstep_bench.methods.maths.gaussian import LowRankNormal
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
+from lockstep_bench.methods.api import Batch, LowRankNormal, Method, Noise, Plan, Problem, Step, Task
+from lockstep_bench.methods.catalogue.rows import catalogued
 from lockstep_bench.methods.training import sgd
 
 MIN_VARIANCE = 1e-30
@@ -77,22 +75,19 @@ class Collected(NamedTuple):
         return LowRankNormal(self.mean, factors, scale * self.variance.clamp(min=MIN_VARIANCE))
 
 
-class Phase(NamedTuple):
-    """Where an update stands; true if its iterate is collected.
+class Collection(NamedTuple):
+    """The phase of an update.
 
     Attributes:
-        collects: whether the iterate is collected.
-        burn_in: number of updates before the first that can be collected.
+        takes_iterate: whether the iterate after the update is collected.
+        burn_in: number of updates before the first whose iterate can be collected.
     """
 
-    collects: bool
+    takes_iterate: bool
     burn_in: int
 
-    def __bool__(self) -> bool:
-        return self.collects
 
-
-class State(NamedTuple):
+class SWAGState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -113,7 +108,6 @@ class IterateStatistics(Method):
     """
 
     constant_rate = True
-    spread_caveat = "it is the spread of SGD's iterates, which differs from the posterior's"
     rank = 0
 
     def __init__(self, burn_in: float = 0.5, late_rate: float = 1.0):
@@ -129,85 +123,74 @@ class IterateStatistics(Method):
     def image_space(self, task: Task) -> dict[str, BaseDistribution]:
         return sgd.image_space(task)
 
-    def phase(self, update: int, plan: Plan) -> Phase:
+    def phase(self, update: int, plan: Plan) -> Collection:
         """Return whether the update's iterate is collected: after the burn-in, once per epoch or enough for K."""
         burn_in = sgd.burn_in(plan, self.burn_in)
-        often_enough = (plan.n_updates - burn_in) // RANK
+        often_enough = (plan.n_updates - burn_in) // max(RANK, self.rank)
         since, every = update - burn_in, max(1, min(round(plan.updates_per_epoch), often_enough))
-        return Phase(since > 0 and since % every == 0, burn_in)
+        return Collection(since > 0 and since % every == 0, burn_in)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> SWAGState:
         trajectory = sgd.Trajectory.init(problem, noise)
-        return State(trajectory, Collected.init(trajectory.weights, self.rank))
+        return SWAGState(trajectory, Collected.init(trajectory.weights, self.rank))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: SWAGState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[SWAGState, dict[str, Tensor]]:
+        phase = cast(Collection, step.phase)
         trajectory, reported = state.trajectory.step(problem, batch, step, self.rate(problem, step))
-        collected = state.collected.add(trajectory.weights) if step.phase else state.collected
-        return State(trajectory, collected), reported
+        collected = state.collected.add(trajectory.weights) if phase.takes_iterate else state.collected
+        return SWAGState(trajectory, collected), reported
 
     def rate(self, problem: Problem, step: Step) -> Tensor:
         """Return the learning rate of an update, ()."""
         if self.late_rate == 1:
             return problem.hparams.lr
-        moved = step.count / max(1, cast(Phase, step.phase).burn_in) - DECAY_START
+        moved = step.count / max(1, cast(Collection, step.phase).burn_in) - DECAY_START
         return problem.hparams.lr * (1 + (self.late_rate - 1) * (moved / (DECAY_END - DECAY_START)).clamp(0, 1))
 
 
-class SGD(IterateStatistics):
+@catalogued("sgd")
+class LastIterate(IterateStatistics):
     """The last iterate of SGD with momentum."""
 
-    name = "sgd"
-    title = "SGD"
-    paper = Paper("Polyak 1964", "Some methods of speeding up the convergence of iteration methods")
     constant_rate = False
-    spread_caveat = "a point estimate"
-    suites = ()
 
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: SWAGState) -> Tensor:
         return state.trajectory.weights
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         return posterior[None]
 
 
+@catalogued("swa")
 class SWA(IterateStatistics):
     """The average of SGD iterates."""
 
-    name = "swa"
-    title = "SWA"
-    paper = Paper("Izmailov et al. 2018", "Averaging Weights Leads to Wider Optima and Better Generalization")
-    spread_caveat = "a point estimate"
-
-    def finish(self, problem: Problem, state: State) -> Tensor:
+    def finish(self, problem: Problem, state: SWAGState) -> Tensor:
         return state.collected.mean
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:
         return posterior[None]
 
 
-class DiagonalSWAG(IterateStatistics):
-    """SWA's mean, with the variance of each weight along the trajectory, not halved, as in the paper and its code."""
+@catalogued("swag")
+class SWAG(IterateStatistics):
+    """SWA's mean, with half of that variance plus half of the low-rank covariance of the last K iterates.
 
-    name = "swag-diag"
-    title = "SWAG, diagonal"
-    paper = Paper("Maddox et al. 2019", "A Simple Baseline for Bayesian Uncertainty in Deep Learning")
+    Args:
+        burn_in, late_rate: see `IterateStatistics`.
+        rank: K, or 0 for a diagonal covariance.
+        scale: factor of the variance and of the low-rank covariance.
+    """
 
-    scale = 1.0
+    def __init__(self, burn_in: float = 0.5, late_rate: float = 1.0, rank: int = RANK, scale: float = 0.5):
+        super().__init__(burn_in, late_rate)
+        self.rank = rank
+        self.scale = scale
 
-    def finish(self, problem: Problem, state: State) -> LowRankNormal:
+    def finish(self, problem: Problem, state: SWAGState) -> LowRankNormal:
         return state.collected.normal(self.scale)
 
     def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.sample(noise, n_samples)
-
-
-class SWAG(DiagonalSWAG):
-    """SWA's mean, with half of that variance plus half of the low-rank covariance of the last K iterates."""
-
-    name = "swag"
-    title = "SWAG"
-
-    rank = RANK
-    scale = 0.5

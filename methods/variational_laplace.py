@@ -46,21 +46,30 @@ import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper, Plan
-from lockstep_bench.methods.maths.gaussian import kl_diagonal
-from lockstep_bench.methods.maths.gradients import grad, grad_and_value, value_and_pull_back
-from lockstep_bench.methods.maths.noise import Noise
-from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.methods.api import (
+    Adam,
+    Batch,
+    LogUniform,
+    Method,
+    Network,
+    Noise,
+    Plan,
+    Problem,
+    Step,
+    Task,
+    grad,
+    grad_and_value,
+    kl_diagonal,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.maths.gradients import value_and_pull_back
 from lockstep_bench.methods.networks.mixed_precision import Mixed
-from lockstep_bench.methods.networks.mlp import Network
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
-from lockstep_bench.methods.training.optim import Adam
 
 INITIAL_LOG_SD = -3.0  # relative to the prior's
 STEP = 0.015  # h |v| = STEP sqrt(eps E|theta|^2), eps the machine precision and theta ~ q
 
 
-class State(NamedTuple):
+class VariationalLaplaceState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -76,7 +85,7 @@ class State(NamedTuple):
     updates: Tensor
 
 
-class Posterior(NamedTuple):
+class VariationalLaplacePosterior(NamedTuple):
     """Factorised Gaussian posterior.
 
     Attributes:
@@ -88,6 +97,7 @@ class Posterior(NamedTuple):
     objective: Tensor
 
 
+@catalogued("variational-laplace")
 class VariationalLaplace(Method):
     """Variational Laplace with Adam. Hyper-parameters: `lr`, `prior_precision` (alpha) and the likelihood's.
 
@@ -103,12 +113,6 @@ class VariationalLaplace(Method):
         difference: whether to take the penalty's gradient in mu by a difference of gradients.
         hessian: whether to expand with the Hessian of the observed labels in the place of the Fisher information.
     """
-
-    name = "variational-laplace"
-    title = "Variational Laplace"
-    paper = Paper("Unlu and Aitchison 2021", "Gradient Regularization as Approximate Variational Inference")
-
-    covariance = "diagonal"
 
     def __init__(
         self,
@@ -145,27 +149,29 @@ class VariationalLaplace(Method):
         """Return whether the update belongs to the last epoch."""
         return update > plan.n_updates - plan.updates_per_epoch
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> VariationalLaplaceState:
         mean = problem.initial_weights(noise)
         log_sd = INITIAL_LOG_SD - 0.5 * problem.hparams.prior_precision.log()
         params = torch.stack([mean, log_sd.expand_as(mean)])
         zero = torch.zeros_like(mean[0])
-        return State(params, Adam.init(params), zero, zero)
+        return VariationalLaplaceState(params, Adam.init(params), zero, zero)
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
-        gradient, value = self._slope(problem)(problem, state.params, batch, noise)
+        self, problem: Problem, state: VariationalLaplaceState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[VariationalLaplaceState, dict[str, Tensor]]:
+        gradient, value = self._gradient_and_value(problem)(problem, state.params, batch, noise)
         ratios = torch.tensor([[1.0], [self.sd_lr_ratio]], dtype=value.dtype, device=value.device)
         params, optim = state.optim.step(state.params, gradient, problem.hparams.lr * ratios, step)
         last_epoch = float(bool(step.phase))
-        after = State(params, optim, state.objectives + last_epoch * value, state.updates + last_epoch)
+        after = VariationalLaplaceState(
+            params, optim, state.objectives + last_epoch * value, state.updates + last_epoch
+        )
         return after, {"elbo": problem.elbo(problem.n_train * value)}
 
-    def finish(self, problem: Problem, state: State) -> Posterior:
-        return Posterior(state.params, state.objectives / state.updates)
+    def finish(self, problem: Problem, state: VariationalLaplaceState) -> VariationalLaplacePosterior:
+        return VariationalLaplacePosterior(state.params, state.objectives / state.updates)
 
-    def diagnostics(self, problem: Problem, posterior: Posterior) -> dict[str, Tensor]:
+    def diagnostics(self, problem: Problem, posterior: VariationalLaplacePosterior) -> dict[str, Tensor]:
         """Return the divergence and the approximate ELBO in nats per training example, and how large sigma is.
 
         The approximate ELBO, `elbo_laplace`, is the negative objective's mean over the last epoch. It is tempered as
@@ -182,17 +188,17 @@ class VariationalLaplace(Method):
             "max_log_sd_ratio": log_sd.max() + 0.5 * problem.hparams.prior_precision.log(),
         }
 
-    def moments(self, problem: Problem, posterior: Posterior) -> tuple[Tensor, Tensor]:
+    def moments(self, problem: Problem, posterior: VariationalLaplacePosterior) -> tuple[Tensor, Tensor]:
         mean, log_sd = posterior.params.unbind()
         return mean, torch.diag(torch.exp(2 * log_sd))
 
-    def sample(self, problem: Problem, posterior: Posterior, noise: Noise, n_samples: int) -> Tensor:
+    def sample(self, problem: Problem, posterior: VariationalLaplacePosterior, noise: Noise, n_samples: int) -> Tensor:
         mean, log_sd = posterior.params.unbind()
         if self.mean_network:
             return mean[None]
         return mean + log_sd.exp() * noise.normal(n_samples, problem.dim)
 
-    def _slope(self, problem: Problem) -> Callable[[Problem, Tensor, Batch, Noise], tuple[Tensor, Tensor]]:
+    def _gradient_and_value(self, problem: Problem) -> Callable[[Problem, Tensor, Batch, Noise], tuple[Tensor, Tensor]]:
         if self.hessian:
             return self._by_hessian
         by_difference = self.difference and not isinstance(problem.network, Mixed)
@@ -222,29 +228,29 @@ class VariationalLaplace(Method):
         """Return the gradient (2, D) of the objective, and its value ()."""
 
         def objective(params: Tensor) -> Tensor:
-            outputs, _, gradient = _drawn_labels(problem, params[0], batch, noise)
-            fit = _mean_nll(problem, outputs, batch.y.flatten())
-            return fit + self._penalty(problem, params, gradient, batch)
+            drawn = _drawn_labels(problem, params[0], batch, noise)
+            fit = _mean_nll(problem, drawn.outputs, batch.y.flatten())
+            return fit + self._penalty(problem, params, drawn.gradient, batch)
 
         return grad_and_value(objective)(params)
 
     def _by_difference(self, problem: Problem, params: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor]:
         """Return the gradient (2, D) of the objective, and its value (), with a difference for the penalty's in mu."""
         (mean, log_sd), x, y = params.unbind(), batch.x.flatten(0, 1), batch.y.flatten()
-        outputs, drawn, gradient = _drawn_labels(problem, mean, batch, noise)
-        fit = _mean_nll(problem, outputs, y)
-        direct, penalty = grad_and_value(lambda params: self._penalty(problem, params, gradient, batch))(params)
+        drawn = _drawn_labels(problem, mean, batch, noise)
+        fit = _mean_nll(problem, drawn.outputs, y)
+        direct, penalty = grad_and_value(lambda params: self._penalty(problem, params, drawn.gradient, batch))(params)
 
-        direction = len(y) * torch.exp(2 * log_sd) * gradient
+        direction = len(y) * torch.exp(2 * log_sd) * drawn.gradient
         numbers = torch.finfo(mean.dtype)
         length = STEP * numbers.eps**0.5 * (mean.square() + torch.exp(2 * log_sd)).sum().sqrt()
         h: Tensor = length / direction.norm().clamp(min=numbers.tiny**0.5)
 
         def ahead(weights: Tensor) -> Tensor:
             outputs = problem.network(weights, x)
-            return _mean_nll(problem, outputs, drawn) + h * _mean_nll(problem, outputs, y)
+            return _mean_nll(problem, outputs, drawn.labels) + h * _mean_nll(problem, outputs, y)
 
-        by_mean = (grad(ahead)(mean + h * direction) - gradient) / h
+        by_mean = (grad(ahead)(mean + h * direction) - drawn.gradient) / h
         return direct + torch.stack([by_mean, torch.zeros_like(by_mean)]), fit + penalty
 
     def _penalty(self, problem: Problem, params: Tensor, gradient: Tensor, batch: Batch) -> Tensor:
@@ -262,24 +268,35 @@ class VariationalLaplace(Method):
         return self.tempering
 
 
-def _drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise: Noise) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the outputs (S, O) at mu, labels (S,) drawn from them, and the gradient (D,) of these labels' mean NLL."""
+class DrawnLabels(NamedTuple):
+    """Labels drawn from the model at mu.
+
+    Attributes:
+        outputs: (S, O), of the network at mu.
+        labels: (S,), drawn from them.
+        gradient: (D,), g, of the labels' mean NLL at mu.
+    """
+
+    outputs: Tensor
+    labels: Tensor
+    gradient: Tensor
+
+
+def _drawn_labels(problem: Problem, mean: Tensor, batch: Batch, noise: Noise) -> DrawnLabels:
     x = batch.x.flatten(0, 1)
     outputs, gradient_of = value_and_pull_back(lambda weights: problem.network(weights, x), mean)
-    drawn = problem.draw(outputs.detach(), noise)
-    by_outputs = grad(lambda outputs: _mean_nll(problem, outputs, drawn))(outputs)
-    return outputs, drawn, gradient_of(by_outputs)
+    labels = problem.draw(outputs.detach(), noise)
+    by_outputs = grad(lambda outputs: _mean_nll(problem, outputs, labels))(outputs)
+    return DrawnLabels(outputs, labels, gradient_of(by_outputs))
 
 
 def _mean_nll(problem: Problem, outputs: Tensor, targets: Tensor) -> Tensor:
     return problem.nll_of_outputs(outputs, targets).mean()
 
 
+@catalogued("variational-laplace-tempered")
 class TemperedVariationalLaplace(VariationalLaplace):
     """Variational Laplace with `tempering` as a further hyper-parameter, as in the paper's experiments."""
-
-    name = "variational-laplace-tempered"
-    title = "Variational Laplace, tempered"
 
     weight_posterior = False
 

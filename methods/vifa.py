@@ -14,30 +14,43 @@ understand the paper). The first stage takes 2 of 10 epochs. A schedule of the p
 in both stages: the paper decays c and raises F and psi. From pretrained weights L is 12, as in the paper.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 import torch
 from optuna.distributions import BaseDistribution
 from torch import Tensor
 
-from lockstep_bench.methods.base import Method, Paper, Plan
-from lockstep_bench.methods.maths.gaussian import LowRankNormal
-from lockstep_bench.methods.maths.gradients import ExpectedGradient, expected_gradient, expected_gradient_of_mean
-from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.api import (
+    SGD,
+    Adam,
+    Batch,
+    ExpectedGradient,
+    LogUniform,
+    LowRankNormal,
+    Method,
+    Network,
+    Noise,
+    Plan,
+    Problem,
+    Step,
+    Task,
+    clip_norm,
+    expected_gradient,
+)
+from lockstep_bench.methods.catalogue.rows import catalogued
+from lockstep_bench.methods.maths.gradients import expected_gradient_of_mean
 from lockstep_bench.methods.maths.orthogonal import thin_qr
-from lockstep_bench.methods.maths.search_spaces import PRETRAINED, LogUniform, OneOf
-from lockstep_bench.methods.networks.mlp import Network
-from lockstep_bench.methods.problem import Batch, Problem, Step, Task
-from lockstep_bench.methods.training.optim import SGD, Adam, clip_norm
+from lockstep_bench.methods.maths.search_spaces import PRETRAINED
 
 MAX_GRADIENT_NORM = 10.0  # each of the gradients in c, F and gamma is clipped to it
 FIRST_STAGE = 2 / 10  # fraction of training
 PRETRAINED_SAMPLES = 12  # L, for networks that start from trained weights
-LINEAR_RATES = LogUniform(0.001, 0.01)  # learning rates of models without hidden units
+OPTIMIZERS: Mapping[str, type[Adam] | type[SGD]] = {"adam": Adam, "sgd": SGD}
 SMALL = 1e-6  # psi in the first stage, and the root mean square of the entries of F
 
 
-class State(NamedTuple):
+class VIFAState(NamedTuple):
     """State of training.
 
     Attributes:
@@ -63,6 +76,20 @@ class Stage(NamedTuple):
     second_updates: int
 
 
+class Pace(NamedTuple):
+    """How fast the parameters move at an update; each number is one for all, (), or one for each row, (K + 2, 1).
+
+    Attributes:
+        rates: learning rates.
+        counts: numbers of updates since training began. F and psi may start late: Adam's averages of their gradients
+            were zero until then, and are corrected accordingly.
+    """
+
+    rates: Tensor
+    counts: Tensor
+
+
+@catalogued("vifa")
 class VIFA(Method):
     """VIFA with one learning rate for c, F and gamma, or F's scaled by `factor_lr_ratio`.
 
@@ -71,15 +98,14 @@ class VIFA(Method):
     Args:
         latent_dim: K, columns of F.
         mc_samples: L, weight samples and minibatches per update.
-        optimizer: Adam in the papers' network experiments, SGD in Algorithm 4.
+        optimizer: "adam" as in the papers' network experiments, or "sgd" as in Algorithm 4.
         factor_lr_ratio: learning rate of F over that of c and gamma.
         two_stages: whether c is trained alone first.
         mean_network: whether to predict with c alone.
-    """
 
-    name = "vifa"
-    title = "VIFA"
-    paper = Paper("Anonymous", "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning")
+    Attributes:
+        rates: range of the learning rate where all parameters are trained at once.
+    """
 
     rates: BaseDistribution = LogUniform(0.01, 0.02)
 
@@ -87,14 +113,16 @@ class VIFA(Method):
         self,
         latent_dim: int = 1,
         mc_samples: int = 4,
-        optimizer: type[Adam] | type[SGD] = Adam,
+        optimizer: str = "adam",
         factor_lr_ratio: float = 1.0,
         two_stages: bool = False,
         mean_network: bool = False,
     ):
+        if optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer is {optimizer!r}; it must be one of {', '.join(OPTIMIZERS)}")
         self.latent_dim = latent_dim
         self.batches_per_update = mc_samples
-        self.optimizer = optimizer
+        self.optimizer = OPTIMIZERS[optimizer]
         self.factor_lr_ratio = factor_lr_ratio
         self.two_stages = two_stages
         self.mean_network = mean_network
@@ -126,7 +154,7 @@ class VIFA(Method):
         first = max(1, round(FIRST_STAGE * plan.n_updates))
         return Stage(update > first, first, plan.n_updates - first)
 
-    def init(self, problem: Problem, noise: Noise) -> State:
+    def init(self, problem: Problem, noise: Noise) -> VIFAState:
         normal = noise.normal(problem.dim, self.latent_dim)
         factors = thin_qr(normal)[0].T
         zeros = torch.zeros_like(normal[:, :1]).T
@@ -135,25 +163,30 @@ class VIFA(Method):
             params = torch.cat([mean, factors, torch.full_like(zeros, SMALL).log()])
         else:
             params = torch.cat([zeros, factors, zeros])
-        return State(params, self.optimizer.init(params))
+        return VIFAState(params, self.optimizer.init(params))
 
     def update(
-        self, problem: Problem, state: State, batch: Batch, noise: Noise, step: Step
-    ) -> tuple[State, dict[str, Tensor]]:
+        self, problem: Problem, state: VIFAState, batch: Batch, noise: Noise, step: Step
+    ) -> tuple[VIFAState, dict[str, Tensor]]:
         q, alpha = posterior_of(state.params), problem.hparams.prior_precision
-        arguments = lambda weights, x, y: problem.nll(weights, Batch(x, y)), q, noise, batch, problem.n_train
         stage = cast(Stage | None, step.phase)
-        if stage and not stage.second:
-            mean, nll = expected_gradient_of_mean(*arguments)
-            blocks = [(alpha * q.mean + mean)[None], torch.zeros_like(state.params[1:])]
-        else:
-            expected = expected_gradient(*arguments)
-            nll, blocks = expected.value, [*negative_elbo_gradient(q, expected, alpha)]
-        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in blocks])
-        params, optim = state.optim.step(state.params, clipped, *self._pace(problem, step))
-        return State(params, optim), {"elbo": problem.elbo(nll + q.kl(alpha))}
 
-    def finish(self, problem: Problem, state: State) -> LowRankNormal:
+        def nll(weights: Tensor, x: Tensor, y: Tensor) -> Tensor:
+            return problem.nll(weights, Batch(x, y))
+
+        blocks: tuple[Tensor, ...]
+        if stage and not stage.second:
+            of_mean, expected_nll = expected_gradient_of_mean(nll, q, noise, batch, problem.n_train)
+            blocks = (alpha * q.mean + of_mean)[None], torch.zeros_like(state.params[1:])
+        else:
+            expected = expected_gradient(nll, q, noise, batch, problem.n_train)
+            blocks, expected_nll = negative_elbo_gradient(q, expected, alpha), expected.value
+        clipped = torch.cat([clip_norm(block, MAX_GRADIENT_NORM) for block in blocks])
+        pace = self._pace(problem, step)
+        params, optim = state.optim.step(state.params, clipped, pace.rates, step._replace(count=pace.counts))
+        return VIFAState(params, optim), {"elbo": problem.elbo(expected_nll + q.kl(alpha))}
+
+    def finish(self, problem: Problem, state: VIFAState) -> LowRankNormal:
         return posterior_of(state.params)
 
     def diagnostics(self, problem: Problem, posterior: LowRankNormal) -> dict[str, Tensor]:
@@ -163,74 +196,28 @@ class VIFA(Method):
     def sample(self, problem: Problem, posterior: LowRankNormal, noise: Noise, n_samples: int) -> Tensor:
         return posterior.mean[None] if self.mean_network else posterior.sample(noise, n_samples)
 
-    def _pace(self, problem: Problem, step: Step) -> tuple[Tensor, Step]:
-        """Return learning rates and step, whose `count` is that of each parameter: () or, by row, (K + 2, 1)."""
+    def _pace(self, problem: Problem, step: Step) -> Pace:
         lr, full = problem.hparams.lr, problem.full_lr
         if self.factor_lr_ratio != 1:
-            each = [1.0, *[self.factor_lr_ratio] * self.latent_dim, 1.0]
-            ratios = torch.tensor(each, dtype=lr.dtype, device=lr.device)[:, None]
+            ratios = self._by_row(lr, mean=1.0, factors=self.factor_lr_ratio, log_variance=1.0)
             lr, full = lr * ratios, full * ratios
         stage = cast(Stage | None, step.phase)
         if stage is None or not stage.second:
-            return lr, step
-        # F and psi start late. Adam's averages of their gradients were zero until then, and are corrected accordingly.
-        late = torch.tensor([0.0, *[1.0] * (self.latent_dim + 1)], dtype=lr.dtype, device=lr.device)[:, None]
-        count = step.count - late * stage.first_updates
-        return torch.where(late > 0, full * count / stage.second_updates, lr), step._replace(count=count)
+            return Pace(lr, step.count)
+        late = self._by_row(lr, mean=0.0, factors=1.0, log_variance=1.0) > 0
+        since = step.count - stage.first_updates
+        rising = full * since / stage.second_updates
+        return Pace(torch.where(late, rising, lr), torch.where(late, since, step.count))
+
+    def _by_row(self, like: Tensor, mean: float, factors: float, log_variance: float) -> Tensor:
+        """Return a number for each row of the parameters, (K + 2, 1), of the type and device of `like`."""
+        rows = [mean, *[factors] * self.latent_dim, log_variance]
+        return torch.tensor(rows, dtype=like.dtype, device=like.device)[:, None]
 
 
-class PosteriorVIFA(VIFA):
-    """VIFA in its experiments on known posteriors: plain SGD and L = 10 (VIFA paper, section 4.1).
-
-    Attributes:
-        k: K, columns of F.
-        ratio: learning rate of F over that of c and gamma.
-        rates: range of the learning rate.
-    """
-
-    suites = ("posterior",)
-    k: int
-    ratio = 1.0
-    rates: BaseDistribution = LINEAR_RATES  # the paper chose between the two ends (its Tables 6 and 9)
-
-    def __init__(self) -> None:
-        super().__init__(self.k, mc_samples=10, optimizer=SGD, factor_lr_ratio=self.ratio)
-
-
-class VIFAOfOneFactor(PosteriorVIFA):
-    """VIFA of the synthetic experiments with K = 1, where the learning rate is not tuned."""
-
-    name, title = "vifa-k1", "VIFA, K = 1, SGD"
-    k, ratio, rates = 1, 0.01, OneOf(0.01)
-
-
-class VIFAOfTwoFactors(PosteriorVIFA):
-    """VIFA of the synthetic experiments with K = 2 (Brownlie 2022, Table 5.1)."""
-
-    name, title = "vifa-k2", "VIFA, K = 2, SGD"
-    k, ratio, rates = 2, 0.01, OneOf(0.01)
-
-
-class VIFAOfThreeFactors(PosteriorVIFA):
-    """VIFA of the linear regressions on UCI data (VIFA paper, section 4.2.1)."""
-
-    name, title = "vifa-k3", "VIFA, K = 3, SGD"
-    k = 3
-
-
-class VIFAOfFiveFactors(PosteriorVIFA):
-    """VIFA of the logistic regressions on UCI data (VIFA paper, section 4.2.2)."""
-
-    name, title = "vifa-k5", "VIFA, K = 5, SGD"
-    k = 5
-
-
+@catalogued("vifa-lr")
 class LinearVIFA(VIFA):
     """VIFA on a linear model, with the paper's learning rates for it."""
-
-    name, title = "vifa-lr", "VIFA, linear model"
-    suites = ("uci", "own", "uci-gap", "uci-tail")
-    rates = LINEAR_RATES
 
     def network(self, task: Task) -> Network:
         return task.network.linear()
@@ -258,5 +245,5 @@ def negative_elbo_gradient(q: LowRankNormal, nll: ExpectedGradient, alpha: Tenso
 
 
 def posterior_of(params: Tensor) -> LowRankNormal:
-    """Return q(theta) for the parameters of `State`, (K + 2, D)."""
+    """Return q(theta) for the parameters of `VIFAState`, (K + 2, D)."""
     return LowRankNormal(params[0], params[1:-1], params[-1].exp())

@@ -98,7 +98,7 @@ def load(path: str | PathLike[str], device: str | None = None) -> tuple[Posterio
 def _restored(description: Mapping[str, Any], tensors: list[np.ndarray], device: torch.device) -> Posterior:
     name, n_rows, n_features, n_classes, (low, high) = description["source"]
     source = described(name, n_rows, n_features, n_classes, (low, high))
-    protocol = Protocol(**description["protocol"])
+    protocol = Protocol.from_json(json.dumps(description["protocol"]))
     suite = description["suite"]
     task = task_from(source, suite, protocol)
     method = method_for(description["method"], task)

@@ -15,8 +15,9 @@ from lockstep_bench.bench.arrays.data import SUITE, Arrays
 from lockstep_bench.bench.arrays.posterior import Posterior, single_threaded
 from lockstep_bench.bench.engine.convergence import convergence
 from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
-from lockstep_bench.bench.experiment import fixed, given, plan
+from lockstep_bench.bench.experiment import given_hparams, hparam_checks, plan
 from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.parsing import parse_devices
 from lockstep_bench.bench.experiment.progress import OnProgress
@@ -47,8 +48,11 @@ def protocol_of(
     for name in settings or {}:
         known("setting", name, tuple(SETTINGS))
     changes = {name: _of_python(value) for name, value in (settings or {}).items()}
-    texts = {} if not hparams else {"hparams": fixed.joined(f"{name}={_text(each)}" for name, each in hparams.items())}
-    request = Request(SUITE, preset, None, None, None, {**changes, **texts}, seed=0)
+    if hparams:
+        changes["hparams"] = GivenHParams.of(
+            given_hparams.parse(f"{name}={_text(each)}") for name, each in hparams.items()
+        )
+    request = Request(SUITE, preset, None, None, None, changes, seed=0)
     return plan.protocol_of(request)[1]
 
 
@@ -151,8 +155,8 @@ def _check(evaluation: PredictionEvaluation) -> None:
     if reason := method.excludes(task):
         raise ValueError(f"method {method.name!r} cannot be used on these data: {reason}")
     space = {method.name: ranges_of(method, task, protocol)}
-    for each in map(fixed.parse, (protocol.hparams or "").split()):
-        if problem := given.complaint(each, space):
+    for each in protocol.hparams.every if protocol.hparams else ():
+        if problem := hparam_checks.complaint(each, space):
             raise ValueError(f"hparams {each}: {problem}")
 
 
@@ -167,5 +171,5 @@ def _of_python(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a value or a range of a hyper-parameter as `bench.experiment.fixed` reads it."""
+    """Return a value or a range of a hyper-parameter as `given_hparams.parse` reads it."""
     return "..".join(map(repr, np.atleast_1d(np.asarray(value, dtype=np.float64)).tolist()))

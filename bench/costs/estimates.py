@@ -1,6 +1,5 @@
 """Estimates of the time and memory of jobs, from earlier rows of this host, from probes, or from a rough constant."""
 
-import json
 from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple, cast
@@ -135,6 +134,6 @@ def seconds_of(rows: pd.DataFrame) -> pd.Series:
 def _work(suite: str, method: str, dataset: str, protocol: str) -> float | None:
     """Return `Cell.work` of a row's cell; None if the data set or a field of the protocol is unknown."""
     try:
-        return Cell(suite, dataset, method, 0, "", Protocol(**json.loads(protocol)), 0).work
+        return Cell(suite, dataset, method, 0, "", Protocol.from_json(protocol), 0).work
     except (LookupError, TypeError, ValueError, datasets.BrokenDataset):
         return None

@@ -16,7 +16,13 @@ ONE_NAME = "lockstep_bench."  # before the name of each package; hashes do witho
 PACKAGES = ("bench", "methods", "datasets")
 # Modules that change no number of a cell: catalogues, which name many other modules, and the record of a result.
 PASSED_OVER = frozenset(
-    {"bench.experiment.suites", "bench.results.record", "datasets.registry", "methods.catalogue.registry"}
+    {
+        "bench.experiment.suites",
+        "bench.results.record",
+        "datasets.registry",
+        "methods.catalogue.registry",
+        "methods.catalogue.rows",
+    }
 )
 DIGITS = 16  # hexadecimal
 
@@ -26,7 +32,7 @@ def code_identity(modules: Iterable[str], facts: str = "") -> str:
     """Return a hash of `facts` and of the source of `modules` and of every module that they import.
 
     The imports are followed through the packages `bench`, `methods` and `datasets`, also those inside functions, except
-    those for type checking alone. An import from a package's `__init__.py` leads to the module that defines the name.
+    those for type checking alone. An import of a name that a module itself imports leads to the module that defines it.
     Modules in `PASSED_OVER` do not count, nor does what only they import. Of other packages only those modules count
     that are in `modules`. The sources are parsed, not imported.
 
@@ -88,8 +94,7 @@ def _definer(module: str, name: str) -> str:
     """Return the module that `module.name` is, or else the one that defines it."""
     if _file(f"{module}.{name}"):
         return f"{module}.{name}"
-    file = _file(module)
-    if file and file.name == "__init__.py":
+    if _file(module):
         for node in _run(_code(module)):
             if isinstance(node, ast.ImportFrom) and (package := _package(node)):
                 for alias in node.names:

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lockstep_bench.bench.experiment import fixed
 from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.given_hparams import GivenHParam, GivenHParams
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.folder import Results
@@ -85,10 +85,11 @@ def planned(results: Results, cells: Iterable[Cell], factor: int) -> list[Cell]:
 
 def stretched(protocol: Protocol, factor: int, hparams: Mapping[str, float]) -> Protocol:
     """Return a protocol with fixed hyper-parameters and `factor` times as much training."""
+    given = [GivenHParam(None, name, value) for name, value in hparams.items()]
     milestones = [str(factor * epoch) for epoch in protocol.milestone_epochs]
     return protocol.changed(
         trials=1,
-        hparams=fixed.joined(f"{name}={value!r}" for name, value in hparams.items()) or None,
+        hparams=GivenHParams.of(given) if given else None,
         epochs=factor * protocol.epochs,
         max_minibatches=protocol.max_minibatches and factor * protocol.max_minibatches,
         max_updates=protocol.max_updates and factor * protocol.max_updates,

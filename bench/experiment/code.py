@@ -10,6 +10,7 @@ from lockstep_bench.bench.experiment.kinds import Streams
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.methods.catalogue.options import registered
 from lockstep_bench.methods.catalogue.registry import ENSEMBLE, target
+from lockstep_bench.methods.catalogue.rows import rows
 
 ENVIRONMENT = "lockstep_bench.bench.environment.process"  # how many threads a worker has
 
@@ -46,8 +47,9 @@ def _of_method(suite: str, method: str) -> tuple[tuple[str, ...], str]:
         estimator = ESTIMATORS[method].target
         return (estimator.partition(":")[0],), estimator.removeprefix(ONE_NAME)
     pooled = ("lockstep_bench.methods.ensemble",) if method.startswith(ENSEMBLE) else ()
-    modules, facts = code_of(target(registered(method.removeprefix(ENSEMBLE))))
-    return (*modules, *pooled), facts
+    name = registered(method.removeprefix(ENSEMBLE))
+    modules, facts = code_of(target(name))
+    return (*modules, *pooled), f"{facts} {rows()[name].settings}" if name in rows() else facts
 
 
 def code_of(entry: EntryPoint) -> tuple[tuple[str, ...], str]:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lockstep_bench.bench.experiment import fixed
-from lockstep_bench.bench.experiment.protocol import SETTINGS
+from lockstep_bench.bench.experiment import given_hparams
+from lockstep_bench.bench.experiment.given_hparams import GivenHParams
+from lockstep_bench.bench.experiment.protocol import SETTINGS, Setting, Value
 from lockstep_bench.bench.experiment.request import InvalidRequest, known
 from lockstep_bench.datasets.paths import nearest_folder, shown
 
@@ -64,9 +65,9 @@ def parse_splits(text: str) -> list[int]:
     return sorted(numbers)
 
 
-def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
+def parse_settings(texts: Sequence[str]) -> dict[str, Value]:
     """Return fields of `Protocol` from texts such as "samples=30" or "max_train=none"."""
-    settings: dict[str, int | str | None] = {}
+    settings: dict[str, Value] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
@@ -74,20 +75,30 @@ def parse_settings(texts: Sequence[str]) -> dict[str, int | str | None]:
         known("setting", name, tuple(SETTINGS))
         if name in settings:
             raise InvalidRequest(f"setting {name!r} is given twice")
-        nothing = SETTINGS[name].optional and value.lower() == "none"
-        integer = not SETTINGS[name].check and re.fullmatch("-?[0-9]+", value)
-        if integer and len(value) > MOST_DIGITS:
-            raise InvalidRequest(
-                f"setting {name!r} is a number of {len(value)} digits; it must be at most {SETTINGS[name].most}"
-            )
-        settings[name] = None if nothing else int(value) if integer else value
+        settings[name] = _value(name, value, SETTINGS[name])
     return settings
 
 
-def parse_hparams(texts: Sequence[str]) -> dict[str, str]:
+def _value(name: str, text: str, setting: Setting) -> Value:
+    """Return the value of a setting that a text stands for."""
+    if setting.optional and text.lower() == "none":
+        return None
+    if setting.read:
+        try:
+            return setting.read(text)
+        except ValueError as error:
+            raise InvalidRequest(f"{name} {error}") from None
+    if setting.check or not re.fullmatch("-?[0-9]+", text):
+        return text
+    if len(text) > MOST_DIGITS:
+        raise InvalidRequest(f"setting {name!r} is a number of {len(text)} digits; it must be at most {setting.most}")
+    return int(text)
+
+
+def parse_hparams(texts: Sequence[str]) -> dict[str, Value]:
     """Return the field `hparams` of `Protocol` from texts such as "lr=0.01" or "slang:lr=0.08"; none from no texts."""
     try:
-        return {"hparams": fixed.joined(texts)} if texts else {}
+        return {"hparams": GivenHParams.of(map(given_hparams.parse, texts))} if texts else {}
     except ValueError as error:
         raise InvalidRequest(f"--hparam {error}") from None
 

@@ -7,16 +7,17 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.texts import capped
 
 TPE_STARTUP, TPE_ROUND = 10, 5  # trials in the first round of the TPE sampler, and in each later one
 GP_STARTUP, GP_ROUND = 5, 1  # the same for Bayesian optimisation, as in the experiments of Mishkin et al. 2018
 VECTORS, IMAGES, STREAMS = "vectors", "images", "streams"  # data that a field may concern
+Value = int | str | GivenHParams | None  # of a field of a protocol
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Setting:
             out of the JSON, so that hashes of earlier versions stay as they were.
         choices: allowed texts; empty for an integer or another text.
         check: returns what is wrong with a text, or None; of settings that are neither a choice nor an integer.
+        read: returns the value that a text stands for; of settings that are given hyper-parameters.
         least, most: smallest and largest allowed integer.
         data: kinds of data whose cells depend on the field.
         tuning: whether the field has no effect where nothing is tuned.
@@ -42,6 +44,7 @@ class Setting:
     since: int = 1
     choices: tuple[str, ...] = ()
     check: Callable[[str], str | None] | None = None
+    read: Callable[[str], GivenHParams] | None = None
     least: int = 1
     most: int = 10**9
     data: tuple[str, ...] = (VECTORS, IMAGES)
@@ -60,6 +63,8 @@ class Setting:
             return None if value in self.choices else f"is {value!r}; it must be {allowed}"
         if value is None and self.optional:
             return None
+        if self.read:
+            return None if isinstance(value, GivenHParams) else f"is {value!r}; it must be given hyper-parameters"
         if self.check:
             return self.check(value) if isinstance(value, str) else f"is {value!r}; it must be a text"
         if type(value) is int and value > self.most:
@@ -123,7 +128,7 @@ class Protocol:
             optimisation with a Gaussian process, one trial after the other; "centre" tunes nothing and takes the middle
             of each range, on the range's own scale; "grid" takes every combination of choices in turn, and draws ranges
             of real numbers at random.
-        hparams: hyper-parameters whose value or range is given (`bench.experiment.fixed`); None for none.
+        hparams: hyper-parameters whose value or range is given; None for none.
         folds: parts of the cross-validation inside each train split.
         validation: "folds" holds out every part in turn, and the final fit sees all parts; with "holdout" the first
             part alone validates, and no fit sees it. With nine parts of a train split of 90 % that is 80/10/10.
@@ -156,7 +161,10 @@ class Protocol:
 
     trials: int = _count(30, "{} trials", tuning=True)
     sampler: str = _choice(("random", "tpe", "gp", "centre", "grid"), "drawn by {} search", tuning=True)
-    hparams: str | None = _text(fixed.complaint, "given {}", since=9, data=(VECTORS, IMAGES))
+    hparams: GivenHParams | None = field(
+        default=None,
+        metadata={"setting": Setting("given {}", None, read=GivenHParams.read, since=9, data=(VECTORS, IMAGES))},
+    )
     folds: int = _count(5, "{}-fold cross-validation", least=2, data=(VECTORS,), tuning=True)
     validation: str = _choice(("folds", "holdout"), "cut to a {} of one fold", since=9, data=(VECTORS,))
     fold_kind: str = _choice(("random", "block"), "{} folds", since=10, data=(VECTORS,), tuning=True)
@@ -199,14 +207,27 @@ class Protocol:
         """Return this protocol with other values for some fields."""
         return replace(self, **changes)
 
+    @classmethod
+    def from_json(cls, text: str) -> "Protocol":
+        """Return the protocol of which `to_json` returned the text.
+
+        Raises:
+            TypeError, ValueError: the text has other fields or values than a protocol.
+        """
+        values = json.loads(text)
+        texts = {name: value for name, value in values.items() if isinstance(value, str)}
+        read = {name: setting.read(texts[name]) for name, setting in SETTINGS.items() if setting.read and name in texts}
+        return cls(**values | read)
+
     def to_json(self) -> str:
         """Return the fields as JSON with sorted keys, without later fields at their defaults (`Setting.since`)."""
-        values = {
+        values = {name: getattr(self, name) for name in SETTINGS}
+        said = {
             name: value
-            for name, value in asdict(self).items()
+            for name, value in values.items()
             if SETTINGS[name].since == 1 or value != SETTINGS[name].default
         }
-        return json.dumps(values, sort_keys=True)
+        return json.dumps(said, sort_keys=True, default=str)
 
     @property
     def weights(self) -> str | None:
@@ -225,7 +246,7 @@ class Protocol:
 
     def fixed_for(self, method: str) -> dict[str, float]:
         """Return the hyper-parameters of a method that are given instead of tuned."""
-        return fixed.values_for(self.hparams, method)
+        return {name: low for name, (low, high) in self.ends_for(method).items() if low == high}
 
     @property
     def fits_per_trial(self) -> int:
@@ -234,7 +255,7 @@ class Protocol:
 
     def ends_for(self, method: str) -> dict[str, tuple[float, float]]:
         """Return the ends of the ranges of a method that are given; equal ones for a fixed value."""
-        return {name: given.ends for name, given in fixed.given_for(self.hparams, method).items()}
+        return {name: given.ends for name, given in self.hparams.of_method(method).items()} if self.hparams else {}
 
     @cached_property
     def hash(self) -> str:

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lockstep_bench.bench.experiment.protocol import Value
+
 
 class InvalidRequest(ValueError):
     """A request that cannot be met. The message says what was got, what is allowed, and what to do."""
@@ -29,7 +31,7 @@ class Request:
     methods: Sequence[str] | None
     datasets: Sequence[str] | None
     splits: Sequence[int] | None
-    changes: Mapping[str, int | str | None]
+    changes: Mapping[str, Value]
     seed: int
     options: Sequence[str] = ()
     replication: str = ""

@@ -15,7 +15,7 @@ from lockstep_bench.bench.experiment.available import (
     runnable,
 )
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.given import given_hparams
+from lockstep_bench.bench.experiment.hparam_checks import fixed_hparams
 from lockstep_bench.bench.experiment.protocol import VECTORS
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 
@@ -76,7 +76,7 @@ def resolve(requests: Sequence[Request], data_dir: Path | None, fetch: bool) -> 
         broken={name: problem for _, broken, _ in checked for name, problem in broken.items()},
         without=without,
         # The protocols of several requests differ in what they fix, and their descriptions have it.
-        given=given_hparams(requests[0], needed, checked[0][0]) if len(requests) == 1 else {},
+        given=fixed_hparams(requests[0], needed, checked[0][0]) if len(requests) == 1 else {},
     )
 
 
@@ -112,5 +112,5 @@ def _checked(request: Request) -> tuple[tuple[str, ...], Mapping[str, str], Mapp
     names = plan.chosen_datasets(request)
     plan.check_folds(request, names)
     splits = plan.chosen_splits(request, names)
-    given_hparams(request, tuple(splits), usable)
+    fixed_hparams(request, tuple(splits), usable)
     return usable, broken, splits

@@ -16,6 +16,7 @@ from lockstep_bench.bench.experiment.parsing import (
     parse_splits,
 )
 from lockstep_bench.bench.experiment.plan import HEADLINE
+from lockstep_bench.bench.experiment.protocol import Value
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 from lockstep_bench.bench.replications.entries import SUITE as PAPERS
 from lockstep_bench.bench.replications.requests import requests_of
@@ -101,7 +102,7 @@ def request_of(options: Options) -> RunRequest:
     )
 
 
-def _changes(how: How) -> dict[str, int | str | None]:
+def _changes(how: How) -> dict[str, Value]:
     """Return the fields of the protocol that options change."""
     options = asdict(how)
     changes = {name: options[name] for name in FIELDS if options[name] is not None} | parse_hparams(how.hparam or ())
@@ -117,7 +118,7 @@ def _given(own: OwnTable) -> own_data.Given:
 
 
 def _requests(
-    suite: str, names: Sequence[str] | None, changes: dict[str, int | str | None], what: What, how: How
+    suite: str, names: Sequence[str] | None, changes: dict[str, Value], what: What, how: How
 ) -> tuple[Request, ...]:
     methods = HEADLINE if what.methods is None and suite != PAPERS else what.methods
     request = Request(

@@ -1,20 +1,18 @@
 """Descriptions of methods for web pages: title, paper, idea and objective, read without importing the method or torch.
 
-A method's title, paper and variant come from the source of its class. Idea and objective describe a family, that is,
-all methods of one module. Those of built-in families are in `cards.toml`. A third-party method can have class
-attributes `idea` (one sentence) and `objective` (LaTeX); without them its module's docstring is taken: the first line,
-and the first block that is indented. Missing parts are empty strings.
+Idea and objective describe a family, that is, all methods of one module. `cards.toml` has what is said of the methods
+of this package. Title, paper and variant of a third party's method come from the source of its class, which can also
+have the attributes `idea` (one sentence) and `objective` (LaTeX). Without them its module's docstring is taken: the
+first line, and the first block that is indented. Missing parts are empty strings.
 """
 
 import ast
 import re
 import textwrap
-import tomllib
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from lockstep_bench.methods.catalogue import options, registry
+from lockstep_bench.methods.catalogue.rows import families, rows
 
 
 class Card(NamedTuple):
@@ -28,7 +26,7 @@ class Card(NamedTuple):
         family_title: display name of the family.
         idea: the family's idea in one sentence.
         objective: the family's objective, as LaTeX of one formula.
-        variant: how this method differs within its family: the first sentence of its class's docstring.
+        variant: how this method differs within its family; by default the first sentence of its class's docstring.
         formula_text: the objective as plain text, of a method of another package without `objective`.
     """
 
@@ -68,28 +66,25 @@ def _read(name: str) -> Card:
         return Card(name, estimator["title"], "", name, estimator["title"], estimator["idea"], estimator["objective"])
     entry = registry.target(name)
     module = registry.source(entry)
+    if row := rows().get(name):
+        family, paper = families()[row.family], ", ".join(row.facts["paper"])
+        idea, objective = family["idea"], family["objective"]
+        variant = row.variant or _variant(module, row.class_name)
+        return Card(name, row.facts["title"], paper, row.family, family["title"], idea, objective, variant)
     facts = _facts(module, entry.attr)
-    stem = entry.module.rpartition(".")[2]
-    family = families().get(stem, {}) if entry.value == registry.BUILT_IN.get(name) else {}
-    first_line, formula = ("", "") if family else _documented(ast.get_docstring(module) or "")
+    first_line, formula = _documented(ast.get_docstring(module) or "")
     title = facts.get("title", name)
     return Card(
         name,
         title,
         facts.get("paper", ""),
-        stem if family else name,
-        family.get("title", title),
-        facts.get("idea", family.get("idea", first_line)),
-        facts.get("objective", family.get("objective", "")),
-        facts.get("variant", ""),
+        name,
+        title,
+        facts.get("idea", first_line),
+        facts.get("objective", ""),
+        _variant(module, entry.attr),
         "" if "objective" in facts else formula,
     )
-
-
-@cache
-def families() -> dict[str, dict[str, str]]:
-    """Return title, idea and objective of each family of `cards.toml`, by the name of its module."""
-    return tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))
 
 
 def _facts(module: ast.Module, name: str) -> dict[str, str]:
@@ -100,9 +95,14 @@ def _facts(module: ast.Module, name: str) -> dict[str, str]:
         for statement in base.body:
             if isinstance(statement, ast.Assign):
                 texts |= _assigned(statement)
-    documented = (ast.get_docstring(classes[name]) or "").partition("\n\n")[0]
-    sentence = re.split(r"(?<=\.) (?=[A-Z])", " ".join(documented.split()))[0]
-    return texts | ({"variant": sentence} if sentence else {})
+    return texts
+
+
+def _variant(module: ast.Module, name: str) -> str:
+    """Return the first sentence of a class's docstring."""
+    (defined,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == name)
+    documented = (ast.get_docstring(defined) or "").partition("\n\n")[0]
+    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(documented.split()))[0]
 
 
 def _documented(docstring: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ torch nor a method.
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
@@ -52,14 +52,20 @@ def with_options(name: str, texts: Mapping[str, str]) -> str:
     return f"{registered(name)}({','.join('='.join(pair) for pair in every)})" if every else name
 
 
-def values_of(name: str, constructor: Callable[..., Any]) -> dict[str, Value]:
+def values_of(name: str, constructor: Callable[..., Any], settled: Container[str] = ()) -> dict[str, Value]:
     """Return the options in a method's name, typed by the signature of its constructor.
+
+    Args:
+        name: of the method.
+        constructor: of the method.
+        settled: arguments of the constructor that no name can change.
 
     Raises:
         InvalidOption: the constructor has no such option, or the value is of another type.
     """
     texts = texts_of(name)
-    allowed = _options(constructor) if texts else {}
+    every = _options(constructor) if texts else {}
+    allowed = {option: kinds for option, kinds in every.items() if option not in settled}
     values = {}
     for option, text in texts.items():
         if option not in allowed:
@@ -88,7 +94,7 @@ def canonical(name: str, values: Mapping[str, Value]) -> str:
 def _options(constructor: Callable[..., Any]) -> dict[str, tuple[type, ...]]:
     """Return the types of each argument of a constructor that a text can say."""
     try:
-        parameters = inspect.signature(constructor, eval_str=True).parameters
+        parameters = _parameters(constructor)
     except (NameError, TypeError, ValueError):  # annotations of a third party that cannot be evaluated
         return {}
     options = {}
@@ -98,6 +104,14 @@ def _options(constructor: Callable[..., Any]) -> dict[str, tuple[type, ...]]:
         if all(kind in READABLE for kind in kinds):
             options[name] = kinds
     return options
+
+
+def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a constructor; those of its base class are among them where it passes `**others` on."""
+    parameters = inspect.signature(constructor, eval_str=True).parameters
+    passed_on = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    base = constructor.__base__ if passed_on and isinstance(constructor, type) else None
+    return {**(_parameters(base) if base else {}), **parameters}
 
 
 def _read(text: str, kinds: tuple[type, ...]) -> Value:

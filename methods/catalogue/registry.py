@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from lockstep_bench.methods.catalogue import options
 from lockstep_bench.methods.catalogue.options import InvalidOption, registered
+from lockstep_bench.methods.catalogue.rows import families, rows
 
 if TYPE_CHECKING:
     from lockstep_bench.methods.base import Method
@@ -29,54 +30,7 @@ if TYPE_CHECKING:
 GROUP = "lockstep_bench.methods"
 ENSEMBLE = "ensemble:"
 
-BUILT_IN = {
-    "vifa": "lockstep_bench.methods.vifa:VIFA",
-    "vifa-lr": "lockstep_bench.methods.vifa:LinearVIFA",
-    "vifa-k1": "lockstep_bench.methods.vifa:VIFAOfOneFactor",
-    "vifa-k2": "lockstep_bench.methods.vifa:VIFAOfTwoFactors",
-    "vifa-k3": "lockstep_bench.methods.vifa:VIFAOfThreeFactors",
-    "vifa-k5": "lockstep_bench.methods.vifa:VIFAOfFiveFactors",
-    "online-em-fa": "lockstep_bench.methods.online_fa:OnlineEM",
-    "online-sga-fa": "lockstep_bench.methods.online_fa:OnlineSGA",
-    "online-em-fa-plain": "lockstep_bench.methods.online_fa:PlainOnlineEM",
-    "online-sga-fa-plain": "lockstep_bench.methods.online_fa:PlainOnlineSGA",
-    "swag": "lockstep_bench.methods.swag:SWAG",
-    "swag-diag": "lockstep_bench.methods.swag:DiagonalSWAG",
-    "swa": "lockstep_bench.methods.swag:SWA",
-    "sgd": "lockstep_bench.methods.swag:SGD",
-    "slang": "lockstep_bench.methods.slang:SLANG",
-    "slang-released": "lockstep_bench.methods.slang:ReleasedSLANG",
-    "variational-laplace": "lockstep_bench.methods.variational_laplace:VariationalLaplace",
-    "variational-laplace-tempered": "lockstep_bench.methods.variational_laplace:TemperedVariationalLaplace",
-    "inducing-ffg": "lockstep_bench.methods.inducing:InducingFFG",
-    "inducing-fcg": "lockstep_bench.methods.inducing:InducingFCG",
-    "inducing-ensemble": "lockstep_bench.methods.inducing:InducingEnsemble",
-    "directuq-mean": "lockstep_bench.methods.directuq:DirectUQMean",
-    "directuq-mv": "lockstep_bench.methods.directuq:DirectUQMeanVariance",
-    "directuq-eb": "lockstep_bench.methods.directuq:DirectUQEmpiricalBayes",
-    "directuq-l2": "lockstep_bench.methods.directuq:DirectUQL2",
-    "directuq-naive": "lockstep_bench.methods.directuq:DirectUQNaive",
-    "directuq-mean-all": "lockstep_bench.methods.directuq:DirectUQMeanAll",
-    "directuq-mv-all": "lockstep_bench.methods.directuq:DirectUQMeanVarianceAll",
-    "directuq-eb-all": "lockstep_bench.methods.directuq:DirectUQEmpiricalBayesAll",
-    "directuq-ensemble": "lockstep_bench.methods.directuq:DirectUQEnsemble",
-    "mfvi": "lockstep_bench.methods.mfvi:MeanFieldVI",
-    "mfvi-local": "lockstep_bench.methods.mfvi:LocalMeanFieldVI",
-    "mfvi-naive": "lockstep_bench.methods.mfvi:NaiveMeanFieldVI",
-    "mfvi-mean": "lockstep_bench.methods.mfvi:MeanFieldVIMean",
-    "mfvi-mv": "lockstep_bench.methods.mfvi:MeanFieldVIMeanVariance",
-    "mfvi-eb": "lockstep_bench.methods.mfvi:MeanFieldVIEmpiricalBayes",
-    "fcg-vi": "lockstep_bench.methods.full_covariance_vi:FullCovarianceVI",
-    "mc-dropout": "lockstep_bench.methods.mc_dropout:MCDropout",
-    "laplace": "lockstep_bench.methods.laplace:LastLayerLaplace",
-    "laplace-full": "lockstep_bench.methods.laplace:FullLaplace",
-    "hmc": "lockstep_bench.methods.hmc:HMC",
-    "map": "lockstep_bench.methods.map:MAP",
-    "deep-ensemble": "lockstep_bench.methods.deep_ensemble:DeepEnsemble",
-    "constant": "lockstep_bench.methods.constant:Constant",
-    "linear": "lockstep_bench.methods.linear:Linear",
-    "gp": "lockstep_bench.methods.gp:GaussianProcess",
-}
+BUILT_IN = {name: row.target for name, row in rows().items()}
 
 # The method that shows what can be had without the inputs: what is no better than it is marked.
 BASELINE = "constant"
@@ -163,10 +117,12 @@ def get(name: str) -> "Method":
         return _ensemble(name)
     entry = target(registered(name))
     _require_a_name_of_its_own(entry.name)
+    row = rows().get(entry.name)
+    settled = row.options if row else {}
     try:
         constructor = entry.load()
-        values = options.values_of(name, constructor)
-        method = constructor(**values)
+        values = options.values_of(name, constructor, settled)
+        method = constructor(**settled, **values)
     except InvalidOption as error:
         raise BrokenMethod(str(error)) from error
     except (Exception, SystemExit) as error:  # a script that is not meant to be imported may call sys.exit
@@ -175,6 +131,8 @@ def get(name: str) -> "Method":
 
     from lockstep_bench.methods.base import Method
 
+    if row:
+        vars(method).update(row.attributes())
     if not isinstance(method, Method):
         kind = type(method).__name__
         raise BrokenMethod(
@@ -252,7 +210,7 @@ def problem_with(name: str) -> str | None:
 
 
 def describe(name: str) -> str:
-    """Return the first line of the docstring of a method's module, without importing the module.
+    """Return what a method's module is in a line, that of its docstring, without importing the module.
 
     Raises:
         UnknownMethod: if no method has this name.
@@ -260,6 +218,8 @@ def describe(name: str) -> str:
     if name.startswith(ENSEMBLE):
         return f"Ensemble of: {describe(name.removeprefix(ENSEMBLE))}"
     entry = target(registered(name))
+    if (row := rows().get(entry.name)) and (summary := families()[row.family].get("summary")):
+        return str(summary)
     try:
         return (ast.get_docstring(source(entry)) or "").partition("\n")[0]
     except Exception as error:  # a third-party package may raise anything, and must not break the listing

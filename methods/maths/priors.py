@@ -13,7 +13,7 @@ Penalties include the constants that the papers drop, so they are divergences in
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -134,3 +134,11 @@ class EmpiricalBayes:
         variance = (share(square) + 2 * self.beta) / (n_entries + 2 * self.alpha + 2)
         divergence = 0.5 * (n_entries * variance.log() - n_entries + square / variance)
         return divergence.squeeze(-1) - sd.log().sum(-1)
+
+
+PRIORS: Mapping[str, Prior] = {
+    "fixed": Fixed(),
+    "learned-mean": LearnedMean(),
+    "learned-mean-and-variance": LearnedMeanAndVariance(),
+    "empirical-bayes": EmpiricalBayes(),
+}

@@ -35,6 +35,7 @@ START_BOUND = 2.0  # initial weights are U(-2, 2), as in Stan
 REMEDY = "pip install 'lockstep-bench[reference]'"
 ROWS_MULTIPLE = 64  # training sets are padded to a multiple of this, so that folds share one compiled program
 PACKAGES = ("jax", "numpyro", "arviz_stats")
+RECORDED = ("z", "diverging", "accept_prob", "num_steps")  # parts of NumPyro's state that draws keep
 
 
 class MissingExtra(ImportError):
@@ -142,23 +143,33 @@ def sample(
     bound = min(START_BOUND, 2 / np.sqrt(prior_precision))
     starts = generator.uniform(-bound, bound, size=(chains, network.dim))
     seeds = generator.integers(2**32, size=chains)
-    transitions: list[list[np.ndarray]] = []
     with nuts_jax.float64_on_the_cpu():
         precision = 1.0 if noise_precision is None else noise_precision * y_scale**2
         posterior = nuts_jax.Posterior(*_padded(x, y), prior_precision=prior_precision, noise_precision=precision)
-        init, step = nuts_jax.kernel(network, likelihood.kind, warmup, max_tree_depth)
+        transitions = nuts_jax.transitions(network, likelihood.kind, warmup, max_tree_depth)
+        length = warmup + draws
+        recorded: dict[str, list[np.ndarray]] = {name: [] for name in RECORDED}
         for chain in range(chains):
-            state = init(seeds[chain], starts[chain], posterior)
-            for number in range(warmup + draws):
-                state = step(state, posterior)
+            state = transitions.init(seeds[chain], starts[chain], posterior)
+            for number in range(length):
+                state = transitions.step(state, posterior)
                 if number >= warmup:
-                    recorded = state.z, state.diverging, state.accept_prob, state.num_steps
-                    transitions.append([np.asarray(value) for value in recorded])
-                progress((chain * (warmup + draws) + number + 1) / (chains * (warmup + draws)))
-    weights, diverging, accept_prob, steps = (
-        np.stack(values).reshape(chains, draws, *values[0].shape) for values in zip(*transitions, strict=True)
+                    for name, values in recorded.items():
+                        values.append(np.asarray(getattr(state, name)))
+                progress((chain * length + number + 1) / (chains * length))
+
+    def by_chain(name: str) -> np.ndarray:
+        values = np.stack(recorded[name])
+        return values.reshape(chains, draws, *values.shape[1:])
+
+    return Draws(
+        weights=by_chain("z"),
+        diverging=by_chain("diverging"),
+        accept_prob=by_chain("accept_prob"),
+        steps=by_chain("num_steps"),
+        max_tree_depth=max_tree_depth,
+        seconds=time.perf_counter() - started,
     )
-    return Draws(weights, diverging, accept_prob, steps, max_tree_depth, time.perf_counter() - started)
 
 
 def _padded(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -101,7 +101,7 @@ def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: Posterior)
     return data @ posterior.present + log_prior
 
 
-class Kernel(NamedTuple):
+class Transitions(NamedTuple):
     """Compiled transitions of one chain, for all posteriors of one network, likelihood and number of rows.
 
     Attributes:
@@ -114,8 +114,8 @@ class Kernel(NamedTuple):
 
 
 @cache
-def kernel(network: MLP, kind: str, warmup: int, max_tree_depth: int) -> Kernel:
-    """Return the NUTS kernel; step size and diagonal mass matrix adapt during the first `warmup` transitions.
+def transitions(network: MLP, kind: str, warmup: int, max_tree_depth: int) -> Transitions:
+    """Return the transitions of NUTS; step size and diagonal mass matrix adapt during the first `warmup` transitions.
 
     Args:
         network: maps weights and x to outputs.
@@ -134,4 +134,4 @@ def kernel(network: MLP, kind: str, warmup: int, max_tree_depth: int) -> Kernel:
         key = jax.random.key(seed)
         return init(weights, warmup, max_tree_depth=max_tree_depth, model_args=(posterior,), rng_key=key)
 
-    return Kernel(jax.jit(start), jax.jit(lambda state, posterior: step(state, (posterior,), {})))
+    return Transitions(jax.jit(start), jax.jit(lambda state, posterior: step(state, (posterior,), {})))

@@ -11,6 +11,7 @@ from lockstep_bench.methods.maths.likelihoods import Gaussian
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Batch, HParams, Problem, Step
+from lockstep_bench.methods.swag import Collection
 
 NAMES = ("map", "mfvi", "vifa", "swag")
 NETWORK = MLP(N_FEATURES)
@@ -45,7 +46,7 @@ def after_updates(loops, name):
         numbers = torch.randn(chosen.noise(NETWORK.dim), generator=generator)
         collected = chosen.collect is not None and update % 5 == 0
         count = torch.tensor(float(update))
-        phase = collected if chosen.collect else None
+        phase = Collection(collected, burn_in=0) if chosen.collect else None
         result = method.update(problem, state, Batch(x[rows], y[rows]), Noise(numbers), Step(count, phase))
         state = result[0] if type(result) is tuple else result
         batch = loops.Batch(jnp.asarray(x[rows].numpy()), jnp.asarray(y[rows].numpy()))

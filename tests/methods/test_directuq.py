@@ -10,7 +10,7 @@ from torch.distributions import Normal
 from torch.nn.functional import softplus
 
 from lockstep_bench import methods
-from lockstep_bench.methods.directuq import DirectUQL2, DirectUQMean, DirectUQNaive, State
+from lockstep_bench.methods.directuq import DirectUQL2, DirectUQState, DirectUQWithPrior
 from lockstep_bench.methods.maths.likelihoods import Bernoulli, Categorical, Gaussian, HeteroscedasticGaussian
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, Fixed, LearnedMean
@@ -83,7 +83,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
     (gradient,) = torch.autograd.grad(objective, weights)
 
     step = Step(torch.tensor(1.0), None)
-    state = State(weights.detach(), SGD())
+    state = DirectUQState(weights.detach(), SGD())
     after, reported = method.update(problem, state, Batch(x, y), Noise(unit.flatten()), step)
     torch.testing.assert_close(after.weights, (weights - LR * gradient).detach())
     if not name.startswith(("directuq-mv", "directuq-eb")):  # whose constants are not written here
@@ -91,7 +91,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(name, kind):
 
 
 def test_the_mean_of_the_samples_is_the_mean_output_and_points_share_their_noise():
-    method = DirectUQMean()
+    method = DirectUQWithPrior()
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x, n_samples = numbers(problem.dim, seed=3), numbers(6, 3, seed=1), 10
     outputs = problem.network(weights, x)
@@ -106,7 +106,7 @@ def test_the_mean_of_the_samples_is_the_mean_output_and_points_share_their_noise
 
 
 def test_each_points_samples_have_the_variational_predictive_distribution():
-    method, n_samples = DirectUQMean(), 40001  # an odd number leaves one sample without its opposite
+    method, n_samples = DirectUQWithPrior(), 40001  # an odd number leaves one sample without its opposite
     problem = problem_of(method, Gaussian((0.01, 1.0)))
     weights, x = 0.5 * numbers(problem.dim, seed=3), numbers(4, 3, seed=1)
     outputs = problem.network(weights, x)
@@ -120,7 +120,7 @@ def test_each_points_samples_have_the_variational_predictive_distribution():
 
 
 def test_all_layers_but_the_last_are_shared_and_regression_is_heteroscedastic():
-    method = DirectUQNaive()
+    method = DirectUQWithPrior("fixed")
     for likelihood in (Gaussian((0.01, 1.0)), HeteroscedasticGaussian()):
         task = Task("any", likelihood, MLP(6, (50,), n_outputs=likelihood.n_outputs))
         assert method.likelihood(task) == HeteroscedasticGaussian()
@@ -131,7 +131,7 @@ def test_all_layers_but_the_last_are_shared_and_regression_is_heteroscedastic():
 
 def test_search_spaces():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(6))
-    paper, wide = DirectUQMean().search_space(task), DirectUQMean().wide_space(task)
+    paper, wide = DirectUQWithPrior().search_space(task), DirectUQWithPrior().wide_space(task)
     assert paper["penalty_weight"].choices == PENALTY_WEIGHTS
     assert (paper["lr"].low, paper["lr"].high) == (5e-4, 1e-3)
     assert wide["lr"].high == 0.1
@@ -143,8 +143,8 @@ def test_images_have_the_papers_fixed_prior_and_eta():
     # Appendix D: variance 0.1 on UCI, 1 on images. Section 6.1: eta 0.1 on images, but 5 with weight decay.
     images = Task("any", Categorical(10), preresnet_20())
     tabular = Task("any", Categorical(3), MLP(3, (4,), n_outputs=3))
-    assert DirectUQNaive().suited_to(images).prior == Fixed(1.0)
-    assert DirectUQNaive().suited_to(tabular).prior == Fixed(0.1)
+    assert DirectUQWithPrior("fixed").suited_to(images).prior == Fixed(1.0)
+    assert DirectUQWithPrior("fixed").suited_to(tabular).prior == Fixed(0.1)
     for name in VARIANTS:
         choices = methods.get(name).image_space(images)["penalty_weight"].choices
         assert choices[0] == (5.0 if name == "directuq-l2" else 0.1)

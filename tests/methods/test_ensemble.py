@@ -14,7 +14,6 @@ from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.methods.base import Method
-from lockstep_bench.methods.deep_ensemble import DeepEnsemble
 from lockstep_bench.methods.ensemble import ensemble_of
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.likelihoods import Gaussian
@@ -82,7 +81,7 @@ def stack_of(method: Method, seed: int) -> StackedFits:
 
 
 def test_an_ensemble_of_map_is_the_deep_ensemble():
-    ours, theirs = (stack_of(method, 3) for method in (methods.get("ensemble:map"), DeepEnsemble()))
+    ours, theirs = (stack_of(method, 3) for method in (methods.get("ensemble:map"), methods.get("deep-ensemble")))
     torch.testing.assert_close(ours.posterior, theirs.posterior, rtol=0, atol=0)
     (pooled,) = ours.predict([np.arange(15, 20)], n_samples=5)
     assert pooled.mean.shape == (5, 5)

@@ -7,7 +7,7 @@ from torch.distributions import MultivariateNormal, kl_divergence
 from torch.func import grad, jacrev
 
 from lockstep_bench.bench.reference.conjugate import correlated
-from lockstep_bench.methods.full_covariance_vi import FullCovarianceVI, State, kl, parts, transform
+from lockstep_bench.methods.full_covariance_vi import FullCovarianceVI, FullCovarianceVIState, kl, parts, transform
 from lockstep_bench.methods.maths.likelihoods import Bernoulli
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.networks.mlp import MLP
@@ -52,7 +52,9 @@ def test_update_follows_gradient_of_negative_elbo(problem, hparams, batches):
         (weights,) = transform(mean, factors, noise[None])
         return problem.n_train * problem.nll(weights, batch) + kl(mean, factors, hparams.prior_precision)
 
-    after = FullCovarianceVI().update(problem, State(params, SGD()), batch, Noise(noise), FIRST)[0].params
+    after = (
+        FullCovarianceVI().update(problem, FullCovarianceVIState(params, SGD()), batch, Noise(noise), FIRST)[0].params
+    )
     torch.testing.assert_close(after, params - hparams.lr * grad(negative_elbo)(params))
 
 

@@ -18,7 +18,7 @@ from lockstep_bench.methods.inducing import (
     InducingEnsemble,
     InducingFCG,
     InducingFFG,
-    State,
+    InducingState,
 )
 from lockstep_bench.methods.maths import gradients
 from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
@@ -231,7 +231,7 @@ def test_an_update_follows_the_gradient_of_the_objective(method, hparams, batche
 
     weight = 0.25
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))  # a quarter of the way up
-    state, reported = method.update(problem, State(params, SGD()), batch, Noise(tape), step)
+    state, reported = method.update(problem, InducingState(params, SGD()), batch, Noise(tape), step)
     after = state.params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
     weight = 1.0  # the ELBO is recorded with the full divergence
@@ -312,7 +312,7 @@ def test_their_gradient_is_that_of_the_likelihood_alone(hparams):
     method._weights(problem.network, params, hparams.prior_precision, gauge)
     tape = normal(gauge.used, seed=5)
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
-    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step)[0].params
+    after = method.update(problem, InducingState(params, SGD()), IMAGES, Noise(tape), step)[0].params
     (weights,) = method._weights(problem.network, params, hparams.prior_precision, Noise(tape))
     gradient = of_others(problem.network, grad(problem.nll)(weights, IMAGES))
     torch.testing.assert_close((params - after)[-len(gradient) :], hparams.lr * 12 * gradient)
@@ -334,7 +334,7 @@ def test_the_points_of_a_large_ensemble_are_trained_one_after_the_other(hparams,
         return 12 * sum(nlls) / 5 + 0.25 * method.kl(problem.network, params)
 
     step = Step(torch.tensor(15.0, dtype=torch.float64), Annealing(10, 20))
-    after = method.update(problem, State(params, SGD()), IMAGES, Noise(tape), step)[0].params
+    after = method.update(problem, InducingState(params, SGD()), IMAGES, Noise(tape), step)[0].params
     torch.testing.assert_close(after, params - hparams.lr * grad(objective)(params))
 
 

@@ -9,11 +9,10 @@ import torch
 from torch.special import ndtr
 
 from lockstep_bench.bench.reference.conjugate import correlated
-from lockstep_bench.methods.map import MAP
-from lockstep_bench.methods.map import State as MAPState
+from lockstep_bench.methods.map import MAP, MAPState
 from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
-from lockstep_bench.methods.mc_dropout import MCDropout, State, expected_square
+from lockstep_bench.methods.mc_dropout import MCDropout, MCDropoutState, expected_square
 from lockstep_bench.methods.networks.convnets import ConvNet
 from lockstep_bench.methods.networks.layers import Matrix
 from lockstep_bench.methods.networks.mlp import MLP
@@ -53,7 +52,7 @@ def test_an_update_follows_the_gradient_with_each_examples_own_mask(problem, hpa
     matrices, biases = torch.cat([weights[:12], weights[16:20]]), torch.cat([weights[12:16], weights[20:]])
     penalty = (matrices**2).sum() / (1 - rate) + (biases**2).sum()
     (gradient,) = torch.autograd.grad(12 * nll.mean() + 0.5 * hparams.prior_precision * penalty, weights)
-    state = State(weights.detach(), SGD())
+    state = MCDropoutState(weights.detach(), SGD())
     after, _ = MCDropout().update(with_rate(problem, rate), state, batch, Noise(tape), FIRST)
     torch.testing.assert_close(after.weights, (weights - hparams.lr * gradient).detach())
 
@@ -79,7 +78,7 @@ def test_samples_are_the_masked_networks_with_their_probabilities(problem, hpara
 def test_at_rate_zero_it_is_map(problem, batches):
     batch, weights = batches(1), numbers(problem.dim, seed=3)
     method, without = MCDropout(), with_rate(problem, 0.0)
-    found = method.update(without, State(weights, SGD()), batch, Noise(numbers(35)), FIRST)[0].weights
+    found = method.update(without, MCDropoutState(weights, SGD()), batch, Noise(numbers(35)), FIRST)[0].weights
     expected = MAP().update(problem, MAPState(weights, SGD()), batch, Noise(numbers(0)), FIRST)[0].weights
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     x = numbers(2, 3, seed=1)

@@ -13,13 +13,11 @@ from lockstep_bench.methods.maths.likelihoods import Categorical, Gaussian
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.maths.priors import PENALTY_WEIGHTS, EmpiricalBayes, Fixed
 from lockstep_bench.methods.mfvi import (
+    CollapsedMeanFieldVI,
     LocalMeanFieldVI,
     MeanFieldVI,
     MeanFieldVIEmpiricalBayes,
-    MeanFieldVIMean,
-    MeanFieldVIMeanVariance,
-    NaiveMeanFieldVI,
-    State,
+    MeanFieldVIState,
 )
 from lockstep_bench.methods.networks.convnets import ConvNet
 from lockstep_bench.methods.networks.mlp import MLP
@@ -39,7 +37,7 @@ def gradients(method, problem, params, batch, tapes):
     """Of one SGD step for each tape (S, T): (S, 2, D)."""
 
     def one(tape):
-        after = method.update(problem, State(params, SGD()), batch, Noise(tape), FIRST)[0].params
+        after = method.update(problem, MeanFieldVIState(params, SGD()), batch, Noise(tape), FIRST)[0].params
         return (params - after) / problem.hparams.lr
 
     return vmap(one)(tapes)
@@ -130,7 +128,7 @@ def test_fixed_prior_with_eta_is_tempered_vi(problem, hparams, batches, eta):
     hparams.prior_precision = torch.tensor(1 / 0.1, dtype=torch.float64)
     unit = torch.randn(1, problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     arguments = problem, start(problem.dim), batches(1), unit
-    found = gradients(NaiveMeanFieldVI(), *arguments)
+    found = gradients(CollapsedMeanFieldVI("fixed"), *arguments)
     torch.testing.assert_close(found, gradients(MeanFieldVI(tempering=eta), *arguments))
 
 
@@ -145,7 +143,7 @@ def test_several_samples_average_their_gradients(problem, batches):
 def test_with_an_inferred_prior_mean_the_posterior_of_a_linear_model_is_known(eta):
     # N times the NLL plus eta times eq. 12: the mean is ridge's with precision eta shrinkage / gamma, the variances are
     # eta over the curvature eta / gamma + beta sum x^2.
-    method = MeanFieldVIMean()
+    method = CollapsedMeanFieldVI()
     problem = orthogonal(0)
     gamma, shrinkage = method.prior.gamma, method.prior.shrinkage
     n_rows = len(problem.x)
@@ -157,7 +155,7 @@ def test_with_an_inferred_prior_mean_the_posterior_of_a_linear_model_is_known(et
     np.testing.assert_allclose(np.exp(log_sd), sd, rtol=0.05)
 
 
-@pytest.mark.parametrize("method", [MeanFieldVIMeanVariance(), MeanFieldVIEmpiricalBayes()], ids=lambda one: one.name)
+@pytest.mark.parametrize("method", [methods.get("mfvi-mv"), methods.get("mfvi-eb")], ids=lambda one: one.name)
 def test_a_variant_descends_its_own_penalty(method, problem, hparams, batches):
     params, batch = start(problem.dim), batches(1)
     unit = torch.randn(problem.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -182,7 +180,7 @@ def test_a_variant_descends_its_own_penalty(method, problem, hparams, batches):
 def test_empirical_bayes_has_one_variance_for_each_matrix_and_each_bias(problem, hparams):
     hparams.penalty_weight = torch.tensor(1.0, dtype=torch.float64)
     mean, log_sd = start(problem.dim)
-    found = MeanFieldVIEmpiricalBayes().divergence(problem, mean, log_sd)
+    found = methods.get("mfvi-eb").divergence(problem, mean, log_sd)
     pieces = zip(mean.split([12, 4, 4, 1]), log_sd.exp().split([12, 4, 4, 1]), strict=True)
     torch.testing.assert_close(found, sum(EmpiricalBayes().penalty(*pair) for pair in pieces))
 
@@ -201,7 +199,7 @@ def test_an_annealed_divergence_is_weighted_and_variances_end_at_their_cap(probl
         return problem.n_train * problem.nll(mean + sd * unit, batch) + weight * kl
 
     method, weight = MeanFieldVI(max_sd=cap, annealed=True), 0.4
-    state, reported = method.update(problem, State(params, SGD()), batch, Noise(unit), step)
+    state, reported = method.update(problem, MeanFieldVIState(params, SGD()), batch, Noise(unit), step)
     after = state.params
     expected = params - lr * grad(objective)(params)
     torch.testing.assert_close(after[0], expected[0])
@@ -236,13 +234,13 @@ def test_on_images_log_sd_has_ten_times_the_learning_rate(problem, batches):
 def test_fixed_prior_has_the_papers_variances():
     # Wei and Khardon, appendix D: 0.1 on UCI, 0.05 on images.
     images, tabular = Task("any", Categorical(10), preresnet_20()), Task("any", Categorical(3), MLP(3, n_outputs=3))
-    assert NaiveMeanFieldVI().suited_to(images).prior == Fixed(0.05)
-    assert NaiveMeanFieldVI().suited_to(tabular).prior == Fixed(0.1)
+    assert CollapsedMeanFieldVI("fixed").suited_to(images).prior == Fixed(0.05)
+    assert CollapsedMeanFieldVI("fixed").suited_to(tabular).prior == Fixed(0.1)
 
 
 def test_the_penalty_is_weighted_as_in_the_paper():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
-    method = MeanFieldVIMean()
+    method = CollapsedMeanFieldVI()
     assert method.search_space(task)["penalty_weight"].choices == PENALTY_WEIGHTS
     assert method.wide_space(task)["penalty_weight"].high == 10
     assert method.wide_space(task)["lr"].high > method.search_space(task)["lr"].high
@@ -258,7 +256,7 @@ def test_diagnostics_report_the_divergence_per_example(problem, hparams):
     torch.testing.assert_close(found["tempered_kl"], 0.2 * kl)
     torch.testing.assert_close(found["median_sd"], sd.median())
     hparams.penalty_weight = torch.tensor(3.0, dtype=torch.float64)
-    method = MeanFieldVIMean()
+    method = CollapsedMeanFieldVI()
     found = method.diagnostics(problem, params)
     torch.testing.assert_close(found["kl"], method.prior.penalty(mean, sd) / 12)
     torch.testing.assert_close(found["tempered_kl"], 3 * found["kl"])

@@ -16,18 +16,18 @@ from lockstep_bench.methods.networks.convnets import ConvNet
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.networks.resnets import PreActResNet, ResNet, preresnet_20
 from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
-from lockstep_bench.methods.slang import SLANG, ReleasedSLANG, State, example_gradients, top_factors
+from lockstep_bench.methods.slang import SLANG, ReleasedSLANG, SLANGState, example_gradients, top_factors
 
 
 def numbers(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def some_state(problem, k: int) -> State:
+def some_state(problem, k: int) -> SLANGState:
     """Any state, with a posterior that is far from a diagonal one."""
     mean, momentum = 0.5 * numbers(2, problem.dim, seed=1)
     factors, diagonal = 3 * numbers(k, problem.dim, seed=2), numbers(problem.dim, seed=3).exp()
-    return State(LowRankPrecision(mean, factors, diagonal), momentum)
+    return SLANGState(LowRankPrecision(mean, factors, diagonal), momentum)
 
 
 def gradients_one_by_one(problem, weights, batch) -> torch.Tensor:
@@ -63,7 +63,7 @@ def assert_an_update_equals_dense_algebra(method_class, k: int, problem, batch, 
     step = Step(torch.tensor(float(count), dtype=torch.float64), None)
 
     method = method_class(latent_dim=k, mc_samples=n_samples, bias_precision=bias_precision)
-    after, reported = method.update(problem, State(before, momentum), batch, Noise(tape), step)
+    after, reported = method.update(problem, SLANGState(before, momentum), batch, Noise(tape), step)
 
     centre = before.mean if method_class is SLANG else 2 * before.mean
     weights = before._replace(mean=centre).sample(Noise(tape), n_samples)

@@ -7,7 +7,7 @@ import torch
 from lockstep_bench.methods.base import Plan
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import Batch, Step
-from lockstep_bench.methods.swag import RANK, SGD, SWA, SWAG, Collected, DiagonalSWAG, Phase
+from lockstep_bench.methods.swag import RANK, SWA, SWAG, Collected, Collection, LastIterate
 
 
 def trained(method, problem, batches, plan):
@@ -18,7 +18,7 @@ def trained(method, problem, batches, plan):
     for number in range(plan.n_updates):
         step = Step(torch.tensor(number + 1.0, dtype=torch.float64), method.phase(number + 1, plan))
         state, _ = method.update(problem, state, Batch(batch.x[[number]], batch.y[[number]]), Noise(None), step)
-        if step.phase:
+        if step.phase.takes_iterate:
             iterates.append(state.trajectory.weights.numpy())
     return method.finish(problem, state), np.stack(iterates)
 
@@ -49,7 +49,7 @@ def test_swag_samples_have_the_mean_and_covariance_of_the_paper(problem, batches
 
 
 def test_the_diagonal_variant_has_all_of_the_variance(problem, batches):
-    posterior, iterates = trained(DiagonalSWAG(), problem, batches, Plan(40, 1.0))
+    posterior, iterates = trained(SWAG(rank=0, scale=1.0), problem, batches, Plan(40, 1.0))
     np.testing.assert_allclose(covariance_of_samples(posterior), np.diag(iterates.var(0)), rtol=1e-9, atol=1e-15)
 
 
@@ -59,7 +59,7 @@ def test_swa_is_the_average(problem, batches):
 
 
 def test_sgd_predicts_with_the_last_iterate(problem, batches):
-    posterior, iterates = trained(SGD(), problem, batches, Plan(40, 1.0))
+    posterior, iterates = trained(LastIterate(), problem, batches, Plan(40, 1.0))
     assert torch.equal(posterior, torch.tensor(iterates[-1]))
 
 
@@ -74,8 +74,8 @@ def test_learning_rate_moves_linearly_to_its_late_value(problem):
 
 def test_burn_in_is_a_share_of_training():
     method, plan = SWAG(burn_in=0.2), Plan(500, 1.0)
-    assert [n for n in range(1, 501) if method.phase(n, plan)] == list(range(101, 501))
-    assert method.phase(7, plan) == Phase(collects=False, burn_in=100)
+    assert [n for n in range(1, 501) if method.phase(n, plan).takes_iterate] == list(range(101, 501))
+    assert method.phase(7, plan) == Collection(takes_iterate=False, burn_in=100)
 
 
 def test_deviations_are_kept_in_order_behind_zeros():
@@ -116,4 +116,4 @@ def test_the_variance_survives_single_precision():
     ],
 )
 def test_iterates_are_collected_once_per_epoch_or_often_enough(plan, collected):
-    assert [n for n in range(1, plan.n_updates + 1) if SWAG().phase(n, plan)] == list(collected)
+    assert [n for n in range(1, plan.n_updates + 1) if SWAG().phase(n, plan).takes_iterate] == list(collected)

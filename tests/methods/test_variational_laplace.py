@@ -19,7 +19,12 @@ from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.networks.resnets import PreActResNet
 from lockstep_bench.methods.problem import Batch, HParams, Problem, Step, Task
 from lockstep_bench.methods.training.optim import SGD
-from lockstep_bench.methods.variational_laplace import Posterior, State, TemperedVariationalLaplace, VariationalLaplace
+from lockstep_bench.methods.variational_laplace import (
+    TemperedVariationalLaplace,
+    VariationalLaplace,
+    VariationalLaplacePosterior,
+    VariationalLaplaceState,
+)
 
 N_TRAIN, Y_SCALE = 12, 3.0  # of the `problem` fixture
 ZERO = torch.tensor(0.0, dtype=torch.float64)
@@ -67,7 +72,7 @@ def test_an_update_follows_the_gradient_of_the_written_objective(smooth, params,
     batch = batches(1)
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     method = VariationalLaplace(tempering, sd_lr_ratio=7.0)
-    state = State(params, SGD(), ZERO, ZERO)
+    state = VariationalLaplaceState(params, SGD(), ZERO, ZERO)
     after = method.update(smooth, state, batch, Noise(unit), step(False))[0].params
     mean, log_sd = (one.clone().requires_grad_() for one in params)
     objective = written_objective(mean, log_sd, batch, hparams, tempering, unit)
@@ -94,7 +99,7 @@ class Residual:
         values = {name: value.to(self.params) for name, value in vars(hparams).items()}
         values["lr"] = torch.ones_like(self.params[0, 0])
         problem = replace(self.problem, network=network or self.problem.network, hparams=HParams(**values))
-        state = State(self.params, SGD(), ZERO, ZERO)
+        state = VariationalLaplaceState(self.params, SGD(), ZERO, ZERO)
         after, _ = method.update(problem, state, self.batch, Noise(self.unit), step(False))
         return self.params - after.params
 
@@ -147,7 +152,7 @@ def test_labels_drawn_without_a_doubt_have_no_gradient_and_the_difference_is_of_
 def test_the_elbo_is_the_objectives_mean_over_the_last_epoch_in_original_units(smooth, params, hparams, batches):
     method, plan = VariationalLaplace(), Plan(n_updates=5, updates_per_epoch=2.5)
     generator = torch.Generator().manual_seed(1)
-    state, objectives = State(params, SGD(), ZERO, ZERO), []
+    state, objectives = VariationalLaplaceState(params, SGD(), ZERO, ZERO), []
     for update in range(1, 6):
         batch, unit = batches(1), torch.randn(5, generator=generator, dtype=torch.float64)
         mean, log_sd = (one.clone().requires_grad_() for one in state.params)
@@ -175,7 +180,7 @@ def test_hessian_updates_average_to_the_gradient_of_equation_20(hparams):
     method = VariationalLaplace(sd_lr_ratio=1.0, hessian=True, tempering=0.3)
 
     def gradient(signs):
-        state = State(params, SGD(), ZERO, ZERO)
+        state = VariationalLaplaceState(params, SGD(), ZERO, ZERO)
         after, _ = method.update(problem, state, batch, Noise(signs), step(False))
         return (params - after.params) / hparams.lr
 
@@ -213,7 +218,7 @@ def test_squared_gradients_average_to_the_fisher_information_whatever_the_labels
 
     def slopes_in_log_sd(labels):
         def of(tape):
-            state = State(params, SGD(), ZERO, ZERO)
+            state = VariationalLaplaceState(params, SGD(), ZERO, ZERO)
             after, _ = method.update(problem, state, batch._replace(y=labels), Noise(tape), step(False))
             return (log_sd - after.params[1]) / hparams.lr
 
@@ -247,7 +252,7 @@ def test_the_tempered_variant_tunes_the_weight_of_the_divergence(smooth, params,
     method, fixed = TemperedVariationalLaplace(), VariationalLaplace(tempering=0.2)
     hparams.tempering = torch.tensor(0.2, dtype=torch.float64)
     unit = torch.randn(5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    state = State(params, SGD(), ZERO, ZERO)
+    state = VariationalLaplaceState(params, SGD(), ZERO, ZERO)
     arguments = smooth, state, batches(1)
     after, expected = (one.update(*arguments, Noise(unit), step(False))[0] for one in (method, fixed))
     torch.testing.assert_close(after.params, expected.params)
@@ -264,7 +269,7 @@ def test_starts_three_below_the_priors_log_sd(problem, hparams):
 def test_trains_a_smooth_network_and_can_predict_with_its_mean():
     task = Task("any", Gaussian((0.01, 1.0)), MLP(5))
     assert VariationalLaplace().network(task).activation == "softplus"
-    posterior = Posterior(torch.stack([torch.arange(3.0), torch.zeros(3)]), torch.tensor(0.0))
+    posterior = VariationalLaplacePosterior(torch.stack([torch.arange(3.0), torch.zeros(3)]), torch.tensor(0.0))
     images = Task("any", Categorical(3), PreActResNet(n_outputs=3))
     for method in (VariationalLaplace(mean_network=True), VariationalLaplace().suited_to(images)):
         assert torch.equal(method.sample(None, posterior, Noise(torch.zeros(0)), 100), posterior.params[:1])

@@ -7,11 +7,9 @@ from lockstep_bench.methods.maths.likelihoods import Gaussian
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Batch, HParams, Problem, Step
-from lockstep_bench.methods.slang import SLANG
-from lockstep_bench.methods.slang import State as OfSLANG
+from lockstep_bench.methods.slang import SLANG, SLANGState
 from lockstep_bench.methods.training.optim import SGD
-from lockstep_bench.methods.vifa import VIFA
-from lockstep_bench.methods.vifa import State as OfVIFA
+from lockstep_bench.methods.vifa import VIFA, VIFAState
 
 
 def number(value: float) -> torch.Tensor:
@@ -27,13 +25,13 @@ def test_slangs_mean_step_is_vifas_times_the_covariance():  # equation 5.33, L =
     at_the_mean = Noise(torch.zeros(1 + problem.dim, dtype=torch.float64))  # h = 0 and z = 0, so that theta = c = mu
     first = Step(number(1), None)
 
-    vifa = OfVIFA(torch.stack([mean, spread, spread]), SGD())
+    vifa = VIFAState(torch.stack([mean, spread, spread]), SGD())
     after, _ = VIFA(1, 1, SGD).update(problem, vifa, Batch(x, y), at_the_mean, first)
     step_of_vifa = (after.params[0] - mean) / hparams.lr
     assert step_of_vifa.norm() < 10  # not clipped
 
     posterior = LowRankPrecision(mean, spread[None], spread.exp())
-    slang = OfSLANG(posterior, torch.zeros_like(mean))
+    slang = SLANGState(posterior, torch.zeros_like(mean))
     found, _ = SLANG(1, mc_samples=1).update(
         problem, slang, Batch(x, y), Noise(torch.zeros(1 + problem.dim, dtype=torch.float64)), first
     )

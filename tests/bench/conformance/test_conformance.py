@@ -13,7 +13,7 @@ from lockstep_bench.bench.conformance import RULES, Finding, check
 from lockstep_bench.bench.conformance.examined import TASKS
 from lockstep_bench.bench.reference.conjugate import orthogonal
 from lockstep_bench.methods.base import FullBatchMethod, Method, Paper
-from lockstep_bench.methods.map import MAP, State
+from lockstep_bench.methods.map import MAP, MAPState
 from lockstep_bench.methods.maths.predictive import Normals, Quantiles
 from lockstep_bench.methods.mfvi import MeanFieldVI
 
@@ -160,7 +160,7 @@ class NormalisesOverTheStack(MAP):
     def update(self, problem, state, batch, noise, step):
         gradient = grad(lambda weights: problem.nll(weights, batch))(state.weights)
         weights, optim = state.optim.step(state.weights, OverTheStack.apply(gradient), problem.hparams.lr, step)
-        return State(weights, optim)
+        return MAPState(weights, optim)
 
 
 class CountsItsFits(MAP):

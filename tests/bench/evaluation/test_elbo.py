@@ -12,7 +12,7 @@ from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.evaluation.elbo import with_elbos
 from lockstep_bench.bench.reference.conjugate import LinearProblem, orthogonal
 from lockstep_bench.methods.maths.gaussian import LowRankNormal
-from lockstep_bench.methods.variational_laplace import Posterior
+from lockstep_bench.methods.variational_laplace import VariationalLaplacePosterior
 
 N_SAMPLES = 100
 
@@ -31,7 +31,7 @@ def fits_with(problem: LinearProblem, name: str, mean: np.ndarray, sd: np.ndarra
     params = torch.stack([moments[:, 0], moments[:, 1].log()], dim=1)
     posteriors = {
         "mfvi": params,
-        "variational-laplace": Posterior(params, params.new_zeros(n_fits)),
+        "variational-laplace": VariationalLaplacePosterior(params, params.new_zeros(n_fits)),
         "vifa": LowRankNormal(moments[:, 0], moments.new_zeros(n_fits, 1, len(mean)), moments[:, 1] ** 2),
     }
     return replace(fits, posterior=posteriors[method.name.partition("(")[0]])

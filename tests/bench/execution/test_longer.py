@@ -9,6 +9,7 @@ import pytest
 from lockstep_bench.bench.execution.longer import LongerTrainings, due, planned, stretched
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.folder import Results
@@ -54,7 +55,8 @@ def test_first_ok_split_of_each_group_is_trained_again(results, stored):
 
 def test_everything_that_is_a_share_of_training_is_stretched():
     steps = {"schedule": "step", "milestones": "10,15", "factor": 10}
-    protocol = Protocol(epochs=20, max_minibatches=300, sampler="tpe", hparams="lr=0.1..0.2", **steps)
+    given = GivenHParams.read("lr=0.1..0.2")
+    protocol = Protocol(epochs=20, max_minibatches=300, sampler="tpe", hparams=given, **steps)
     longer = stretched(protocol, 3, HPARAMS)
     assert (longer.epochs, longer.max_minibatches, longer.max_updates) == (60, 900, None)
     assert longer.milestones == "30,45"

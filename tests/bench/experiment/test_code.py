@@ -113,6 +113,11 @@ def test_variants_of_one_module_differ(parts):
     assert parts(method="vifa")[1] != parts(method="vifa-k1")[1]
 
 
+def test_variants_of_one_class_differ(parts):
+    of_methods = [parts(method=name)[1] for name in ("vifa-k1", "vifa-k2", "map", "deep-ensemble")]
+    assert len(set(of_methods)) == len(of_methods)
+
+
 def test_network_of_the_suite_counts(parts, monkeypatch):
     before = parts()
     monkeypatch.setitem(vars(SUITES["uci"]), "hidden", (7,))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.experiment.protocol import SETTINGS, VECTORS, Protocol, in_words
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.datasets.images.weights import WEIGHTS
@@ -34,7 +35,7 @@ DIFFERENT = {
     "shifts": "all",
     "start": "imagenet",
     "precision": "bfloat16",
-    "hparams": "lr=0.25",
+    "hparams": GivenHParams.read("lr=0.25"),
     "milestones": "77,88",
     "stream_batch": 66,
     "window": 44,
@@ -100,7 +101,7 @@ protocols = st.builds(
     shifts=st.sampled_from(["benchmark", "all"]),
     start=st.sampled_from(["random", "imagenet"]),
     precision=st.sampled_from(["float32", "bfloat16"]),
-    hparams=st.sampled_from([None, "lr=0.1", "lr=0.1 map:lr=0.2"]),
+    hparams=st.sampled_from([None, *map(GivenHParams.read, ("lr=0.1", "lr=0.1 map:lr=0.2"))]),
 )
 
 
@@ -117,7 +118,6 @@ def test_hash_changes_with_every_field(name):
 @settings(deadline=None)
 def test_equal_hashes_mean_equal_protocols(one, other):
     assert (one.hash == other.hash) == (one == other)
-    assert Protocol(**asdict(one)).hash == one.hash
 
 
 def test_paper_protocol_keeps_its_json_and_hash():
@@ -133,7 +133,7 @@ def test_paper_protocol_keeps_its_json_and_hash():
 @given(protocols)
 @settings(deadline=None)
 def test_json_builds_the_same_protocol(protocol):
-    assert Protocol(**json.loads(protocol.to_json())) == protocol
+    assert Protocol.from_json(protocol.to_json()) == protocol
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,8 @@ def test_json_builds_the_same_protocol(protocol):
         ("sampler", ""),
         *[("milestones", text) for text in ("", "0,1", "2,1", "1,1", "1;2", "1,", "x")],
         ("factor", 1),
-        ("hparams", ""),
         ("hparams", 0.1),
-        ("hparams", "lr"),
-        ("hparams", "lr=0.10"),
-        ("hparams", "map:lr=0.1 lr=0.1"),
+        ("hparams", "lr=0.1"),
     ],
 )
 def test_invalid_value_raises_with_field_name(name, value):

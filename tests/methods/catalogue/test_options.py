@@ -38,8 +38,9 @@ def test_names_have_one_form(name, canonical):
     ("name", "complaint"),
     [
         ("mfvi(temprature=1)", "mfvi has no option 'temprature'; its options are: initial_log_sd (a number), max_sd"),
-        ("vifa-k1(latent_dim=2)", "vifa-k1 has no option 'latent_dim'; its options are: none"),
-        ("vifa(optimizer=Adam)", "vifa has no option 'optimizer'"),
+        ("vifa-k1(latent_dim=2)", "vifa-k1 has no option 'latent_dim'; its options are: two_stages (true or false)"),
+        ("vifa(optimizer=Adam)", "optimizer is 'Adam'; it must be one of adam, sgd"),
+        ("directuq-mean(prior=fixed)", "directuq-mean has no option 'prior'"),
         ("mfvi(max_sd=x)", "max_sd of mfvi is 'x'; it must be a number or none"),
         ("mfvi(max_sd=inf)", "must be a number or none"),
         ("vifa(latent_dim=0)", "must be an integer of at least 1"),
@@ -73,6 +74,11 @@ def test_caps_of_inducing_weights_are_options():
     assert (given.size, given.max_scale, given.max_sd) == (5, 0.2, 0.5)
     assert methods.get("inducing-ffg").max_scale == 0.03
     assert methods.get("inducing-ensemble").max_scale == 0.1
+
+
+def test_options_that_a_constructor_passes_on_are_its_own():
+    assert methods.get("mfvi-eb(tempering=0.5)").tempering == 0.5
+    assert methods.get("inducing-ffg(last_size_out=3)").last_size_out == 3
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -13,7 +13,7 @@ from lockstep_bench.bench import conformance
 from lockstep_bench.methods.__main__ import app
 from lockstep_bench.methods.catalogue import scaffold
 
-ROOT = Path(scaffold.__file__).parents[2]
+ROOT = Path(scaffold.__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "adding-a-method.md"
 FAST = [title for title in conformance.RULES if title not in ("cost", "trains natively", "conjugate posterior")]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lockstep_bench.bench.experiment import fixed
+from lockstep_bench.bench.experiment.given_hparams import GivenHParam
 from lockstep_bench.bench.experiment.plan import excluded, protocol_of, suite_of
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 
-def given_hparams(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[str, dict[str, float]]:
+def fixed_hparams(request: Request, names: Sequence[str], method_names: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the hyper-parameters that the protocol fixes of each method; only methods that have any.
 
     Args:
@@ -30,7 +30,7 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
         return {}
     kind = suite_of(request).kind
     spaces = _spaces(request, names, method_names, protocol)
-    for each in map(fixed.parse, protocol.hparams.split()):
+    for each in protocol.hparams.every:
         if each.method:
             known(
                 "--hparam: method", each.method, tuple(dict.fromkeys([*method_names, *map(registered, method_names)]))
@@ -48,7 +48,7 @@ def given_hparams(request: Request, names: Sequence[str], method_names: Sequence
     return {name: values for name, values in every.items() if values}
 
 
-def complaint(given: fixed.Fixed, spaces: "Mapping[str, Mapping[str, BaseDistribution]]") -> str | None:
+def complaint(given: GivenHParam, spaces: "Mapping[str, Mapping[str, BaseDistribution]]") -> str | None:
     """Return why a hyper-parameter cannot be so given, or None if it can.
 
     Args:
@@ -81,7 +81,7 @@ def _spaces(
     return spaces
 
 
-def _impossible(given: fixed.Fixed, distribution: "BaseDistribution") -> str | None:
+def _impossible(given: GivenHParam, distribution: "BaseDistribution") -> str | None:
     """Return why a hyper-parameter of this distribution cannot be so given, or None; its own range may be left."""
     from optuna.distributions import FloatDistribution, IntDistribution
 

@@ -5,7 +5,8 @@ from optuna.distributions import FloatDistribution
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment import parsing, plan
-from lockstep_bench.bench.experiment.given import given_hparams
+from lockstep_bench.bench.experiment.given_hparams import GivenHParams
+from lockstep_bench.bench.experiment.hparam_checks import fixed_hparams
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 from lockstep_bench.bench.experiment.tasks import method_for, space_of, task_of
@@ -20,7 +21,7 @@ def request(**changes) -> Request:
 
 
 def given(*texts: str, methods=("map", "mfvi-mean"), names=("yacht",), **asked) -> dict[str, dict[str, float]]:
-    return given_hparams(request(changes=parsing.parse_hparams(texts), **asked), names, methods)
+    return fixed_hparams(request(changes=parsing.parse_hparams(texts), **asked), names, methods)
 
 
 def test_a_hyperparameter_is_fixed_where_a_method_has_it():
@@ -30,7 +31,7 @@ def test_a_hyperparameter_is_fixed_where_a_method_has_it():
 
 
 def test_given_range_is_searched_on_the_methods_scale():
-    task, protocol = task_of("uci", "yacht"), Protocol(hparams="lr=0.1..0.2 noise_precision=3")
+    task, protocol = task_of("uci", "yacht"), Protocol(hparams=GivenHParams.read("lr=0.1..0.2 noise_precision=3"))
     space = space_of(method_for("map", task), task, protocol)
     assert space["lr"] == FloatDistribution(0.1, 0.2, log=True)
     assert space["noise_precision"] == FloatDistribution(3, 3)

@@ -1,0 +1,112 @@
+"""The rows of `cards.toml`: which methods this package has, and what is said of each beside its mathematics.
+
+Imports neither torch nor a method.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+    from lockstep_bench.methods.base import Method
+
+    AnyMethod = TypeVar("AnyMethod", bound=type[Method])
+
+FOR_PAGES = {"title", "idea", "objective", "methods", "module", "summary"}  # of a family, and not of its methods
+FOR_PEOPLE = {"title", "paper", "suites", "limits", "covariance", "mean_caveat", "spread_caveat"}  # change no number
+
+
+class Row(NamedTuple):
+    """A method of this package.
+
+    Attributes:
+        name: key in the registry.
+        family: key of its family in `families`.
+        module: full name of the module that defines its class.
+        class_name: name of the class.
+        options: arguments of the constructor.
+        facts: attributes of the method, as `cards.toml` has them.
+        variant: how it differs from its family; "" where the docstring of the class says it.
+    """
+
+    name: str
+    family: str
+    module: str
+    class_name: str
+    options: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    variant: str
+
+    @property
+    def target(self) -> str:
+        """The class as entry points write it, "module:class"."""
+        return f"{self.module}:{self.class_name}"
+
+    @property
+    def settings(self) -> str:
+        """All that is given here and that the method's numbers depend on."""
+        changing = {name: value for name, value in self.facts.items() if name not in FOR_PEOPLE}
+        return f"{sorted(self.options.items())} {sorted(changing.items())}"
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes of `Method` that the row gives. Imports the contract, and with it torch."""
+        return {"name": self.name} | {name: _attribute(name, value) for name, value in self.facts.items()}
+
+
+@cache
+def families() -> dict[str, dict[str, Any]]:
+    """Return the tables of `cards.toml`: families of methods, by name of their module, and estimators of streams."""
+    return tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def rows() -> dict[str, Row]:
+    """Return the methods of this package by name."""
+    every = [_row(name, key, family) for key, family in families().items() for name in family.get("methods", {})]
+    return {row.name: row for row in every}
+
+
+def catalogued(name: str) -> "Callable[[AnyMethod], AnyMethod]":
+    """Return a class decorator that gives a class the attributes of a method's row, and so its name and title.
+
+    Args:
+        name: a method of which the class is, with the defaults of its constructor.
+    """
+
+    def with_attributes(cls: "AnyMethod") -> "AnyMethod":
+        for attribute, value in rows()[name].attributes().items():
+            setattr(cls, attribute, value)
+        return cls
+
+    return with_attributes
+
+
+def _row(name: str, key: str, family: Mapping[str, Any]) -> Row:
+    shared = {fact: value for fact, value in family.items() if fact not in FOR_PAGES}
+    facts = shared | family["methods"][name]
+    module = f"lockstep_bench.methods.{family.get('module', key)}"
+    return Row(name, key, module, facts.pop("class"), facts.pop("options", {}), facts, facts.pop("variant", ""))
+
+
+def _attribute(name: str, value: Any) -> Any:
+    """Return the attribute of `Method` that a value of `cards.toml` stands for."""
+    from lockstep_bench.methods.base import Paper
+
+    if name == "paper":
+        return Paper(*value)
+    if name == "rates":
+        return _distribution(value)
+    if name.endswith("_ranges"):
+        return {hparam: _distribution(ends) for hparam, ends in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _distribution(value: list[float] | Mapping[str, list[float]]) -> "BaseDistribution":
+    """Return the distribution that [LOW, HIGH] or {one_of = [...]} stands for."""
+    from lockstep_bench.methods.maths.search_spaces import LogUniform, OneOf
+
+    return LogUniform(*value) if isinstance(value, list) else OneOf(*value["one_of"])

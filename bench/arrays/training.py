@@ -1,10 +1,7 @@
 """Hyper-parameters and posteriors from arrays, by the code and with the numbers of a run's cells."""
 
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +10,15 @@ import torch
 from lockstep_bench import methods
 from lockstep_bench.bench.arrays.data import SUITE, Arrays
 from lockstep_bench.bench.arrays.posterior import Posterior, single_threaded
-from lockstep_bench.bench.engine.convergence import convergence
-from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.evaluation.assignment import Assignment
+from lockstep_bench.bench.evaluation.prediction import PredictionRows, work_of
+from lockstep_bench.bench.evaluation.search import tune as search_for
+from lockstep_bench.bench.evaluation.tuned import reported_of
 from lockstep_bench.bench.experiment import given_hparams, hparam_checks, plan
-from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.experiment.cells import SeededSplit
 from lockstep_bench.bench.experiment.given_hparams import GivenHParams
-from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.parsing import parse_devices
-from lockstep_bench.bench.experiment.progress import OnProgress
+from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
 from lockstep_bench.bench.experiment.request import Request, known
 from lockstep_bench.bench.experiment.tasks import ranges_of
@@ -87,8 +85,13 @@ def tune(
             training rows than folds.
         bench.tuning.tuner.Diverged: All trials diverged.
     """
-    with _evaluation(data, method, protocol, seed, device, on_progress) as evaluation:
-        return evaluation.tune()[0].best()
+    assignment = _assignment(data, method, protocol, seed, device)
+    with single_threaded():
+        progress = ProgressReporter(1, on_progress)
+        work = work_of(assignment, PredictionRows(assignment), progress)
+        search = work.search()
+        progress.n_stacks = work.n_stacks(search)
+        return search_for(work.trainer, work.splits, search, [None], work.scorer.trials)[0].best()
 
 
 def fit(
@@ -115,43 +118,40 @@ def fit(
     Raises:
         ValueError: The method is unknown or does not suit the data, or a hyper-parameter is missing or unknown.
     """
-    with _evaluation(data, method, protocol, seed, device, on_progress) as evaluation:
-        wanted = evaluation.method_space(0)
-        if hparams.keys() != wanted.keys():
-            expected, got = (", ".join(sorted(names)) or "none" for names in (wanted, hparams))
-            raise ValueError(f"hparams should be those of {evaluation.method.name} ({expected}), got {got}")
-        hparams = {name: float(checks.reals(value, f"hparams[{name!r}]", "()")) for name, value in hparams.items()}
+    assignment = _assignment(data, method, protocol, seed, device)
+    wanted = assignment.space(0)
+    if hparams.keys() != wanted.keys():
+        expected, got = (", ".join(sorted(names)) or "none" for names in (wanted, hparams))
+        raise ValueError(f"hparams should be those of {assignment.method.name} ({expected}), got {got}")
+    hparams = {name: float(checks.reals(value, f"hparams[{name!r}]", "()")) for name, value in hparams.items()}
+    with single_threaded():
+        work = work_of(assignment, PredictionRows(assignment), ProgressReporter(1, on_progress))
+        (split,) = work.splits
         started = time.perf_counter()
         # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.
-        fits = evaluation.train([evaluation.final_fit(0, hparams)], n_recorded=1)
+        fits = work.trainer.train(assignment.method, split, [split.final(hparams)], split.largest.final, n_recorded=1)
         seconds = time.perf_counter() - started
-        traces, n_updates = fits.training_diagnostics()[0], fits.schedule.plan.n_updates
-        reported = fits.diagnostics()[0] | convergence(traces, n_updates, len(fits.fits[0].rows))
+        (reported,) = reported_of(fits, fits.diagnostics())
         return Posterior.of(fits, data.source, data.suite, protocol, seconds, reported, data.offset)
 
 
-@contextmanager
-def _evaluation(
-    data: Arrays, method: str, protocol: Protocol, seed: int, device: str, on_progress: OnProgress
-) -> Iterator[PredictionEvaluation]:
-    """Yield the evaluation of the cell that the arrays would be in a run, checked; its study is not kept."""
+def _assignment(data: Arrays, method: str, protocol: Protocol, seed: int, device: str) -> Assignment:
+    """Return the method and the split to learn, checked."""
     _require(data, Arrays, "data", "regression, classification or registered")
     _require(protocol, Protocol, "protocol", "protocol_of")
     if problem := methods.problem_with(method):
         raise ValueError(problem)
     place = torch.device(parse_devices(str(device))[0])
     name, seed = methods.get(method).name, checks.integer(seed, "seed", 0)
-    cell = Cell(data.suite, data.source.name, name, data.split, "", protocol, seed)
-    with tempfile.TemporaryDirectory() as folder, single_threaded():
-        job = Job((cell,), (Path(folder) / "study.log",), None)
-        evaluation = PredictionEvaluation(job, place, on_progress, (data.source, data.dataset))
-        _check(evaluation)
-        yield evaluation
+    seeded = SeededSplit.of(seed, data.suite, data.source.name, name, data.split)
+    assignment = Assignment(data.source, data.dataset, data.suite, name, protocol, (seeded,), place)
+    _check(assignment)
+    return assignment
 
 
-def _check(evaluation: PredictionEvaluation) -> None:
+def _check(assignment: Assignment) -> None:
     """Raise ValueError if the method or the given hyper-parameters do not suit the data."""
-    method, task, protocol = evaluation.method, evaluation.task, evaluation.protocol
+    method, task, protocol = assignment.method, assignment.tasks[0], assignment.protocol
     if reason := method.excludes(task):
         raise ValueError(f"method {method.name!r} cannot be used on these data: {reason}")
     space = {method.name: ranges_of(method, task, protocol)}

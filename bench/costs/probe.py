@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
-from math import ceil
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -25,7 +24,7 @@ from lockstep_bench.bench.engine.stacked_training import Execution
 from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.environment.clock import now
 from lockstep_bench.bench.environment.memory import peak_during
-from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES, TunedEvaluation
+from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES, Work
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
@@ -105,7 +104,9 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
         source = datasets.entry(cell.dataset)
         if isinstance(source, StreamSource):
             return _cost_on_stream(job, source, where)
-        return _cost_of_fits(SUITES[cell.suite].kind.evaluation(job, where, on_progress))
+        evaluation = SUITES[cell.suite].kind.evaluation(job, where, on_progress)
+        n_train = len(evaluation.assignment.splits[0].train)
+        return _cost_of_fits(cell, evaluation.prepare(ProgressReporter(1, on_progress)), n_train)
 
 
 def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> tuple[str, int]:
@@ -115,32 +116,31 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
     return torch.cuda.get_device_name(where), torch.cuda.mem_get_info(where)[0]
 
 
-def _cost_of_fits(evaluation: TunedEvaluation) -> Cost:
-    evaluation.prepare()
-    cell, device, protocol = evaluation.cells[0], evaluation.device, evaluation.cells[0].protocol
-    n_train = len(evaluation.splits[0].train)
-    validates = evaluation.fits_per_trial > 1 or protocol.validation == "holdout"
+def _cost_of_fits(cell: Cell, work: Work, n_train: int) -> Cost:
+    """Return the cost of a cell with so many training rows, of whose final fit `work` speaks."""
+    protocol, method, device, (split,) = cell.protocol, work.trainer.method, work.trainer.device, work.splits
+    validates = work.fits_per_trial > 1 or protocol.validation == "holdout"
     held_out = n_train // protocol.folds if validates else 0
-    trainer = _Trainer(evaluation)
-    recording = trainer.recording_seconds(_updates(evaluation, cell, n_train))
+    trainer = _Trainer(cell, work)
+    recording = trainer.recording_seconds(_updates(work, n_train))
     times = trainer.native_times() if trainer.native else trainer.times()
-    point = trainer.predict_seconds(held_out or evaluation.points(0))
+    point = trainer.predict_seconds(held_out or split.n_points)
     bytes_held = trainer.bytes_held()
 
-    rounds = [(end - start) * evaluation.fits_per_trial for start, end in evaluation.search.rounds()]
-    members = evaluation.method.members / evaluation.method.proxy().members
+    rounds = [(end - start) * work.fits_per_trial for start, end in work.search().rounds()]
+    members = method.members / method.proxy().members
     stack_seconds, cell_seconds = 0.0, recording
     for n_fits, rows in [*((n_fits, n_train - held_out) for n_fits in rounds), (members, n_train)]:
-        updates = _updates(evaluation, cell, rows)
+        updates = _updates(work, rows)
         stack_seconds += times.of_stack(n_fits, updates)
         cell_seconds += times.of_fits(n_fits, updates)
-    points = sum(rounds) * held_out * protocol.validation_samples + evaluation.points(0) * protocol.samples
+    points = sum(rounds) * held_out * protocol.validation_samples + split.n_points * protocol.samples
     return Cost(
         cell.work,
         times.job,
         stack_seconds,
         cell_seconds + points * point,
-        _process_bytes(device) + evaluation.data.x.nbytes,
+        _process_bytes(device) + work.trainer.data.x.nbytes,
         bytes_held,
     )
 
@@ -149,17 +149,18 @@ class _Trainer:
     """Short trainings of a cell's method.
 
     Args:
-        evaluation: of the cell, prepared.
+        cell: the cell.
+        work: what it comes to.
 
     Attributes:
         native: whether a run trains natively.
     """
 
-    def __init__(self, evaluation: TunedEvaluation):
-        self._evaluation, self._protocol, self._cell = evaluation, evaluation.protocol, evaluation.cells[0]
-        self._method, self._device = evaluation.method.proxy(), evaluation.device
-        self._hparams = Centred(evaluation.space(0)).best().hparams
-        self._stacked = self._method.stackable and rows_of(self._cell) > 0
+    def __init__(self, cell: Cell, work: Work):
+        self._trainer, self._split, self._protocol = work.trainer, work.splits[0], cell.protocol
+        self._method, self._device = work.trainer.method.proxy(), work.trainer.device
+        self._hparams = Centred(self._split.space).best().hparams
+        self._stacked = self._method.stackable and rows_of(cell) > 0
         # In fits.
         self._sizes = [max(1, rows // self._method.members) for rows in (SMALL, LARGE)] if self._stacked else [1]
         self.native = False
@@ -231,21 +232,22 @@ class _Trainer:
     def _trained(
         self, n_fits: int, updates: int, n_recorded: int = 0, execution: Execution = "native"
     ) -> tuple[TrainedFits, Clock]:
-        evaluation, minibatches = self._evaluation, updates * self._method.batches_per_update
-        evaluation.progress = clock = Clock(self._device)
-        evaluation.execution = execution
-        # Epochs enough for as many updates, however few the protocol has.
-        evaluation.protocol = replace(self._protocol, max_minibatches=minibatches, max_updates=None, epochs=minibatches)
-        fits = [evaluation.trial_fits(0, trial, self._hparams)[0][0] for trial in range(n_fits)]
-        return evaluation._train(self._method, fits, len(fits[0].rows), n_recorded=n_recorded), clock
+        minibatches, clock = updates * self._method.batches_per_update, Clock(self._device)
+        engine = self._trainer.engine
+        trainer = replace(
+            self._trainer,
+            # Epochs enough for as many updates, however few the protocol has.
+            protocol=replace(self._protocol, max_minibatches=minibatches, max_updates=None, epochs=minibatches),
+            engine=engine if self._trainer.sequential else partial(engine, execution=execution),
+            progress=clock,
+        )
+        fits = [self._split.trial(trial, self._hparams)[0] for trial in range(n_fits)]
+        return trainer.train(self._method, self._split, fits, len(fits[0].rows), n_recorded), clock
 
 
-def _updates(evaluation: TunedEvaluation, cell: Cell, rows: int) -> int:
+def _updates(work: Work, rows: int) -> int:
     """Return the updates of a fit on so many training rows."""
-    protocol, per_update = cell.protocol, evaluation.method.batches_per_update
-    minibatches = protocol.epochs * evaluation.effort * ceil(rows / min(protocol.batch_size, rows))
-    updates = min(minibatches, protocol.max_minibatches or minibatches) / per_update
-    return ceil(min(updates, protocol.max_updates or updates))
+    return work.trainer.schedule(work.trainer.method, rows).plan.n_updates
 
 
 def _cost_on_stream(job: Job, source: StreamSource, device: torch.device) -> Cost:

@@ -17,7 +17,7 @@ from lockstep_bench.bench.engine.signatures import require_equal
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.training_record import require_scalars
 from lockstep_bench.bench.engine.vectorise import replica_of
-from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.problem import Step
 
 
@@ -49,17 +49,12 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
     model, data = stack.model, stack.data
     # A copy, because a model of another library may change in place.
     replica, before = deepcopy(tree_map(replica_of, (stack.replicas, state)))
-    reported: dict[str, Tensor] = {}
-
-    def update(noise: Noise) -> None:
-        step = Step(torch.ones((), dtype=model.dtype, device=data.x.device), phase)
-        after, diagnostics = model.update(replica, data.x, data.y, index, before, noise, step)
-        require_equal(model.method.name, before, after)
-        reported.update(diagnostics)
-
-    length = stack.noise_length(update)
-    require_scalars(f"{model.method.name}.update", reported)
-    return Needs(length, bool(reported))
+    noise = NoiseGauge(model.dtype, data.x.device)
+    step = Step(torch.ones((), dtype=model.dtype, device=data.x.device), phase)
+    after, diagnostics = model.update(replica, data.x, data.y, index, before, noise, step)
+    require_equal(model.method.name, before, after)
+    require_scalars(f"{model.method.name}.update", diagnostics)
+    return Needs(noise.used, bool(diagnostics))
 
 
 class Update:
@@ -144,22 +139,22 @@ class ReplayedTraining:
         index, noise = self._stack.index(rows), list(self._taken(len(rows)))
         numbers = range(first_update, first_update + len(rows))
         counts = torch.tensor(numbers, dtype=self._stack.model.dtype, device=index.device)
-        if phase not in self._steps:
-            self._steps[phase] = self._step(phase, [index[0], noise[0], counts[0], *self._leaves])
+        update = self._updates[phase]
+        if self._captured and phase not in self._steps:
+            self._steps[phase] = self._step(update, [index[0], noise[0], counts[0], *self._leaves])
         if self._graphed:
             self._leaves = list(self._steps[phase](index, torch.stack(noise), counts, self._leaves))
             return
         for inputs in zip(index, noise, counts, strict=True):
-            self._leaves = list(self._steps[phase](*self._updates[phase].fixed, *inputs, *self._leaves))
+            leaves = *update.fixed, *inputs, *self._leaves
+            self._leaves = list(self._steps[phase](*leaves)) if self._captured else update(*leaves)[0]
 
     def _taken(self, count: int) -> Iterator[Tensor]:
         for _ in range(count):
             yield self._drawn.pop() if self._drawn else next(self._noise)
 
-    def _step(self, phase: Hashable, inputs: Sequence[Tensor]) -> Callable[..., Sequence[Tensor]]:
-        update = self._updates[phase]
-        if not self._captured:
-            return lambda *leaves: update(*leaves)[0]
+    def _step(self, update: Update, inputs: Sequence[Tensor]) -> Callable[..., Sequence[Tensor]]:
+        """Return the captured update, as a CUDA graph of several on a GPU."""
         step = capture(lambda *leaves: update(*leaves)[0], [*update.fixed, *inputs], len(update.fixed)).forward
         return GraphedUpdates(step, update.fixed) if self._graphed else step
 

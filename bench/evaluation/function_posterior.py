@@ -4,58 +4,70 @@ Weights are not compared, because many modes of their posterior are equal functi
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import torch
-from optuna.distributions import BaseDistribution
 from torch.func import vmap
 
-from lockstep_bench.bench.engine.replica import Fit
-from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.evaluation.assignment import Assignment
+from lockstep_bench.bench.evaluation.prediction import PredictionRows, work_of
+from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.metrics.agreement import compare, sd_ratio
 from lockstep_bench.bench.reference.problem import model_of, network_part
 from lockstep_bench.bench.reference.sampled import sampled
 from lockstep_bench.bench.results.record import Outcome
 from lockstep_bench.bench.schema import BANDS
-from lockstep_bench.datasets import Standardisation
+from lockstep_bench.datasets import Source, Standardisation
 from lockstep_bench.methods.maths.predictive import Normals, Predictive
 
 REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is sampled once
 
 
-class FunctionPosteriorEvaluation(PredictionEvaluation):
-    """Evaluation by predictions, and by their distance from those of NUTS on the same training rows.
+def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
+    """Return the evaluation of a job by predictions, and by their distance from those of NUTS on the same rows.
 
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """
+    assignment = Assignment.of(job, device)
+    rows = PredictionRows(assignment)
+    return TunedEvaluation(job, assignment, rows.facts, partial(_work_of, assignment, rows), on_progress)
 
-    @property
-    def fixed(self) -> dict[str, float]:
-        """Hyper-parameters that the model fixes."""
-        model = model_of(self.source)
-        precisions = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
-        return {name: value for name, value in precisions.items() if value is not None}
 
-    def space(self, number: int) -> dict[str, BaseDistribution]:
-        return {name: each for name, each in self.method_space(number).items() if name not in self.fixed}
+def _work_of(assignment: Assignment, rows: PredictionRows, progress: ProgressReporter) -> Work:
+    comparison = FunctionComparison(assignment, progress)
+    return work_of(assignment, rows, progress, settled=settled_by(assignment.source), compared=comparison.compared)
 
-    def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
-        return super().trial_fits(number, trial, {**hparams, **self.fixed})
 
-    def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        return super().final_fit(number, {**hparams, **self.fixed})
+def settled_by(source: Source) -> dict[str, float]:
+    """Return the hyper-parameters that the model of a data set settles."""
+    model = model_of(source)
+    precisions = {"prior_precision": model.prior_precision, "noise_precision": model.noise_precision}
+    return {name: value for name, value in precisions.items() if value is not None}
 
-    def score(self, number: int, known: Outcome, predictive: Predictive, ood: Predictive | None) -> Outcome:
-        outcome = super().score(number, known, predictive, ood)
-        if outcome.status != "ok":
-            return outcome
+
+class FunctionComparison:
+    """Compares the predictions of networks with those of the reference posterior.
+
+    Args:
+        assignment: What is learned.
+        progress: Takes the progress of the sampling.
+    """
+
+    def __init__(self, assignment: Assignment, progress: ProgressReporter):
+        self._assignment, self._progress = assignment, progress
+
+    def compared(self, number: int, outcome: Outcome, predictive: Predictive, ood: Predictive | None) -> Outcome:
+        """Return the outcome of a cell with the distances of its predictives at the test and the OOD points."""
+        assignment = self._assignment
         at_test, at_ood, facts = self._reference(number)
         metrics, tables = {**outcome.metrics, **compare(predictive, at_test)}, dict(outcome.tables)
-        if isinstance(ood, Normals) and self.source.n_features == 1:
-            x, train = self.dataset.ood[:, 0], self.dataset.x[self.splits[number].train, 0]
+        if isinstance(ood, Normals) and assignment.source.n_features == 1:
+            x, train = assignment.dataset.ood[:, 0], assignment.dataset.x[assignment.splits[number].train, 0]
             for name, where in zip(("sd_ratio_between", "sd_ratio_far"), regions(x, train), strict=True):
                 metrics[name] = sd_ratio(ood.mean[:, where], at_ood.mean[:, where])
             tables["bands"] = _bands(x, ood, at_ood)
@@ -64,14 +76,14 @@ class FunctionPosteriorEvaluation(PredictionEvaluation):
 
     def _reference(self, number: int) -> tuple[Normals, Normals, dict[str, float]]:
         """Return the reference posterior's predictives at the test points and at the OOD points, and its quality."""
-        split, name = self.splits[number], f"{self.cells[number].dataset}-split{self.cells[number].split:02d}"
-        part = network_part(self.source, self.dataset, split.train)
-        scaling, y_scaling = (Standardisation.of(each, split.train) for each in (self.dataset.x, self.dataset.y))
-        x = (np.concatenate([self.dataset.x[split.test], self.dataset.ood]) - scaling.mean) / scaling.scale
-        reference = sampled(part, name, REFERENCE_SEED, x, self.progress.activity(f"sampling the reference {name}"))
+        dataset, split, name = self._assignment.dataset, self._assignment.splits[number], self._assignment.name(number)
+        part = network_part(self._assignment.source, dataset, split.train)
+        scaling, y_scaling = (Standardisation.of(each, split.train) for each in (dataset.x, dataset.y))
+        x = (np.concatenate([dataset.x[split.test], dataset.ood]) - scaling.mean) / scaling.scale
+        reference = sampled(part, name, REFERENCE_SEED, x, self._progress.activity(f"sampling the reference {name}"))
         outputs = vmap(part.network, in_dims=(0, None), chunk_size=500)(torch.tensor(reference.draws), torch.tensor(x))
         predictive = part.predictive(outputs, float(y_scaling.mean))
-        sizes = [len(split.test), len(self.dataset.ood)]
+        sizes = [len(split.test), len(dataset.ood)]
         pieces = zip(*(moment.split(sizes, dim=1) for moment in predictive), strict=True)
         at_test, at_ood = (Normals(*pair) for pair in pieces)
         return at_test, at_ood, reference.facts

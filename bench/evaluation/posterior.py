@@ -3,16 +3,15 @@
 import torch
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.evaluation.evaluation import Evaluation
+from lockstep_bench.bench.evaluation.tuned import TunedEvaluation
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.bench.reference.problem import model_of
 
 
-def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Evaluation:
+def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
     """Return the evaluation of a job: of weights if the data set's model is linear, of functions if it is a network."""
-    from lockstep_bench.bench.evaluation.function_posterior import FunctionPosteriorEvaluation
-    from lockstep_bench.bench.evaluation.weight_posterior import WeightPosteriorEvaluation
+    from lockstep_bench.bench.evaluation import function_posterior, weight_posterior
 
     hidden = model_of(datasets.entry(job.cells[0].dataset)).hidden
-    return (FunctionPosteriorEvaluation if hidden else WeightPosteriorEvaluation)(job, device, on_progress)
+    return (function_posterior if hidden else weight_posterior).evaluation_of(job, device, on_progress)

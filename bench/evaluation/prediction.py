@@ -1,77 +1,139 @@
 """Evaluation by predictions: tune by cross-validation, fit to the train part, score on the test part."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
 
 from lockstep_bench.bench import metrics
-from lockstep_bench.bench.engine.replica import Data, Fit
-from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.replica import Data
 from lockstep_bench.bench.engine.trained import TrainedFits
-from lockstep_bench.bench.evaluation.evaluation import diverged
+from lockstep_bench.bench.environment.clock import now
+from lockstep_bench.bench.evaluation.assignment import Assignment
+from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.imputation import Imputed
-from lockstep_bench.bench.evaluation.tuned import LargestFits, Score, TunedEvaluation, validation_score
-from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.bench.evaluation.scoring import diverged, validation_score
+from lockstep_bench.bench.evaluation.trainer import stacked_trainer
+from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
+from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.metrics.prediction_table import predictions_table
 from lockstep_bench.bench.results.record import DataFacts, Outcome
-from lockstep_bench.datasets import Split, Standardisation, block_folds, folds
+from lockstep_bench.bench.tuning.tuner import Score
+from lockstep_bench.datasets import Dataset, Source, Split, Standardisation, block_folds, folds
 from lockstep_bench.methods.maths.predictive import Predictive
 
 ALIKE = 0.05  # of the training rows, by which splits that train in one stack may differ
 
+# (place of the split, its outcome so far, predictives at the test points and at the OOD points) -> its outcome
+Comparison = Callable[[int, Outcome, Predictive, Predictive | None], Outcome]
 
-class PredictionEvaluation(TunedEvaluation):
-    """Tuning by the mean validation NMLL over the folds, and scores of the final fit's predictions at the test part."""
 
-    objective = "validation_nmll"
+def evaluation_of(
+    job: Job, device: torch.device, on_progress: OnProgress, loaded: tuple[Source, Dataset] | None = None
+) -> TunedEvaluation:
+    """Return the evaluation of a job; arguments as of `Assignment.of`, and what is called with the progress."""
+    assignment = Assignment.of(job, device, loaded)
+    rows = PredictionRows(assignment)
+    return TunedEvaluation(job, assignment, rows.facts, partial(work_of, assignment, rows), on_progress)
+
+
+def work_of(
+    assignment: Assignment,
+    rows: "PredictionRows",
+    progress: ProgressReporter,
+    settled: Mapping[str, float] | None = None,
+    compared: Comparison | None = None,
+) -> Work:
+    """Return the fits of an assignment with their trainer and their scorer.
+
+    Args:
+        assignment: What is learned.
+        rows: Its rows.
+        progress: Takes the progress of all stacks.
+        settled: Hyper-parameters that the model of the data set settles.
+        compared: See `PredictionScorer`.
+    """
+    trainer = stacked_trainer(assignment, rows.data, progress)
+    splits = []
+    for place, split in enumerate(assignment.splits):
+        held_out, n_points = partial(rows.held_out, place, settled or {}), len(split.test) + len(assignment.dataset.ood)
+        fits = SplitFits.of(assignment, place, held_out, rows.training(place), rows.largest(place), n_points, settled)
+        splits.append(fits)
+    return Work(splits, trainer, PredictionScorer(assignment, rows, compared), assignment.protocol.fits_per_trial)
+
+
+class PredictionRows:
+    """The data matrix of an assignment, and the rows that its fits are trained and scored on.
+
+    Missing values are filled by the medians of the rows that a fit is trained on.
+
+    Args:
+        assignment: What is learned.
+    """
+
+    def __init__(self, assignment: Assignment):
+        self._assignment, self._dataset, self._protocol = assignment, assignment.dataset, assignment.protocol
+        self._holdout = self._protocol.validation == "holdout"
 
     @cached_property
     def data(self) -> Data:
         """The rows of the data set, then its OOD points, whose targets are unused zeros, then rows that are filled."""
-        x = np.concatenate([self.dataset.x, self.dataset.ood])
-        y = np.concatenate([self.dataset.y, np.zeros(len(self.dataset.ood))])
+        x = np.concatenate([self._dataset.x, self._dataset.ood])
+        y = np.concatenate([self._dataset.y, np.zeros(len(self._dataset.ood))])
         if self._imputed:
             x, y = self._imputed.appended(x, y)
-        return Data.of(x, y, self.device)
+        return Data.of(x, y, self._assignment.device)
 
     @cached_property
-    def _folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
-        tails = self.source.split_scheme == "tails"
-        pairs = zip(self.cells, self.splits, strict=True)
-        return [_training_and_validation(cell, split, self.dataset.x, tails) for cell, split in pairs]
-
-    @cached_property
-    def _imputed(self) -> Imputed | None:
-        """The filled rows of all training parts, for a data set with missing values."""
-        if not self.source.impute:
-            return None
-        finals = [self._final_rows(number) for number in range(len(self.cells))]
-        return Imputed(
-            self.dataset.x, len(self.dataset.ood), [*finals, *(fold for folds in self._folds for fold, _ in folds)]
-        )
+    def folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
+        """The training and validation rows of each fold that is held out, in each split, as rows of the data set."""
+        tails = self._assignment.source.split_scheme == "tails"
+        pairs = zip(self._assignment.seeded, self._assignment.splits, strict=True)
+        return [
+            _training_and_validation(self._protocol, split, each.fold_seed, self._dataset.x, tails)
+            for each, split in pairs
+        ]
 
     @cached_property
     def _filled_folds(self) -> list[list[tuple[np.ndarray, np.ndarray]]]:
         """The folds as rows of `data`; all trials share these arrays."""
         return [
             [(self._filled(training, training), self._filled(held_out, training)) for training, held_out in folds]
-            for folds in self._folds
+            for folds in self.folds
         ]
 
-    def _filled(self, rows: np.ndarray, training: np.ndarray) -> np.ndarray:
-        """Return rows of the data set as rows of `data`, filled by the medians of a training part."""
-        return self._imputed.rows(rows, training) if self._imputed else rows
+    def held_out(self, place: int, settled: Mapping[str, float]) -> list[HeldOut]:
+        """Return the fits of a trial on a split, with settled hyper-parameters."""
+        return [HeldOut(*parts, (fold,), settled) for fold, parts in enumerate(self._filled_folds[place])]
 
-    def data_facts(self, number: int) -> DataFacts:
-        return replace(super().data_facts(number), n_train=len(self._final_rows(number)))
+    def final(self, place: int) -> np.ndarray:
+        """Return the rows of the data set that the final fit of a split is trained on."""
+        return self.folds[place][0][0] if self._holdout else self._assignment.splits[place].train
 
-    def largest_fits(self, number: int) -> LargestFits | None:
+    def training(self, place: int) -> np.ndarray:
+        """Return the rows of `data` that the final fit of a split is trained on."""
+        return self._filled(self.final(place), self.final(place))
+
+    def test(self, place: int) -> np.ndarray:
+        """Return the test points of a split as rows of `data`."""
+        return self._filled(self._assignment.splits[place].test, self.final(place))
+
+    def ood(self) -> np.ndarray:
+        """Return the OOD points as rows of `data`."""
+        return len(self._dataset.x) + np.arange(len(self._dataset.ood))
+
+    def facts(self, place: int) -> DataFacts:
+        """Return the sizes and fingerprints of a split."""
+        return replace(self._assignment.facts(place), n_train=len(self.final(place)))
+
+    def largest(self, place: int) -> LargestFits:
         """Return the sizes of the largest fits of the set's splits that have about as many training rows."""
-        n_train, n_folds = self._largest_alike[len(self.splits[number].train)], self.protocol.folds
-        if self.protocol.fold_kind == "block":
+        n_train, n_folds = self._largest_alike[len(self._assignment.splits[place].train)], self._protocol.folds
+        if self._protocol.fold_kind == "block":
             n_trial = n_train - n_train // 3
         elif self._holdout:  # the first fold is the largest
             n_trial = n_train - -(-n_train // n_folds)
@@ -81,69 +143,77 @@ class PredictionEvaluation(TunedEvaluation):
 
     @cached_property
     def _largest_alike(self) -> dict[int, int]:
-        return largest_alike([len(split.train) for split in self.dataset.splits])
+        return largest_alike([len(split.train) for split in self._dataset.splits])
 
-    def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, np.ndarray]]:
-        seed = self.cells[number].fit_seed
-        return [
-            (Fit(training, hparams, seed_of(seed, "trial", trial, fold)), held_out)
-            for fold, (training, held_out) in enumerate(self._filled_folds[number])
-        ]
+    @cached_property
+    def _imputed(self) -> Imputed | None:
+        """The filled rows of all training parts, for a data set with missing values."""
+        if not self._assignment.source.impute:
+            return None
+        finals = [self.final(place) for place in range(len(self._assignment.splits))]
+        of_folds = [training for folds in self.folds for training, _ in folds]
+        return Imputed(self._dataset.x, len(self._dataset.ood), [*finals, *of_folds])
 
-    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[Score]:
-        predictives = stack.predict(scored_on, self.protocol.validation_samples)
+    def _filled(self, rows: np.ndarray, training: np.ndarray) -> np.ndarray:
+        """Return rows of the data set as rows of `data`, filled by the medians of a training part."""
+        return self._imputed.rows(rows, training) if self._imputed else rows
+
+
+class PredictionScorer:
+    """Scores trials by the mean validation NMLL over the folds, and final fits by their predictions at the test part.
+
+    Args:
+        assignment: What is learned.
+        rows: Of its fits.
+        compared: Adds to the outcome of a cell that is "ok"; None for nothing.
+    """
+
+    objective = "validation_nmll"
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        rows: PredictionRows,
+        compared: Comparison | None = None,
+    ):
+        self._assignment, self._rows, self._compared = assignment, rows, compared
+
+    def trials(self, fits: TrainedFits, scored_on: Sequence[np.ndarray]) -> list[Score]:
+        predictives = fits.predict(scored_on, self._assignment.protocol.validation_samples)
         pairs = zip(predictives, scored_on, strict=True)
-        return [validation_score(predictive, self.data.y[rows]) for predictive, rows in pairs]
+        return [validation_score(predictive, self._rows.data.y[rows]) for predictive, rows in pairs]
 
-    def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        rows = self._final_rows(number)
-        return Fit(self._filled(rows, rows), hparams, self.final_seed(number))
-
-    def final_outcomes(self, stack: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
-        tests = [self._filled(self.splits[number].test, self._final_rows(number)) for number in numbers]
-        started = self.now()
-        predictives = list(self._predictives(stack, tests))
-        seconds = (self.now() - started) / sum(map(len, tests)) * 1000
+    def finals(self, fits: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
+        tests, device = [self._rows.test(number) for number in numbers], self._assignment.device
+        started = now(device)
+        predictives = list(self._predictives(fits, tests))
+        seconds = (now(device) - started) / sum(map(len, tests)) * 1000
         timed = [replace(each, fit=replace(each.trained_fit, predict_seconds_per_1000=seconds)) for each in known]
-        ood_rows = len(self.dataset.x) + np.arange(len(self.dataset.ood))
-        oods = list(self._predictives(stack, [ood_rows] * len(numbers))) if len(ood_rows) else [None] * len(numbers)
-        return [self.score(*each) for each in zip(numbers, timed, predictives, oods, strict=True)]
+        ood = self._rows.ood()
+        oods = list(self._predictives(fits, [ood] * len(numbers))) if len(ood) else [None] * len(numbers)
+        return [self._scored(*each) for each in zip(numbers, timed, predictives, oods, strict=True)]
 
-    def score(self, number: int, known: Outcome, predictive: Predictive, ood: Predictive | None) -> Outcome:
-        """Return the outcome of a cell from its final fit's predictives, which are on the CPU.
-
-        Args:
-            number: Number of the cell in the job.
-            known: The cell's outcome so far.
-            predictive: Predictive at the test points.
-            ood: Predictive at the OOD points; None if there are none.
-        """
+    def _scored(self, number: int, known: Outcome, predictive: Predictive, ood: Predictive | None) -> Outcome:
+        """Return the outcome of a cell from its final fit's predictives, which are on the CPU."""
         if problem := metrics.flaw(predictive) or (ood and metrics.flaw(ood, "OOD points")):
             return diverged(known, f"the final fit predicts no distribution: {problem}")
-        train, test = self._final_rows(number), self.splits[number].test
-        y = torch.tensor(self.dataset.y[test])
+        dataset, test = self._assignment.dataset, self._assignment.splits[number].test
+        y = torch.tensor(dataset.y[test])
         if not metrics.log_density(predictive, y).isfinite().all():
             return diverged(known, "the density of the final fit's predictive is 0 or infinite at a test target")
-        y_scale = float(Standardisation.of(self.dataset.y, train).scale)
-        return replace(
+        y_scale = float(Standardisation.of(dataset.y, self._rows.final(number)).scale)
+        outcome = replace(
             known,
             status="ok",
             fit=known.trained_fit.with_diagnostics(**metrics.diagnostics(predictive, y)),
             metrics=metrics.evaluate(predictive, y, y_scale, ood),
             tables={"predictions": predictions_table(predictive, test, y, ood)},
         )
+        return self._compared(number, outcome, predictive, ood) if self._compared else outcome
 
-    @property
-    def _holdout(self) -> bool:
-        return self.protocol.validation == "holdout"
-
-    def _final_rows(self, number: int) -> np.ndarray:
-        """Return the training rows of the final fit of cell `number`."""
-        return self._folds[number][0][0] if self._holdout else self.splits[number].train
-
-    def _predictives(self, stack: TrainedFits, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
+    def _predictives(self, fits: TrainedFits, rows: Sequence[np.ndarray]) -> Iterator[Predictive]:
         """Yield each fit's predictive at its element of `rows`, on the CPU."""
-        for predictive in stack.predict(rows, self.protocol.samples):
+        for predictive in fits.predict(rows, self._assignment.protocol.samples):
             yield type(predictive)(*(part.cpu() for part in predictive))
 
 
@@ -162,20 +232,21 @@ def largest_alike(sizes: Iterable[int]) -> dict[int, int]:
 
 
 def _training_and_validation(
-    cell: Cell, split: Split, x: np.ndarray, tails: bool
+    protocol: Protocol, split: Split, seed: int, x: np.ndarray, tails: bool
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the training and validation rows of each fold that is held out, which are equal for all methods.
 
     Args:
-        cell: the cell, whose protocol says how folds are made.
-        split: its split.
+        protocol: says how folds are made.
+        split: whose training rows are cut into folds.
+        seed: of the folds.
         x: (N, P), features of all rows.
         tails: whether block folds hold out the tails of the split's feature instead of a gap.
     """
-    train, n_folds = split.train, cell.protocol.folds
-    if cell.protocol.fold_kind == "block":
-        parts = block_folds(x[train, split.feature], n_folds, cell.fold_seed, outer=tails)
+    train, n_folds = split.train, protocol.folds
+    if protocol.fold_kind == "block":
+        parts = block_folds(x[train, split.feature], n_folds, seed, outer=tails)
     else:
-        parts = folds(len(train), n_folds, cell.fold_seed)
-    held_out = [train[part] for part in parts[: cell.protocol.fits_per_trial]]
+        parts = folds(len(train), n_folds, seed)
+    held_out = [train[part] for part in parts[: protocol.fits_per_trial]]
     return [(np.setdiff1d(train, part), part) for part in held_out]

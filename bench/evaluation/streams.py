@@ -10,9 +10,12 @@ import torch
 from torch import Tensor
 
 from lockstep_bench.bench.engine.seeds import seed_of
-from lockstep_bench.bench.evaluation.evaluation import Evaluation, diverged
+from lockstep_bench.bench.environment.clock import now
+from lockstep_bench.bench.evaluation.assignment import Assignment
+from lockstep_bench.bench.evaluation.scoring import diverged
 from lockstep_bench.bench.experiment.estimators import ESTIMATORS
-from lockstep_bench.bench.experiment.progress import ProgressReporter
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.reference.distances import Target
 from lockstep_bench.bench.results.record import FitFacts, Outcome
 from lockstep_bench.bench.schema import CURVES, POSTERIORS
@@ -26,74 +29,81 @@ SHOWN = 2  # dimension of the vectors that a figure shows
 KEPT = 1000  # vectors and draws that are kept for it
 
 
-class StreamEvaluation(Evaluation):
+class StreamEvaluation:
     """Fits of an estimator to the streams of all cells, side by side.
 
     Every estimator sees equal streams of a split, because their seeds do not depend on the method.
+
+    Args:
+        job: The cells.
+        device: The torch device that fits are made on.
+        on_progress: Is called now and then with the progress of the job.
     """
 
-    source: StreamSource  # the only kind of data set in suites of streams
+    def __init__(self, job: Job, device: torch.device, on_progress: OnProgress):
+        self._assignment, self._on_progress = Assignment.of(job, device), on_progress
+
+        assert isinstance(self._assignment.source, StreamSource)  # the only kind of data set in suites of streams
+        self._source, self._protocol = self._assignment.source, self._assignment.protocol
 
     @cached_property
     def stream(self) -> Stream:
         """The streams of all cells."""
-        seeds = [seed_of(cell.fold_seed, "stream") for cell in self.cells]
-        return stream_of(self.source, self.dataset, self.splits, seeds, self.protocol.stream_batch)
+        assignment = self._assignment
+        seeds = [seed_of(each.fold_seed, "stream") for each in assignment.seeded]
+        return stream_of(self._source, assignment.dataset, assignment.splits, seeds, self._protocol.stream_batch)
 
     @property
     def length(self) -> int:
         """Number of vectors in each stream."""
-        if not isinstance(self.source, SGDIterates):
-            return self.protocol.stream_length
-        return min(self.protocol.stream_length, longest(self.source, self.protocol.stream_batch))
+        if not isinstance(self._source, SGDIterates):
+            return self._protocol.stream_length
+        return min(self._protocol.stream_length, longest(self._source, self._protocol.stream_batch))
 
     @cached_property
     def fitting(self) -> Fitting:
         """The estimator's state for all cells."""
-        return ESTIMATORS[self.cells[0].method].load()(
-            self.source.n_features,
-            self.source.n_factors,
-            [cell.fit_seed for cell in self.cells],
+        return ESTIMATORS[self._assignment.method_name].load()(
+            self._source.n_features,
+            self._source.n_factors,
+            [each.fit_seed for each in self._assignment.seeded],
             self.stream.dtype,
-            self.device,
-            self.protocol.window,
+            self._assignment.device,
+            self._protocol.window,
         )
-
-    def prepare(self) -> None:
-        self.fitting  # noqa: B018
 
     def run(self) -> Iterator[list[Outcome]]:
         """Fit every cell's stream, and measure the fits at each of `counts`."""
-        known = [Outcome(data=self.data_facts(number)) for number in range(len(self.cells))]
+        known = [Outcome(data=self._assignment.facts(place)) for place in range(len(self._assignment.splits))]
         yield known
-        self.prepare()
+        fitting, device = self.fitting, self._assignment.device
         on_update = ProgressReporter(1, self._on_progress).next_stack(self.length)
-        curves: list[list[dict[str, float]]] = [[] for _ in self.cells]
+        curves: list[list[dict[str, float]]] = [[] for _ in known]
         seen: list[Tensor] = []
         absorbing = 0.0
         for count, vectors in pieces(self.stream, counts(self.length)):
-            started = self.now()
-            self.fitting.absorb(vectors)
-            absorbing += self.now() - started
-            if self.source.n_features == SHOWN:
+            started = now(device)
+            fitting.absorb(vectors)
+            absorbing += now(device) - started
+            if self._source.n_features == SHOWN:
                 seen.append(vectors)
             on_update(count)
             if count in counts(self.length):
-                started = self.now()
-                estimates = self.fitting.estimates()
-                estimating = self.now() - started
+                started = now(device)
+                estimates = fitting.estimates()
+                estimating = now(device) - started
                 for curve, target, estimate in zip(curves, self.stream.targets, estimates, strict=True):
                     curve.append({"n_samples": count} | distances(target, estimate))
         fit = FitFacts(
-            fit_seconds=(absorbing + estimating) / len(self.cells),  # as if only the last estimate were computed
-            n_weights=self.source.n_features,
-            n_parameters=self.fitting.n_parameters,
-            execution=self.fitting.execution,
+            fit_seconds=(absorbing + estimating) / len(known),  # as if only the last estimate were computed
+            n_weights=self._source.n_features,
+            n_parameters=fitting.n_parameters,
+            execution=fitting.execution,
         )
         fitted = [replace(each, fit=fit) for each in known]
         outcomes = [_outcome(*each) for each in zip(fitted, curves, self.stream.targets, estimates, strict=True)]
         if seen:
-            fitted_to = self.fitting.fitted_to(torch.cat(seen, dim=1)).numpy()
+            fitted_to = fitting.fitted_to(torch.cat(seen, dim=1)).numpy()
             outcomes = [
                 replace(outcome, tables={**outcome.tables, "posteriors": _posteriors(*each)})
                 for outcome, *each in zip(outcomes, self.stream.targets, estimates, fitted_to, strict=True)

@@ -1,21 +1,23 @@
 """Evaluation of linear models by the distance of their weight distribution from the reference posterior."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import torch
-from optuna.distributions import BaseDistribution
 
-from lockstep_bench.bench.engine.replica import Data, Fit
-from lockstep_bench.bench.engine.seeds import seed_of
+from lockstep_bench.bench.engine.replica import Data
 from lockstep_bench.bench.engine.trained import TrainedFits
-from lockstep_bench.bench.evaluation.evaluation import diverged
-from lockstep_bench.bench.evaluation.tuned import Score, TunedEvaluation
+from lockstep_bench.bench.evaluation.assignment import Assignment
+from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
+from lockstep_bench.bench.evaluation.scoring import diverged
+from lockstep_bench.bench.evaluation.trainer import stacked_trainer
+from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work, require_equal_sizes
+from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.metrics import flaw
 from lockstep_bench.bench.metrics.agreement import compare
 from lockstep_bench.bench.reference.distances import Target
@@ -24,7 +26,8 @@ from lockstep_bench.bench.reference.problem import Part, linear_part, model_of, 
 from lockstep_bench.bench.reference.sampled import sampled
 from lockstep_bench.bench.results.record import Outcome
 from lockstep_bench.bench.schema import POSTERIORS
-from lockstep_bench.datasets import Standardisation
+from lockstep_bench.bench.tuning.tuner import Score
+from lockstep_bench.datasets import Dataset, Source, Split, Standardisation
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
 
 SAMPLES = 10_000  # of the weights, for methods without moments in closed form
@@ -33,65 +36,89 @@ DRAWS_KEPT = 1000  # of two weights, for a figure
 REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is computed once
 
 
-class Rows(NamedTuple):
-    """Rows of the data matrix of a job.
+class WeightRows:
+    """The data matrix of an assignment: the parts of linear models, inputs for predictions, and the unit vectors.
+
+    Args:
+        assignment: What is learned.
 
     Attributes:
-        train: Rows of each cell's train part.
-        test: Rows of each cell's test part, on which it is tuned.
-        inputs: Rows of the inputs at which each cell's predictions are compared.
+        train_parts: The train part of each split.
+        test_parts: The test part of each split, on which it is tuned.
+        inputs: (n, P) inputs of each split at which predictions are compared, in the units of the train part's model.
+        data: All of these and the unit vectors, one after the other.
+        train: Rows of `data` of each train part.
+        test: The same of each test part.
+        compared: The same of the inputs.
         unit_vectors: (D,) rows at which the output of a linear model is a weight.
     """
 
-    train: list[np.ndarray]
-    test: list[np.ndarray]
-    inputs: list[np.ndarray]
-    unit_vectors: np.ndarray
+    def __init__(self, assignment: Assignment):
+        source, dataset, splits = assignment.source, assignment.dataset, assignment.splits
+        self.train_parts = [linear_part(source, dataset, split.train) for split in splits]
+        self.test_parts = [linear_part(source, dataset, split.test) for split in splits]
+        self.inputs = [_test_inputs(source, dataset, split) for split in splits]
+        unit_vectors = np.eye(assignment.tasks[0].network.dim)
+        blocks = [(part.x, part.y) for part in (*self.train_parts, *self.test_parts)]
+        blocks += [(x, np.zeros(len(x))) for x in (*self.inputs, unit_vectors)]
+        ends = np.cumsum([len(y) for _, y in blocks])
+        rows = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, blocks, strict=True)]
+        count = len(splits)
+        self.train, self.test, self.compared = rows[:count], rows[count : 2 * count], rows[2 * count : 3 * count]
+        self.unit_vectors = rows[-1]
+        x, y = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        self.data = Data.of(x, y, assignment.device)
 
 
-class WeightPosteriorEvaluation(TunedEvaluation):
-    """Tuning by the distance to the reference posterior of the test part, and scores against that of the train part.
+def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> TunedEvaluation:
+    """Return the evaluation of a job: tuned on the test part, and scored against the posterior of the train part.
 
-    Trials are scored by the scaled 2-Wasserstein distance, as in the VIFA paper (section 4.2.1). The precisions of the
-    model are not tuned, because the reference posterior depends on them.
+    The precisions of the model are not tuned, because the reference posterior depends on them.
+    """
+    assignment = Assignment.of(job, device)
+    return TunedEvaluation(job, assignment, assignment.facts, partial(_work_of, assignment), on_progress)
+
+
+def _work_of(assignment: Assignment, progress: ProgressReporter) -> Work:
+    require_equal_sizes(assignment)
+    rows = WeightRows(assignment)
+    effort = model_of(assignment.source).effort
+    trainer = stacked_trainer(assignment, rows.data, progress, effort, standardise=False, dtype=torch.float64)
+    largest = LargestFits(max(map(len, rows.test)), len(rows.train[0]))
+    n_ood, splits = len(assignment.dataset.ood), []
+    for place, (train, test) in enumerate(zip(rows.train, rows.test, strict=True)):
+        held_out = HeldOut(test, place, settled=rows.test_parts[place].hparams).alone
+        settled = rows.train_parts[place].hparams
+        splits.append(SplitFits.of(assignment, place, held_out, train, largest, len(test) + n_ood, settled))
+    return Work(splits, trainer, WeightScorer(assignment, rows, progress))
+
+
+class WeightScorer:
+    """Scores trials by the scaled 2-Wasserstein distance to the reference posterior, as in the VIFA paper (4.2.1).
+
+    Args:
+        assignment: What is learned.
+        rows: Its data.
+        progress: Takes the progress of sampled reference posteriors.
     """
 
     objective = "validation_w2_scaled"
-    standardise = False
-    dtype = torch.float64
-    fits_per_trial = 1
 
-    @property
-    def effort(self) -> float:
-        return model_of(self.source).effort
+    def __init__(self, assignment: Assignment, rows: WeightRows, progress: ProgressReporter):
+        self._assignment, self._rows, self._progress = assignment, rows, progress
+        self._references: dict[tuple[int, str], tuple[ReferencePosterior, Target]] = {}
 
-    def space(self, number: int) -> dict[str, BaseDistribution]:
-        fixed = self._train_parts[0].hparams
-        return {name: each for name, each in self.method_space(number).items() if name not in fixed}
-
-    @property
-    def data(self) -> Data:
-        return self._data_and_rows[0]
-
-    def trial_fits(self, number: int, trial: int, hparams: Mapping[str, float]) -> list[tuple[Fit, int]]:
-        seed = seed_of(self.cells[number].fit_seed, "trial", trial)
-        return [(Fit(self._rows.test[number], {**hparams, **self._test_parts[number].hparams}, seed), number)]
-
-    def trial_scores(self, stack: TrainedFits, scored_on: Sequence[int]) -> list[Score]:
+    def trials(self, fits: TrainedFits, scored_on: Sequence[int]) -> list[Score]:
         return [
             Score(self._reference(number, "tuning")[1].scaled_wasserstein(*moments))
             if _finite(*moments)
             else Score(np.nan, "moments of the weights are not finite")
-            for moments, number in zip(self._moments(stack), scored_on, strict=True)
+            for moments, number in zip(self._moments(fits), scored_on, strict=True)
         ]
 
-    def final_fit(self, number: int, hparams: Mapping[str, float]) -> Fit:
-        fixed = self._train_parts[number].hparams
-        return Fit(self._rows.train[number], {**hparams, **fixed}, self.final_seed(number))
-
-    def final_outcomes(self, stack: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
-        predictives = stack.predict([self._rows.inputs[number] for number in numbers], self.protocol.samples)
-        moments = self._moments(stack)
+    def finals(self, fits: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
+        inputs = [self._rows.compared[number] for number in numbers]
+        predictives, moments = fits.predict(inputs, self._assignment.protocol.samples), self._moments(fits)
         return [self._outcome(*each) for each in zip(numbers, known, moments, predictives, strict=True)]
 
     def _outcome(
@@ -118,56 +145,12 @@ class WeightPosteriorEvaluation(TunedEvaluation):
             tables={"posteriors": _table(moments, posterior)},
         )
 
-    @cached_property
-    def _train_parts(self) -> list[Part]:
-        return [linear_part(self.source, self.dataset, split.train) for split in self.splits]
-
-    @cached_property
-    def _test_parts(self) -> list[Part]:
-        return [linear_part(self.source, self.dataset, split.test) for split in self.splits]
-
-    @cached_property
-    def _inputs(self) -> list[np.ndarray]:
-        return [self._test_inputs(number) for number in range(len(self.splits))]
-
-    @property
-    def _rows(self) -> Rows:
-        return self._data_and_rows[1]
-
-    @cached_property
-    def _data_and_rows(self) -> tuple[Data, Rows]:
-        """One data matrix of all parts, of the inputs to compare predictions at, and of the unit vectors."""
-        unit_vectors = np.eye(self.task.network.dim)
-        blocks = [(part.x, part.y) for part in (*self._train_parts, *self._test_parts)]
-        blocks += [(x, np.zeros(len(x))) for x in (*self._inputs, unit_vectors)]
-        ends = np.cumsum([len(y) for _, y in blocks])
-        rows = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, blocks, strict=True)]
-        count = len(self.splits)
-        x, y = (np.concatenate(column) for column in zip(*blocks, strict=True))
-        data = Data.of(x, y, self.device)
-        return data, Rows(rows[:count], rows[count : 2 * count], rows[2 * count : 3 * count], rows[-1])
-
-    def _test_inputs(self, number: int) -> np.ndarray:
-        """Return inputs (n, P) of the test part, in the units of the train part's model."""
-        split = self.splits[number]
-        x = self.dataset.x[split.test[:COMPARED]]
-        model = model_of(self.source)
-        if model.standardise:
-            scaling = Standardisation.of(self.dataset.x, split.train)
-            x = (x - scaling.mean) / scaling.scale
-        return with_ones(x) if model.bias else x
-
-    @cached_property
-    def _references(self) -> dict[tuple[int, str], tuple[ReferencePosterior, Target]]:
-        """Reference posteriors computed so far, by cell and part."""
-        return {}
-
     def _reference(self, number: int, which: str) -> tuple[ReferencePosterior, Target]:
         """Return the reference posterior of a cell's train part ("judged") or test part ("tuning")."""
         if (number, which) not in self._references:
-            part = (self._train_parts if which == "judged" else self._test_parts)[number]
-            name = f"{self.cells[number].dataset}-split{self.cells[number].split:02d}-{which}"
-            posterior = reference_posterior(part, name, self.progress.activity(f"sampling the reference {name}"))
+            part = (self._rows.train_parts if which == "judged" else self._rows.test_parts)[number]
+            name = f"{self._assignment.name(number)}-{which}"
+            posterior = reference_posterior(part, name, self._progress.activity(f"sampling the reference {name}"))
             target = Target(posterior.mean, posterior.covariance, n_apart=int(part.bias))
             self._references[number, which] = posterior, target
         return self._references[number, which]
@@ -181,8 +164,17 @@ class WeightPosteriorEvaluation(TunedEvaluation):
         return [(weights.mean(axis=0), np.atleast_2d(np.cov(weights.T, bias=True))) for weights in samples]
 
     def _reference_predictive(self, number: int, posterior: ReferencePosterior) -> Predictive:
-        outputs = torch.tensor(posterior.draws @ self._inputs[number].T)[..., None]
-        return self._train_parts[number].predictive(outputs, y_mean=0.0)
+        outputs = torch.tensor(posterior.draws @ self._rows.inputs[number].T)[..., None]
+        return self._rows.train_parts[number].predictive(outputs, y_mean=0.0)
+
+
+def _test_inputs(source: Source, dataset: Dataset, split: Split) -> np.ndarray:
+    """Return inputs (n, P) of the test part, in the units of the train part's model."""
+    x, model = dataset.x[split.test[:COMPARED]], model_of(source)
+    if model.standardise:
+        scaling = Standardisation.of(dataset.x, split.train)
+        x = (x - scaling.mean) / scaling.scale
+    return with_ones(x) if model.bias else x
 
 
 def reference_posterior(part: Part, name: str, on_progress: Callable[[float], None]) -> ReferencePosterior:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.engine.seeds import seed_of
@@ -11,6 +12,26 @@ from lockstep_bench.datasets.synthetic.streams import StreamSource
 from lockstep_bench.methods.catalogue.options import registered
 
 STREAM_DIM_OF_OVERHEAD = 275  # dimension at which a vector's arithmetic takes as long as its fixed overhead
+
+
+class SeededSplit(NamedTuple):
+    """A split of a data set, with the seeds of what is trained on it.
+
+    Attributes:
+        number: Number of the split in the data set.
+        fit_seed: Fixes trials and fits; equal for a method with and without options.
+        fold_seed: Fixes cross-validation folds, and streams of vectors; equal for all methods.
+    """
+
+    number: int
+    fit_seed: int
+    fold_seed: int
+
+    @classmethod
+    def of(cls, seed: int, suite: str, dataset: str, method: str, number: int) -> "SeededSplit":
+        """Return a split with the seeds that follow from the seed of a run, its suite, data set and method."""
+        fit_seed = seed_of(seed, suite, dataset, registered(method), number)
+        return cls(number, fit_seed, seed_of(seed, suite, dataset, number, "folds"))
 
 
 @dataclass(frozen=True)
@@ -39,14 +60,9 @@ class Cell:
         return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol.hash, self.split, self.seed)
 
     @property
-    def fit_seed(self) -> int:
-        """Seed of the cell's trials and fits, equal for a method with and without options."""
-        return seed_of(self.seed, self.suite, self.dataset, registered(self.method), self.split)
-
-    @property
-    def fold_seed(self) -> int:
-        """Seed of the cross-validation folds, equal for all methods."""
-        return seed_of(self.seed, self.suite, self.dataset, self.split, "folds")
+    def seeded(self) -> SeededSplit:
+        """The cell's split, with the seeds of what is trained on it."""
+        return SeededSplit.of(self.seed, self.suite, self.dataset, self.method, self.split)
 
     @property
     def work(self) -> float:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lockstep_bench import datasets, methods
 from lockstep_bench.bench.experiment import estimators
@@ -21,7 +21,7 @@ class Kind:
     """Cells in which methods of the registry are trained on a data set.
 
     Attributes:
-        runner: "module:class" of their `bench.evaluation.evaluation.Evaluation`.
+        runner: "module:function" of their evaluation.
         data: kind of data, which decides what fields of a protocol concern the cells (`Setting.data`).
         settled: hyper-parameters that a data set's model settles, so that they are neither tuned nor given.
     """
@@ -31,9 +31,12 @@ class Kind:
     settled: ClassVar[frozenset[str]] = frozenset()
 
     @property
-    def evaluation(self) -> type:
-        """The class that evaluates a job; it takes the job, a torch device and a progress callback."""
-        evaluation: type = resolve_name(self.runner)
+    def evaluation(self) -> Callable[..., Any]:
+        """What makes the evaluation of a job, a torch device and a progress callback.
+
+        The method `run` of an evaluation yields the outcomes of all cells after each step, as far as they are known.
+        """
+        evaluation: Callable[..., Any] = resolve_name(self.runner)
         return evaluation
 
     def names(self) -> tuple[str, ...]:

@@ -28,12 +28,15 @@ class ProgressReporter:
     """Reports the progress of a job at most once a second.
 
     Args:
-        n_stacks: Stacks that the job trains.
+        n_stacks: See the attribute.
         on_progress: Is called with each report.
+
+    Attributes:
+        n_stacks: Stacks that the job trains.
     """
 
     def __init__(self, n_stacks: int, on_progress: OnProgress):
-        self._n_stacks, self._on_progress = n_stacks, on_progress
+        self.n_stacks, self._on_progress = n_stacks, on_progress
         self._n_begun, self._reported_at, self._done = 0, time.monotonic(), 0.0
 
     def next_stack(self, n_updates: int) -> Callable[[int], None]:
@@ -42,7 +45,7 @@ class ProgressReporter:
         self._n_begun += 1
 
         def on_update(update: int) -> None:
-            self._done = (before + update / n_updates) / self._n_stacks
+            self._done = (before + update / n_updates) / self.n_stacks
             self._report(JobProgress(self._done))
 
         return on_update

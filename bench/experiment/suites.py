@@ -70,7 +70,7 @@ def _along_features(name: str, title: str) -> Suite:
     return Suite(
         name=name,
         title=title,
-        kind=Kind("lockstep_bench.bench.evaluation.prediction:PredictionEvaluation"),
+        kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
         headline={"nmll": "NMLL", "crps": "CRPS"},
         hidden=(50,),
         splits={"tuned": None, "tuned-blocks": None, "quick": 2},
@@ -84,7 +84,7 @@ SUITES = {
         Suite(
             name="uci",
             title="UCI regression and classification",
-            kind=Kind("lockstep_bench.bench.evaluation.prediction:PredictionEvaluation"),
+            kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "tuned": None, "quick": 2},
@@ -93,7 +93,7 @@ SUITES = {
         Suite(
             name="own",
             title="Own data",
-            kind=Kind("lockstep_bench.bench.evaluation.prediction:PredictionEvaluation"),
+            kind=Kind("lockstep_bench.bench.evaluation.prediction:evaluation_of"),
             headline={"nmll": "NMLL"},
             hidden=(50,),
             splits={"paper": None, "tuned": None, "quick": 2},
@@ -129,7 +129,7 @@ SUITES = {
             name="images",
             title="Image classification",
             left_out={"quick": LARGE_IMAGES, "tuned": LARGE_IMAGES},
-            kind=Images("lockstep_bench.bench.evaluation.images:ImageEvaluation"),
+            kind=Images("lockstep_bench.bench.evaluation.images:evaluation_of"),
             headline={"nmll": "NMLL", "ece": "ECE", "near_ood_fpr95": "Near OOD, FPR95"},
             hidden=(),
             splits={"large": 1, "tuned": 1, "quick": 1},
@@ -144,7 +144,7 @@ SUITES = {
         Suite(
             name="retinopathy",
             title="Diabetic retinopathy, from a network trained on ImageNet",
-            kind=Images("lockstep_bench.bench.evaluation.images:ImageEvaluation"),
+            kind=Images("lockstep_bench.bench.evaluation.images:evaluation_of"),
             headline={"nmll": "NMLL", "ece": "ECE"},
             hidden=(),
             splits={"paper": None, "quick": 1},

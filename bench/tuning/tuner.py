@@ -8,10 +8,11 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import optuna
@@ -30,13 +31,21 @@ SECONDS = "seconds of the round from trial "  # user attributes of a study
 FLAW = "flaw"  # user attribute of a failed trial
 ABSURD_NMLL = 1e6  # nats; a fit this bad has diverged though its numbers are still finite
 
-Trials = list[tuple[int, dict[str, float]]]  # (trial number, hyper-parameters) of a round
-# Searches of a round with their trials -> per search, the mean score of each trial
-Objective = Callable[[list[tuple["Search", Trials]]], list[list[float]]]
-
 
 class Diverged(ArithmeticError):
     """Training or prediction gave numbers that are not finite, or are absurd."""
+
+
+class Score(NamedTuple):
+    """Score of a fit on a part that is held out, or of a trial.
+
+    Attributes:
+        value: To be minimised; NaN where there is none.
+        flaw: Why there is no finite value; "" if unknown.
+    """
+
+    value: float
+    flaw: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ class Search:
     interruption. A trial fails if its score is not finite, or absurd.
 
     Args:
-        journal: File of the study.
+        journal: File of the study; None to store nothing.
         space: Distributions by hyper-parameter.
         protocol: Says how many trials there are, in which rounds, and the sampler.
         seed: Fixes the trials.
@@ -75,10 +84,12 @@ class Search:
         bench.tuning.storing.StudyNotStored: The journal cannot be read or written, here or in `tell`.
     """
 
-    def __init__(self, journal: Path, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
+    def __init__(self, journal: Path | None, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
         self._space, self._protocol, self._seed = space, protocol, seed
-        self._path = journal
-        self._flaws: dict[int, str] = {}
+        self._path, self._journal = journal, None
+        if journal is None:
+            self._study = optuna.create_study(direction="minimize")
+            return
         with storing(journal):
             self._study, self._journal = _opened(journal, protocol)
 
@@ -100,22 +111,19 @@ class Search:
             asked.append(self._study.ask(self._space))
         return asked
 
-    def explain(self, trial: int, flaw: str) -> None:
-        """Note why a trial has no score, before `tell` stores it; "" for nothing."""
-        self._flaws[trial] = flaw
-
-    def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[float], seconds: float) -> None:
+    def tell(self, asked: Sequence[optuna.Trial], scores: Sequence[Score], seconds: float) -> None:
         """Store a round: its trials, their scores, and their duration."""
         self._study.set_user_attr(f"{SECONDS}{asked[0].number}", seconds)
         for trial, score in zip(asked, scores, strict=True):
-            if math.isfinite(score) and score < ABSURD_NMLL:
-                self._study.tell(trial, score)
+            if math.isfinite(score.value) and score.value < ABSURD_NMLL:
+                self._study.tell(trial, score.value)
             else:
-                if flaw := self._flaws.get(trial.number):
-                    trial.set_user_attr(FLAW, flaw)
+                if score.flaw:
+                    trial.set_user_attr(FLAW, score.flaw)
                 self._study.tell(trial, state=TrialState.FAIL)
-        with storing(self._path):
-            self._journal.store(self._study)
+        if self._path and self._journal:
+            with storing(self._path):
+                self._journal.store(self._study)
 
     def best(self) -> Tuned:
         """Return the best trial of the finished study.
@@ -144,24 +152,54 @@ class Centred:
         return Tuned({name: _middle(distribution) for name, distribution in self._space.items()}, None, 0, 0, None)
 
 
-def tune(searches: Sequence[Search], protocol: Protocol, objective: Objective) -> None:
-    """Run studies side by side to their end. The searches of a round share its duration equally.
+class Round:
+    """Trials of some studies that are trained and scored together. The studies share its duration equally.
+
+    Args:
+        searches: The studies.
+        numbers: Numbers among them of those that take part.
+        start: The first trial of each.
+        end: One past its last.
+    """
+
+    def __init__(self, searches: Sequence[Search], numbers: Sequence[int], start: int, end: int):
+        self._searches, self._started = searches, time.perf_counter()
+        self._asked = {number: searches[number].ask(start, end) for number in numbers}
+
+    @property
+    def trials(self) -> list[tuple[int, int, dict[str, float]]]:
+        """The number of the study, the number of the trial and its hyper-parameters, for each trial."""
+        return [(number, trial.number, trial.params) for number, asked in self._asked.items() for trial in asked]
+
+    def tell(self, scores: Sequence[Score]) -> None:
+        """Store the round in the studies.
+
+        Args:
+            scores: Of the fits of all `trials`, those of a trial adjacent and equally many for each trial.
+        """
+        seconds = (time.perf_counter() - self._started) / len(self._asked)
+        n_fits = len(scores) // sum(map(len, self._asked.values()))
+        left = iter(scores)
+        for number, asked in self._asked.items():
+            self._searches[number].tell(asked, [mean_score(list(islice(left, n_fits))) for _ in asked], seconds)
+
+
+def rounds(searches: Sequence[Search], protocol: Protocol) -> Iterator[Round]:
+    """Yield the rounds that studies side by side still need, each to be told its scores before the next.
 
     Args:
         searches: The studies.
         protocol: Says in which rounds trials are asked for.
-        objective: Scores the trials of a round.
     """
     for start, end in protocol.rounds():
-        due = [search for search in searches if search.n_asked < end]
-        if not due:
-            continue
-        started, asked = time.perf_counter(), [search.ask(start, end) for search in due]
-        trials = [[(trial.number, trial.params) for trial in of_search] for of_search in asked]
-        scores = objective(list(zip(due, trials, strict=True)))
-        seconds = (time.perf_counter() - started) / len(due)
-        for search, of_search, search_scores in zip(due, asked, scores, strict=True):
-            search.tell(of_search, search_scores, seconds)
+        if due := [number for number, search in enumerate(searches) if search.n_asked < end]:
+            yield Round(searches, due, start, end)
+
+
+def mean_score(of_folds: Sequence[Score]) -> Score:
+    """Return the score of a trial, the mean over its folds, with the first reason why one has none."""
+    flaws = (score.flaw for score in of_folds if score.flaw)
+    return Score(float(np.mean([score.value for score in of_folds])), next(flaws, ""))
 
 
 def n_combinations(space: Mapping[str, BaseDistribution]) -> int | None:
@@ -181,11 +219,6 @@ def _combination(space: Mapping[str, BaseDistribution], number: int) -> dict[str
 def _choices(distribution: BaseDistribution) -> Sequence[Any]:
     """Return the choices of a distribution, or none for a range of numbers."""
     return distribution.choices if isinstance(distribution, CategoricalDistribution) else ()
-
-
-def mean_over_folds(scores: np.ndarray, n_folds: int) -> list[float]:
-    """Return the objective of each trial from the scores of all trials' folds, (trials * folds,)."""
-    return scores.reshape(-1, n_folds).mean(axis=1).tolist()
 
 
 def _middle(distribution: BaseDistribution) -> float:

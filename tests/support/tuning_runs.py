@@ -9,7 +9,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.tuning.tuner import Search, Tuned, tune
+from lockstep_bench.bench.tuning.tuner import Score, Search, Tuned, rounds
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 
@@ -43,7 +43,8 @@ class Objective:
 def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS) -> Tuned:
     objective, protocol = objective or Objective(), Protocol(trials=trials, sampler=sampler)
     search = Search(journal, SPACE, protocol, seed)
-    tune([search], protocol, lambda due: [objective(trials) for _, trials in due])
+    for due in rounds([search], protocol):
+        due.tell([Score(value) for value in objective([(number, hparams) for _, number, hparams in due.trials])])
     return search.best()
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from call_depth import MOST_FRAMES, depths_of_updates
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation import images
-from lockstep_bench.bench.evaluation.images import ImageEvaluation
+from lockstep_bench.bench.evaluation.images import ImageScorer
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
@@ -17,6 +18,7 @@ from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
 from lockstep_bench.datasets import File, Source, Split
+from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.search_spaces import OneOf
 
 TINY = Protocol(
@@ -105,7 +107,7 @@ def test_a_classifier_is_judged_on_test_images_on_others_and_under_shift(tmp_pat
 
 
 def test_without_tuning_the_middle_of_each_range_is_taken_and_nothing_is_scored(tmp_path, known, monkeypatch):
-    monkeypatch.setattr(ImageEvaluation, "trial_scores", None)
+    monkeypatch.setattr(ImageScorer, "trials", None)
     (outcome,) = outcomes(tmp_path, "map", sampler="centre")
     assert outcome.row["status"] == "ok", outcome.row["error"]
     assert json.loads(outcome.row["hparams"]) == pytest.approx({"lr": (3e-4 * 1e-2) ** 0.5, "prior_precision": 10})
@@ -168,3 +170,9 @@ def test_a_network_that_diverges_is_told_as_such(tmp_path, known, monkeypatch):
     (outcome,) = outcomes(tmp_path, "map", sampler="centre")
     assert outcome.row["status"] == "diverged"
     assert "predicts no distribution: log_probs is NaN at " in outcome.row["error"]
+
+
+def test_few_calls_lead_from_a_job_to_an_update(tmp_path, known, monkeypatch):
+    depths = depths_of_updates(MAP, monkeypatch)
+    outcomes(tmp_path, "map")
+    assert max(depths) <= MOST_FRAMES

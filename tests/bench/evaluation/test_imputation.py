@@ -9,9 +9,11 @@ import torch
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation.imputation import Imputed
-from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.evaluation.prediction import PredictionRows, evaluation_of, work_of
+from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import ProgressReporter
 from lockstep_bench.bench.experiment.protocol import Protocol
 
 PROTOCOL = Protocol(trials=2, folds=3, epochs=2)
@@ -41,7 +43,7 @@ def test_a_column_missing_in_a_whole_part_becomes_zero():
 def evaluation(tmp_path):
     """`evaluation(frame)`: the evaluation of two splits of a table with missing numbers."""
 
-    def make(frame: pd.DataFrame) -> PredictionEvaluation:
+    def make(frame: pd.DataFrame) -> TunedEvaluation:
         path = tmp_path / "houses.csv"
         frame.to_csv(path, index=False)
         table, _ = datasets.describe(path, "price", impute="median")
@@ -49,7 +51,7 @@ def evaluation(tmp_path):
         job = Job(tuple(cells), (tmp_path / "a", tmp_path / "b"), None)
         source = table.source()
         x, y, splits = source.read({})
-        return PredictionEvaluation(
+        return evaluation_of(
             job, torch.device("cpu"), lambda progress: None, (source, datasets.Dataset("houses", x, y, splits))
         )
 
@@ -63,40 +65,47 @@ def frame():
     return frame.mask(generator.uniform(size=frame.shape) < [0.3, 0.1, 0.0])
 
 
+def rows_and_work(made: TunedEvaluation) -> tuple[PredictionRows, Work]:
+    rows = PredictionRows(made.assignment)
+    return rows, work_of(made.assignment, rows, ProgressReporter(1, lambda progress: None))
+
+
 def test_fits_see_no_missing_value_and_their_own_medians(evaluation, frame):
     made = evaluation(frame)
+    rows, work = rows_and_work(made)
     x = frame[["a", "b"]].to_numpy()
-    for number, split in enumerate(made.splits):
-        fits = [(made.final_fit(number, {}), split.train)]
-        folds = [training for training, _ in made._folds[number]]
-        fits += zip([fit for fit, _ in made.trial_fits(number, 0, {})], folds, strict=True)
+    for number, split in enumerate(made.assignment.splits):
+        fits = [(work.splits[number].final({}), split.train)]
+        folds = [training for training, _ in rows.folds[number]]
+        fits += zip(work.splits[number].trial(0, {}), folds, strict=True)
         for fit, training in fits:
             expected = np.where(np.isnan(x[training]), np.nanmedian(x[training], axis=0), x[training])
-            np.testing.assert_array_equal(made.data.x.numpy()[fit.rows], expected)
+            np.testing.assert_array_equal(rows.data.x.numpy()[fit.rows], expected)
 
 
 def test_test_rows_do_not_reach_the_fit(evaluation, frame):
     made = evaluation(frame)
-    test = made.splits[0].test
+    test = made.assignment.splits[0].test
     changed = frame.copy()
     changed.loc[test, ["a", "b"]] *= 100
-    other = evaluation(changed)
-    for one in (made, other):
-        assert one.final_fit(0, {}).rows.shape == (54,)
-    trained = [one.data.x[one.final_fit(0, {}).rows] for one in (made, other)]
+    trained = []
+    for each in (made, evaluation(changed)):
+        rows, work = rows_and_work(each)
+        assert work.splits[0].final({}).rows.shape == (54,)
+        trained.append(rows.data.x[work.splits[0].final({}).rows])
     assert torch.equal(*trained)
 
 
 def test_all_trials_share_the_rows_of_a_fold(evaluation, frame):
-    made = evaluation(frame)
-    first, second = (made.trial_fits(0, trial, {}) for trial in (0, 1))
-    assert all(one.rows is other.rows for (one, _), (other, _) in zip(first, second, strict=True))
+    _, work = rows_and_work(evaluation(frame))
+    first, second = (work.splits[0].trial(trial, {}) for trial in (0, 1))
+    assert all(fit.rows is other.rows for fit, other in zip(first, second, strict=True))
 
 
 def test_scores_are_of_the_tables_rows(evaluation, frame):
     *_, outcomes = evaluation(frame).run()
     made = evaluation(frame)
-    for outcome, split in zip(outcomes, made.splits, strict=True):
+    for outcome, split in zip(outcomes, made.assignment.splits, strict=True):
         assert outcome.status == "ok", outcome.error
         predictions = outcome.tables["predictions"].to_pandas()
         assert predictions["row"].tolist() == split.test.tolist()

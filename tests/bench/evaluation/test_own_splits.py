@@ -9,16 +9,18 @@ import pytest
 import torch
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.evaluation.prediction import evaluation_of
+from lockstep_bench.bench.evaluation.tuned import TunedEvaluation
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
+from lockstep_bench.bench.experiment.progress import ProgressReporter
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import Outcome
 from lockstep_bench.bench.tuning.tuner import Search
 
 PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 TEST = range(48, 60)  # rows of the only split's test part
-Evaluations = Callable[..., PredictionEvaluation]
+Evaluations = Callable[..., TunedEvaluation]
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def evaluation(tmp_path) -> Evaluations:
         splits: pd.DataFrame | None = None,
         method: str = "map",
         numbers: tuple[int, ...] | None = None,
-    ) -> PredictionEvaluation:
+    ) -> TunedEvaluation:
         path, splits_file = tmp_path / "houses.csv", tmp_path / "splits.csv"
         frame.to_csv(path, index=False)
         if splits is None:
@@ -54,14 +56,14 @@ def evaluation(tmp_path) -> Evaluations:
             journal.unlink(missing_ok=True)
         source = table.source()
         loaded = source, datasets.Dataset("houses", *source.read({}))
-        return PredictionEvaluation(
+        return evaluation_of(
             Job(tuple(cells), tuple(journals), None), torch.device("cpu"), lambda progress: None, loaded
         )
 
     return evaluation
 
 
-def trained(made: PredictionEvaluation) -> tuple[list[Outcome], list[list[tuple[dict[str, float], float | None]]]]:
+def trained(made: TunedEvaluation) -> tuple[list[Outcome], list[list[tuple[dict[str, float], float | None]]]]:
     """Return the outcomes of an evaluation, and the hyper-parameters and the score of every trial of each cell."""
     *_, outcomes = made.run()
     trials = [
@@ -71,10 +73,12 @@ def trained(made: PredictionEvaluation) -> tuple[list[Outcome], list[list[tuple[
     return outcomes, trials
 
 
-def weights(made: PredictionEvaluation, outcome: Outcome) -> list[torch.Tensor]:
+def weights(made: TunedEvaluation, outcome: Outcome) -> list[torch.Tensor]:
     """Return the tensors of the first cell's final fit."""
     hparams = json.loads(outcome.tuning.hparams)
-    posterior = made.train([made.final_fit(0, hparams)]).posterior
+    work = made.prepare(ProgressReporter(1, lambda progress: None))
+    (split, *_), trainer = work.splits, work.trainer
+    posterior = trainer.train(trainer.method, split, [split.final(hparams)], split.largest.final).posterior
     return [leaf for leaf in torch.utils._pytree.tree_leaves(posterior) if isinstance(leaf, torch.Tensor)]
 
 
@@ -144,7 +148,7 @@ def test_splits_with_other_inputs_equal_splits_alone(frame, evaluation):
     splits.loc[[*TEST], :] = "test"
     splits.loc[[3, 4], "without"] = "test"
     made = evaluation(frame, splits)
-    assert [None if split.inputs is None else split.inputs.tolist() for split in made.splits] == [
+    assert [None if split.inputs is None else split.inputs.tolist() for split in made.assignment.splits] == [
         None,
         [0, 1, 2, 3, 5],
         None,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.evaluation.prediction import PredictionEvaluation
+from lockstep_bench.bench.evaluation.prediction import evaluation_of
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.protocol import Protocol
@@ -27,7 +27,7 @@ def test_a_scaled_target_gives_the_same_standardised_result(tmp_path, method):
         source = table.source()
         dataset = datasets.Dataset("houses", *source.read({}))
         job = Job((Cell("own", "houses", method, 0, "quick", PROTOCOL, 0),), (tmp_path / f"{scale}.jsonl",), None)
-        *_, (outcome,) = PredictionEvaluation(job, torch.device("cpu"), lambda progress: None, (source, dataset)).run()
+        *_, (outcome,) = evaluation_of(job, torch.device("cpu"), lambda progress: None, (source, dataset)).run()
         outcomes.append(outcome)
     plain, small = outcomes
     assert (plain.status, small.status) == ("ok", "ok")

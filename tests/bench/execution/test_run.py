@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from call_depth import MOST_FRAMES, depths_of_updates
 from cell_runs import TINY, elsewhere, numbers, outcome_of, side_by_side
 
 from lockstep_bench import datasets, methods
@@ -26,6 +27,7 @@ from lockstep_bench.bench.native.compiler import NoCompiler
 from lockstep_bench.bench.schema import CELLS, COSTS, METRICS, TRAINING
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
+from lockstep_bench.methods.vifa import VIFA
 
 REGRESSION = {
     *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),
@@ -103,7 +105,7 @@ def test_predictions_are_those_of_the_final_fit_at_the_test_rows(job):
     outcome = outcome_of(one)
     dataset = datasets.load("diabetes")
     train, test = dataset.splits[0].train, dataset.splits[0].test
-    fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cells[0].fit_seed, "final"))
+    fit = Fit(train, json.loads(outcome.row["hparams"]), seed_of(one.cells[0].seeded.fit_seed, "final"))
     stack = train_stacked(
         methods.get("mfvi"),
         task_of("uci", "diabetes"),
@@ -210,3 +212,11 @@ def test_log_says_why_fits_are_not_native(job, monkeypatch, capsys):
         assert capsys.readouterr().err == result.row["log"] + "\n"
     monkeypatch.setattr(native_training, "MIN_UPDATES", 10_000)
     assert outcome_of(job("map", 2)).row["log"] is None
+
+
+@pytest.mark.parametrize(("max_phases", "execution"), [(0, "eager"), (32, "native")])
+def test_few_calls_lead_from_a_job_to_an_update(job, monkeypatch, max_phases, execution):
+    monkeypatch.setattr("lockstep_bench.bench.engine.stacked_training.MAX_PHASES", max_phases)
+    depths = depths_of_updates(VIFA, monkeypatch)
+    assert outcome_of(job("vifa", trials=1, epochs=150)).row["execution"] == execution
+    assert max(depths) <= MOST_FRAMES

@@ -5,24 +5,27 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 from cell_runs import elsewhere, numbers, outcome_of, side_by_side
 
 from lockstep_bench import datasets, methods
 from lockstep_bench.bench.engine.stacked_training import train_stacked
+from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.prediction import largest_alike
-from lockstep_bench.bench.evaluation.tuned import Score
+from lockstep_bench.bench.evaluation.tuned import require_equal_sizes
 from lockstep_bench.bench.execution.run import run
+from lockstep_bench.bench.tuning.tuner import Score
 from lockstep_bench.methods.maths.search_spaces import OneOf
 
 
 def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
     seen = {}
 
-    def scores(self, fits, validation, numbers):
-        seen[self.method.name] = [tuple(part) for part in validation]
-        return np.ones(len(fits))
+    def scores(self, fits, scored_on):
+        seen[fits.method.name] = [tuple(part) for part in scored_on]
+        return [Score(1.0)] * len(scored_on)
 
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.prediction.PredictionScorer.trials", scores)
     outcome_of(job("map"))
     outcome_of(job("mfvi"))
     assert seen["map"] == seen["mfvi"]
@@ -31,11 +34,11 @@ def test_every_method_is_validated_on_the_same_folds(job, monkeypatch):
 def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, monkeypatch):
     seen = []
 
-    def scores(self, fits, validation, numbers):
-        seen.extend(zip(fits, validation, strict=True))
-        return [Score(float(place)) for place in range(1, len(fits) + 1)]
+    def scores(self, trained, validation):
+        seen.extend(zip(trained.fits, validation, strict=True))
+        return [Score(float(place)) for place in range(1, len(validation) + 1)]
 
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", scores)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.prediction.PredictionScorer.trials", scores)
     outcome_of(job("map"))
     train = datasets.load("diabetes").splits[0].train
     assert len(seen) == 3 * 3
@@ -51,16 +54,16 @@ def test_every_trial_is_validated_on_the_rows_that_it_was_not_trained_on(job, mo
 def test_a_holdout_part_validates_and_is_never_trained_on(job, monkeypatch):
     seen = []
 
-    def scores(self, fits, validation, numbers):
-        seen.extend(zip(fits, validation, strict=True))
-        return [Score(float(place)) for place in range(1, len(fits) + 1)]
+    def scores(self, trained, validation):
+        seen.extend(zip(trained.fits, validation, strict=True))
+        return [Score(float(place)) for place in range(1, len(validation) + 1)]
 
     def watched(method, task, data, fits, *arguments, **others):
-        seen.extend((fit, None) for fit in fits)
+        seen.extend((fit, None) for fit in fits if others["n_recorded"])
         return train_stacked(method, task, data, fits, *arguments, **others)
 
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", scores)
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.prediction.PredictionScorer.trials", scores)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.trainer.train_stacked", watched)
     row = outcome_of(job("map", folds=9, validation="holdout")).row
     train = datasets.load("diabetes").splits[0].train
     (final, _), validation = seen[-1], seen[0][1]
@@ -87,7 +90,7 @@ def test_tuning_trains_the_proxy_and_the_end_the_method(job, monkeypatch):
         trained.append(method.name)
         return train_stacked(method, *arguments, **others)
 
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.trainer.train_stacked", watched)
     monkeypatch.setattr("lockstep_bench.methods.mfvi.MeanFieldVI.proxy", lambda method: methods.get("map"))
     assert outcome_of(job("mfvi")).row["status"] == "ok"
     assert trained == ["map", "mfvi"]
@@ -129,7 +132,7 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
         sizes.append(sorted(len(fit.rows) for fit in fits if others["n_recorded"]))
         return train_stacked(method, task, data, fits, *arguments, **others)
 
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.trainer.train_stacked", watched)
     jobs = [job("mfvi", split, batch_size=49) for split in range(4)]
     together = run(side_by_side(*jobs))
     assert [stack for stack in sizes if stack] == [[297, 300, 302], [249]]
@@ -144,9 +147,9 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
 def test_other_evaluations_need_equal_sizes(job, monkeypatch):
     uneven = partition([148, 146, 148])
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: uneven)
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.prediction.PredictionEvaluation.largest_fits", lambda *_: None)
-    for outcome in run(side_by_side(job("map", 0), job("map", 1))):
-        assert "splits of diabetes have 294, 296 training rows" in outcome.row["error"]
+    assignment = Assignment.of(side_by_side(job("map", 0), job("map", 1)), torch.device("cpu"))
+    with pytest.raises(ValueError, match="splits of diabetes have 294, 296 training rows"):
+        require_equal_sizes(assignment)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_a_single_point_to_search_takes_one_trial(job, monkeypatch):
 def test_a_resumed_study_is_not_tuned_again_and_ends_the_same(job, monkeypatch):
     first = outcome_of(job())
     monkeypatch.setattr(
-        "lockstep_bench.bench.evaluation.tuned.TunedEvaluation._scores", lambda *_: pytest.fail("tuned again")
+        "lockstep_bench.bench.evaluation.prediction.PredictionScorer.trials", lambda *_: pytest.fail("tuned again")
     )
     assert numbers(outcome_of(job()).row) == numbers(first.row)
 
@@ -190,6 +193,6 @@ def test_a_budget_of_updates_does_not_ask_how_many_minibatches_each_takes(job, m
         seen.append(schedule.plan.n_updates)
         return train_stacked(method, task, data, fits, schedule, **others)
 
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuned.train_stacked", watched)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.trainer.train_stacked", watched)
     assert outcome_of(job("vifa", epochs=50, **limits)).row["status"] == "ok"
     assert seen == [updates, updates]

@@ -68,20 +68,20 @@ def test_a_key_is_a_relative_path_that_names_its_protocol(cell):
 
 @pytest.mark.parametrize("name", ["suite", "dataset", "method", "split", "seed"])
 def test_fits_of_different_cells_have_different_seeds(name):
-    assert changed(name).fit_seed != CELL.fit_seed
+    assert changed(name).seeded.fit_seed != CELL.seeded.fit_seed
 
 
 def test_every_method_gets_the_same_folds():
-    assert changed("method").fold_seed == CELL.fold_seed
+    assert changed("method").seeded.fold_seed == CELL.seeded.fold_seed
 
 
 @pytest.mark.parametrize("name", ["suite", "dataset", "split", "seed"])
 def test_everything_else_gets_folds_of_its_own(name):
-    assert changed(name).fold_seed != CELL.fold_seed
+    assert changed(name).seeded.fold_seed != CELL.seeded.fold_seed
 
 
 def test_seeds_of_fits_and_folds_are_apart():
-    assert CELL.fit_seed != CELL.fold_seed
+    assert CELL.seeded.fit_seed != CELL.seeded.fold_seed
 
 
 def test_cells_are_every_combination_once():
@@ -133,4 +133,4 @@ def test_a_limit_of_minibatches_makes_all_large_sets_the_same_work():
 def test_options_change_the_key_and_keep_the_seeds():
     given = replace(CELL, method="vifa(latent_dim=2)")
     assert given.key != CELL.key
-    assert (given.fit_seed, given.fold_seed) == (CELL.fit_seed, CELL.fold_seed)
+    assert (given.seeded.fit_seed, given.seeded.fold_seed) == (CELL.seeded.fit_seed, CELL.seeded.fold_seed)

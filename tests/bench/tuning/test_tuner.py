@@ -12,12 +12,14 @@ from tuning_runs import GP_TRIALS, ROUNDS, SAMPLERS, SPACE, TRIALS, Crash, Objec
 from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.tuning.tuner import (
     ABSURD_NMLL,
+    FLAW,
     Centred,
     Diverged,
+    Score,
     Search,
-    mean_over_folds,
+    mean_score,
     n_combinations,
-    tune,
+    rounds,
 )
 
 
@@ -64,7 +66,8 @@ def test_grid_search_tries_every_combination_of_choices(journal):
     space = {"eta": CategoricalDistribution((0.1, 1.0, 10.0)), "width": CategoricalDistribution((5, 50))} | SPACE
     protocol = Protocol(trials=8, sampler="grid")
     search = Search(journal, space, protocol, 0)
-    tune([search], protocol, lambda due: [[0.0] * len(trials) for _, trials in due])
+    for due in rounds([search], protocol):
+        due.tell([Score(0.0) for _ in due.trials])
     tried = [hparams for _, hparams, *_ in trials_of(journal)]
     combinations = [(eta, width) for eta in (0.1, 1.0, 10.0) for width in (5, 50)]
     assert [(hparams["eta"], hparams["width"]) for hparams in tried] == combinations + combinations[:2]
@@ -186,16 +189,31 @@ def test_without_a_search_every_value_is_the_middle_of_its_range():
     assert list(Protocol(sampler="centre").rounds()) == []
 
 
-def test_a_trials_objective_is_the_mean_of_its_own_folds():
-    scores = np.array([1.0, 2, 3, 10, 20, 30])
-    assert mean_over_folds(scores, 3) == [2, 20]
-    assert mean_over_folds(scores, 2) == [1.5, 6.5, 25]
+def test_score_of_a_trial_is_the_mean_over_its_folds():
+    assert mean_score([Score(1.0), Score(2.0), Score(6.0)]) == (3, "")
 
 
-def test_one_diverged_fold_spoils_its_own_trial_alone():
-    first, second = mean_over_folds(np.array([1.0, math.nan, 3.0, 5.0]), 2)
-    assert math.isnan(first)
-    assert second == 4
+def test_trial_fails_by_the_first_flaw_of_its_own_folds(journal):
+    """Two trials of two folds; the second fold of the first trial and both of the second have no score."""
+    protocol = Protocol(trials=2)
+    search = Search(journal, SPACE, protocol, 0)
+    for due in rounds([search], protocol):
+        due.tell([Score(1.0), Score(3.0), Score(math.nan, "first flaw"), Score(math.nan, "second flaw")])
+    assert (search.best().score, search.best().n_failed) == (2, 1)
+    assert [trial.user_attrs for trial in search._study.trials] == [{}, {FLAW: "first flaw"}]
+
+
+def test_diverged_fold_spoils_its_own_trial_alone(journal):
+    protocol = Protocol(trials=3)
+    search = Search(journal, SPACE, protocol, 0)
+    for due in rounds([search], protocol):
+        due.tell([Score(value) for value in (1.0, math.nan, 3.0, 5.0, 6.0, 8.0)])
+    assert [trial.value for trial in search._study.trials] == [None, 4, 7]
+
+
+@SAMPLERS
+def test_study_without_a_journal_ends_the_same(undisturbed, sampler):
+    assert run(None, sampler) == undisturbed[sampler][0]
 
 
 @SAMPLERS
@@ -204,11 +222,9 @@ def test_studies_side_by_side_end_as_each_does_alone(undisturbed, journal, sampl
     searches = [Search(journal.with_name(str(seed)), SPACE, protocol, seed) for seed in (0, 1, 2)]
     together = []
 
-    def objective(due):
-        together.append(len(due))
-        return [[Objective.of(hparams) for _, hparams in trials] for _, trials in due]
-
-    tune(searches, protocol, objective)
+    for due in rounds(searches, protocol):
+        together.append(len({study for study, *_ in due.trials}))
+        due.tell([Score(Objective.of(hparams)) for *_, hparams in due.trials])
     assert together == [3] * len(ROUNDS[sampler])
     assert searches[0].best() == undisturbed[sampler][0]
     assert len({search.best().score for search in searches}) == 3
@@ -221,10 +237,9 @@ def test_a_study_that_is_ahead_waits_for_the_others(undisturbed, journal):
     searches = [Search(path, SPACE, protocol, seed=0) for path in (journal, journal.with_name("behind"))]
     seen = []
 
-    def objective(due):
-        seen.append([(search is searches[0], trials[0][0]) for search, trials in due])
-        return [[Objective.of(hparams) for _, hparams in trials] for _, trials in due]
-
-    tune(searches, protocol, objective)
-    assert seen == [[(False, 0)], [(False, 10)], [(True, 15), (False, 15)]]
+    for due in rounds(searches, protocol):
+        first = {study: number for study, number, _ in reversed(due.trials)}
+        seen.append(dict(sorted(first.items())))
+        due.tell([Score(Objective.of(hparams)) for *_, hparams in due.trials])
+    assert seen == [{1: 0}, {1: 10}, {0: 15, 1: 15}]
     assert [search.best() for search in searches] == [undisturbed["tpe"][0]] * 2

@@ -1,0 +1,104 @@
+"""What is to be learned: a method on splits of a data set, which are cells of a run or arrays in memory."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import torch
+from optuna.distributions import BaseDistribution
+
+from lockstep_bench import datasets
+from lockstep_bench.bench.experiment.cells import SeededSplit
+from lockstep_bench.bench.experiment.jobs import STACK_ROWS, Job
+from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.experiment.tasks import method_for, space_of, task_from
+from lockstep_bench.bench.results.record import DataFacts
+from lockstep_bench.datasets import Dataset, Source, Split, source_of_split
+from lockstep_bench.methods.base import Method
+from lockstep_bench.methods.problem import Task
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A method or an estimator, and the splits of a data set that it is trained on side by side.
+
+    Splits are called by their place in `seeded`.
+
+    Attributes:
+        source: Description of the data set.
+        dataset: Its arrays and splits.
+        suite: Suite that the networks are of.
+        method_name: Name of the method, or of the estimator.
+        protocol: Budget of tuning and training.
+        seeded: The splits.
+        device: The torch device that fits are trained on.
+        data_dir: Data folder for further sets; None for the default.
+        stack_rows: Replicas that may train at a time.
+    """
+
+    source: Source
+    dataset: Dataset
+    suite: str
+    method_name: str
+    protocol: Protocol
+    seeded: tuple[SeededSplit, ...]
+    device: torch.device
+    data_dir: Path | None = None
+    stack_rows: int = STACK_ROWS
+
+    @classmethod
+    def of(cls, job: Job, device: torch.device, loaded: tuple[Source, Dataset] | None = None) -> Self:
+        """Return the assignment of a job.
+
+        Args:
+            job: The cells.
+            device: The torch device that fits are trained on.
+            loaded: The data set and its description, where it is not registered.
+        """
+        first = job.cells[0]
+        source, dataset = loaded or (datasets.entry(first.dataset), datasets.load(first.dataset, job.data_dir))
+        seeded = tuple(cell.seeded for cell in job.cells)
+        return cls(
+            source, dataset, first.suite, first.method, first.protocol, seeded, device, job.data_dir, job.stack_rows
+        )
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """The rows of each split."""
+        return [self.dataset.splits[each.number] for each in self.seeded]
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The task that the suite makes of the data set for each split."""
+        return [
+            task_from(source_of_split(self.source, self.dataset, each.number), self.suite, self.protocol)
+            for each in self.seeded
+        ]
+
+    @cached_property
+    def method(self) -> Method:
+        """The method, as it is used on the task."""
+        return method_for(self.method_name, self.tasks[0])
+
+    def space(self, place: int, without: Collection[str] = ()) -> dict[str, BaseDistribution]:
+        """Return the search space of the method on a split, without some hyper-parameters."""
+        whole = space_of(self.method, self.tasks[place], self.protocol)
+        return {name: distribution for name, distribution in whole.items() if name not in without}
+
+    def facts(self, place: int) -> DataFacts:
+        """Return the sizes and fingerprints of a split."""
+        split = self.splits[place]
+        return DataFacts(
+            task=self.source.task,
+            n_train=len(split.train),
+            n_test=len(split.test),
+            n_ood=len(self.dataset.ood),
+            data_sha256=self.dataset.data_sha256,
+            split_sha256=self.dataset.split_sha256[self.seeded[place].number],
+        )
+
+    def name(self, place: int) -> str:
+        """Return a name for a split, as files of reference posteriors have it."""
+        return f"{self.source.name}-split{self.seeded[place].number:02d}"

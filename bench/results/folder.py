@@ -45,9 +45,8 @@ COLUMNS = (
     *("elapsed_seconds", *TIMES, "peak_memory_mib", "n_test", "device", "host"),
     *("code_revision", "code_dirty", "code_identity", "data_sha256", "split_sha256"),
 )
-# Earlier versions kept an index.jsonl, which is no longer read.
 FOLDERS = ("cells", *TABLES, "studies", "timings", "longer", "own")
-PARTS = (*FOLDERS, "unavailable.json", "index.jsonl")
+PARTS = (*FOLDERS, "unavailable.json")
 
 
 class Results:

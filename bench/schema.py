@@ -5,10 +5,7 @@ predict no probability distribution; "failed", after an exception, which `error`
 "timeout", where the cell took longer than allowed. Metrics are null where the status is not "ok", where they do not
 apply to the task, and where the test part leaves them undefined.
 
-Version 2 added classification, OOD points, `task` and `diagnostics`. Version 3 added the log of a failure, the search
-space and whether times are uncontended. Version 4 added the identity of the code. Version 5 added `execution`. Version
-6 added the metrics of `SINCE`, version 7 `checked`. Columns that are not in a file of an older version are read as
-null.
+Files of another version are refused. A column that may be null and is not in a file is read as null.
 """
 
 from collections.abc import Mapping
@@ -16,7 +13,6 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 SCHEMA_VERSION = 7
-READABLE_VERSIONS = (2, 3, 4, 5, 6, 7)
 
 # Tables that may be kept beside a cell's row.
 TABLES = (
@@ -195,14 +191,11 @@ METRICS = {
     **FIDELITY,
 }
 
-# Metrics that rows of older versions lack: by name, the first version that has them.
-SINCE = dict.fromkeys(
-    [
-        *("interval_score_50", "interval_score_80", "interval_score_90", "interval_score_95", "pit_p_value"),
-        *("aurc_squared_error", "augrc_squared_error", "aurc", "augrc", "ece_squared_debiased", "ece_classwise"),
-        *("ece_null", "ece_null_95", "ece_equal_mass_null", "ece_20_null", "ece_classwise_null"),
-    ],
-    6,
+# Metrics that some finished rows lack, because they are older than the metrics.
+LATER = (
+    *("interval_score_50", "interval_score_80", "interval_score_90", "interval_score_95", "pit_p_value"),
+    *("aurc_squared_error", "augrc_squared_error", "aurc", "augrc", "ece_squared_debiased", "ece_classwise"),
+    *("ece_null", "ece_null_95", "ece_equal_mass_null", "ece_20_null", "ece_classwise_null"),
 )
 
 COSTS = {

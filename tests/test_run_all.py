@@ -73,7 +73,7 @@ def test_a_run_leaves_rows_predictions_studies_and_a_page_and_the_next_does_noth
     assert "2 cells" in first.stdout
     assert str(Path("page/index.html")) in first.stdout
     assert "diabetes" in (tmp_path / "page/index.html").read_text()
-    for part, suffix in (("cells", "parquet"), ("predictions", "parquet"), ("studies", "jsonl")):
+    for part, suffix in (("cells", "parquet"), ("predictions", "parquet"), ("studies", "json")):
         assert len(list((tmp_path / "r" / part).rglob(f"*.{suffix}"))) == 2
     assert not [path for path in (tmp_path / "r").rglob("*") if ".tmp" in path.name]
     cells = rows(tmp_path / "r")

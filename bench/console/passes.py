@@ -46,7 +46,7 @@ def time_cells(
     timings = timing.Timings(results, cells)
     with TemporaryDirectory() as folder:  # for new studies, so that the whole search is timed
         load = workload(cells, around, results.rows(), each=1).warmed_up()
-        jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir)
+        jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.json", data_dir)
         interrupted = run_cells(timings, jobs, load.workers, load.weights, timeout)
     display.show_repeated(timings.differing, timings.failed)
     return interrupted, not timings.differing and not timings.failed
@@ -69,6 +69,6 @@ def train_longer(
         cells = list(dict.fromkeys(training.cell for training in trainings))
         with TemporaryDirectory() as folder:
             load = workload(cells, around, results.rows(), each=workers)
-            jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.jsonl", data_dir, validated=True)
+            jobs = load.jobs(lambda cell: Path(folder) / f"{cell.key}.json", data_dir, validated=True)
             interrupted = run_cells(store, jobs, load.workers, load.weights, timeout)
     return interrupted, store.failed

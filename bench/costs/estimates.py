@@ -20,7 +20,6 @@ EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "probe, scaled",  # of the method on the data set with the most features, in proportion to the work
     "rough guess",
 )
-NATIVE = 5  # the first schema version of rows whose fits may be trained natively, several times faster
 SECONDS_PER_WORK = 3e-5  # the guess, by `Cell.work`: median of the 1,908 cells of uci in leaderboards/results
 
 
@@ -46,7 +45,7 @@ class Estimates:
             others.
         rows: rows of a results folder (`Results.rows`).
         calibrations: probes for the kind of worker that the run has.
-        host, device: as in the rows; rows of other hosts or devices, and those from before native loops, are ignored.
+        host, device: as in the rows; rows of other hosts or devices are ignored.
     """
 
     def __init__(self, wanted: Sequence[Cell], rows: pd.DataFrame, calibrations: Calibrations, host: str, device: str):
@@ -56,7 +55,7 @@ class Estimates:
         features = {name: datasets.entry(name).n_features for name in {cell.dataset for cell in wanted}}
         by_width = sorted(wanted, key=lambda cell: features[cell.dataset])
         self._widest = {(cell.suite, cell.method): cell for cell in by_width}
-        rows = rows[(rows["host"] == host) & (rows["device"] == device) & (rows["schema_version"] >= NATIVE)]
+        rows = rows[(rows["host"] == host) & (rows["device"] == device)]
         rows = rows.assign(seconds=seconds_of(rows)).dropna(subset="seconds")
         groups = rows.groupby(["suite", "method", "dataset", "protocol_hash"])
         self._peaks = groups["peak_memory_mib"].max().dropna().to_dict()

@@ -100,7 +100,7 @@ def probe(cell: Cell, data_dir: Path | None, device: str, *, on_progress: OnProg
     """Return the cost of a cell on a torch device, measured in this process."""
     where = torch.device(device)
     with TemporaryDirectory() as folder:
-        job = Job((cell,), (Path(folder) / "none.jsonl",), data_dir)
+        job = Job((cell,), (Path(folder) / "none.json",), data_dir)
         source = datasets.entry(cell.dataset)
         if isinstance(source, StreamSource):
             return _cost_on_stream(job, source, where)

@@ -13,11 +13,11 @@ import pandas as pd
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.bench.schema import METRICS, SINCE
+from lockstep_bench.bench.schema import LATER, METRICS
 
-# Numbers that a repetition must reproduce. Metrics of `SINCE` are left out: older rows lack them, and some jump where
+# Numbers that a repetition must reproduce. Metrics of `LATER` are left out: older rows lack them, and some jump where
 # rounding changes the order of points.
-SAME = (*(name for name in METRICS if name not in SINCE), "validation_nmll", "validation_w2_scaled")
+SAME = (*(name for name in METRICS if name not in LATER), "validation_nmll", "validation_w2_scaled")
 # A fit alone equals its replica in a stack but for rounding in single precision, which training makes larger.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 

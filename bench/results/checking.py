@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lockstep_bench.bench.results.encoded import encoded, joined
 from lockstep_bench.bench.results.sealed import Damaged, unsealed
-from lockstep_bench.bench.schema import READABLE_VERSIONS, STATUSES
+from lockstep_bench.bench.schema import SCHEMA_VERSION, STATUSES
 
 NAMES = ("suite", "dataset", "method", "preset", "protocol_hash")  # parts of paths
 OUTSIDE = re.compile(r"(^|/)\.{0,2}(/|$)|\0")  # of a path that leads elsewhere, or nowhere
@@ -156,10 +156,9 @@ def _with_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
     if "schema_version" not in present:
         raise _NotAResult("it is not a result: it has no column schema_version")
     versions = set(pc.unique(table["schema_version"]).to_pylist())
-    if not versions <= set(READABLE_VERSIONS):
-        got, readable = (", ".join(sorted(map(str, some))) for some in (versions, READABLE_VERSIONS))
-        newer = any(isinstance(version, int) and version > max(READABLE_VERSIONS) for version in versions)
-        reason = f"its schema version is {got}; this program reads {readable}"
+    if not versions <= {SCHEMA_VERSION}:
+        newer = any(isinstance(version, int) and version > SCHEMA_VERSION for version in versions)
+        reason = f"its schema version is {', '.join(sorted(map(str, versions)))}; this program reads {SCHEMA_VERSION}"
         raise _NotAResult(f"{NEWER}: {reason}" if newer else reason)
     required = [field.name for field in schema if not field.nullable]
     if missing := [name for name in required if name not in present]:

@@ -2,7 +2,7 @@
 
     OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
     OUT/predictions/SUITE/.../splitNN-seedS.parquet: per-example predictions; other tables alike
-    OUT/studies/SUITE/.../splitNN-seedS.jsonl: Optuna journals
+    OUT/studies/SUITE/.../splitNN-seedS.json: Optuna studies (`bench.results.studies`)
     OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
     OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
     OUT/superseded/N/: earlier results that `--fresh` moved away
@@ -45,9 +45,8 @@ COLUMNS = (
     *("elapsed_seconds", *TIMES, "peak_memory_mib", "n_test", "device", "host"),
     *("code_revision", "code_dirty", "code_identity", "data_sha256", "split_sha256"),
 )
-# Earlier versions kept an index.jsonl, which is no longer read.
 FOLDERS = ("cells", *TABLES, "studies", "timings", "longer", "own")
-PARTS = (*FOLDERS, "unavailable.json", "index.jsonl")
+PARTS = (*FOLDERS, "unavailable.json")
 
 
 class Results:
@@ -62,7 +61,7 @@ class Results:
 
     def journal(self, cell: Cell) -> Path:
         """Return the path of the cell's Optuna study."""
-        return self.out / "studies" / f"{cell.key}.jsonl"
+        return self.out / "studies" / f"{cell.key}.json"
 
     def write(self, result: CellResult) -> None:
         """Store a finished cell, and each of its tables in the folder of the table's name."""
@@ -176,7 +175,7 @@ class Results:
         Raises:
             InvalidRequest: There is such a cell.
         """
-        opened = {"cells": ".parquet", "studies": ".jsonl"}
+        opened = {"cells": ".parquet", "studies": ".json"}
         folders = {self.out / name: opened.get(name, "") for name in FOLDERS}
         _refuse(below(folders, (cell.key for cell in cells)))
 

@@ -1,9 +1,9 @@
 """Parquet files that hold a digest of their own bytes, so that damage is noticed and never read as a number.
 
 The metadata at the end of a file name its number of bytes and a SHA-256, which is computed with its own digits replaced
-by zeros. All other programs read such files as usual. Files of earlier versions have no digest and are read without
-this check; so are files that another program wrote anew, such as pyarrow, which copies the metadata: they have another
-number of bytes. Pages also have checksums, for readers of a few columns.
+by zeros. All other programs read such files as usual. Files that another program wrote anew, such as pyarrow, which
+copies the metadata, have another number of bytes and are read without this check. Pages also have checksums, for
+readers of a few columns.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 MARK = b"lockstep-bench-sha256:"
 ZEROS = b"0" * 64
-DIGEST = re.compile(MARK + rb"([0-9a-f]{64})(?::(\d{20}))?")  # earlier versions had no size
+DIGEST = re.compile(MARK + rb"([0-9a-f]{64}):(\d{20})")
 MANY_BYTES = 1_000_000  # of a file with so many rows that they share texts
 
 
@@ -54,7 +54,7 @@ def unsealed(content: bytes, schema: pa.Schema | None = None) -> pa.Table:
         Damaged: It cannot be read, or its digest is that of other bytes.
     """
     found = DIGEST.match(content, max(content.rfind(MARK), 0))
-    has_digest = found is not None and found[2] in {None, _size_of(content)}
+    has_digest = found is not None and found[2] == _size_of(content)
     if found and has_digest:
         rest = memoryview(content)
         blank = hashlib.sha256(rest[: found.start(1)])

@@ -1,1 +1,4 @@
-"""The search for hyper-parameters: one Optuna study per cell. Imports `bench.experiment` and `bench.engine`."""
+"""The search for hyper-parameters: one Optuna study per cell.
+
+Imports `bench.results`, `bench.experiment` and `bench.engine`.
+"""

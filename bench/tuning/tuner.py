@@ -6,9 +6,9 @@ The objective of a trial is the mean over the folds of its score. Only training 
 
 import itertools
 import math
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,13 +18,12 @@ import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
-from optuna.storages import JournalStorage
 from optuna.trial import TrialState
 
 from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.experiment.protocol import GP_STARTUP, TPE_STARTUP, Protocol
+from lockstep_bench.bench.results.studies import read_study, write_study
 from lockstep_bench.bench.tuning.bayesian import proposal
-from lockstep_bench.bench.tuning.journal import SEAL, Journal
 from lockstep_bench.bench.tuning.storing import storing
 
 SECONDS = "seconds of the round from trial "  # user attributes of a study
@@ -68,7 +67,7 @@ class Tuned:
 
 
 class Search:
-    """The study of one cell, which resumes from its journal after an interruption.
+    """The study of one cell, which resumes from its file after an interruption.
 
     A trial's hyper-parameters depend on `seed`, its number and, unless search is random, the earlier rounds. An
     interrupted study therefore goes on from its last complete round, and ends as it would have without the
@@ -81,17 +80,17 @@ class Search:
         seed: Fixes the trials.
 
     Raises:
-        bench.tuning.storing.StudyNotStored: The journal cannot be read or written, here or in `tell`.
+        bench.tuning.storing.StudyNotStored: The file cannot be read or written, here or in `tell`.
     """
 
     def __init__(self, journal: Path | None, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
         self._space, self._protocol, self._seed = space, protocol, seed
-        self._path, self._journal = journal, None
+        self._path = journal
         if journal is None:
             self._study = optuna.create_study(direction="minimize")
             return
         with storing(journal):
-            self._study, self._journal = _opened(journal, protocol)
+            self._study = _opened(journal, space, protocol)
 
     @property
     def n_asked(self) -> int:
@@ -121,9 +120,9 @@ class Search:
                 if score.flaw:
                     trial.set_user_attr(FLAW, score.flaw)
                 self._study.tell(trial, state=TrialState.FAIL)
-        if self._path and self._journal:
+        if self._path:
             with storing(self._path):
-                self._journal.store(self._study)
+                write_study(self._study, self._path)
 
     def best(self) -> Tuned:
         """Return the best trial of the finished study.
@@ -237,52 +236,13 @@ def _sampler(name: str, seed: int) -> BaseSampler:
     return RandomSampler(seed=seed)
 
 
-def _opened(path: Path, protocol: Protocol) -> tuple[optuna.Study, Journal]:
-    """Return the study in a journal, cut back to its complete rounds; a new one if it cannot be read."""
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+def _opened(path: Path, space: Mapping[str, BaseDistribution], protocol: Protocol) -> optuna.Study:
+    """Return the study in a file; a new one if there is none of complete rounds over this space."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _tidy(path)
-    stored = _readable(path)
-    trials = stored[0].trials if stored else []
-    finished = sum(trial.state.is_finished() for trial in trials)
-    complete = max((end for _, end in protocol.rounds() if end <= finished), default=0)
-    if stored and complete == len(trials) and stored[1].whole:
-        return stored
-    if path.exists():
-        # Half a round may lack parameters that a killed process never wrote, so the file is made anew without it.
-        fresh = path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        study, journal = _study(fresh)
-        study.add_trials(trials[:complete])
-        for name, value in (stored[0].user_attrs if stored else {}).items():
-            if name != SEAL:
-                study.set_user_attr(name, value)
-        journal.store(study)
-        os.replace(fresh, path)
-    return _study(path)
-
-
-def _tidy(path: Path) -> None:
-    """Remove what a killed process left: its lock, and half a line, to which the next round would be appended."""
-    Path(f"{path}.lock").unlink(missing_ok=True)
-    if path.exists():
-        written = path.read_bytes()
-        whole = written.rfind(b"\n") + 1
-        if whole < len(written):
-            os.truncate(path, whole)
-
-
-def _readable(path: Path) -> tuple[optuna.Study, Journal] | None:
-    try:
-        return _study(path) if path.exists() else None
-    except OSError:
-        raise
-    except Exception:  # not a journal, or a damaged one, which raises all kinds of errors
-        return None
-
-
-def _study(path: Path) -> tuple[optuna.Study, Journal]:
-    journal = Journal(path)
-    storage = JournalStorage(journal)
-    study = optuna.create_study(storage=storage, study_name="cell", direction="minimize", load_if_exists=True)
-    return study, journal
+    with suppress(FileNotFoundError, ValueError):
+        study = read_study(path)
+        trials = study.get_trials(deepcopy=False)
+        of_space = all(trial.distributions == space for trial in trials)
+        if of_space and len(trials) in {end for _, end in protocol.rounds()}:
+            return study
+    return optuna.create_study(direction="minimize")

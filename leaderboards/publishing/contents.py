@@ -38,7 +38,7 @@ With a checkout of lockstep-bench, build the site again, or add your own results
     python -m leaderboards build results other --html page
 
 `results/predictions` has at most 300 test points of each method's first split, rounded, for figures of calibration.
-All other predictions, tuning journals and the tables behind some figures are not included.
+All other predictions, studies and the tables behind some figures are not included.
 """
 
 

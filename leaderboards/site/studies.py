@@ -1,4 +1,4 @@
-"""Tuning and training of a cell, from the Optuna journals and diagnostics that are stored beside its row."""
+"""Tuning and training of a cell, from the Optuna studies and diagnostics that are stored beside its row."""
 
 import os
 import warnings
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lockstep_bench.bench.results.sealed import Damaged, unsealed
+from lockstep_bench.bench.results.studies import read_study
 from lockstep_bench.bench.schema import cell_key
 from lockstep_bench.leaderboards.site.cell_details import Row
 
@@ -32,12 +33,12 @@ class Tuning(NamedTuple):
 def tuning(row: Row) -> Tuning | None:
     """Return the study of a cell.
 
-    None if the journal was not kept or cannot be read, if Optuna is not installed, or if there are fewer than
+    None if the study was not kept or cannot be read, if Optuna is not installed, or if there are fewer than
     `FEWEST_TRIALS` trials.
     """
     if not row["n_trials"] >= FEWEST_TRIALS:
         return None
-    path = _path(row, "studies", "jsonl")
+    path = _path(row, "studies", "json")
     return _read(path) if os.path.isfile(path) else None
 
 
@@ -75,20 +76,10 @@ def _path(row: Row, table: str, suffix: str) -> Path:
 
 def _read(path: Path) -> Tuning | None:
     try:
-        import optuna
-        from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend
-        from optuna.trial import TrialState
-    except ImportError:  # pages are built without Optuna where results are only published
+        study = read_study(path)
+    except (ImportError, OSError, ValueError):  # pages are built without Optuna where results are only published
         return None
-    try:
-        storage = JournalStorage(JournalFileBackend(str(path)))
-        (name,) = optuna.get_all_study_names(storage)
-        study = optuna.load_study(study_name=name, storage=storage)
-        finished = study.get_trials(False, (TrialState.COMPLETE,))
-        scores = [trial.value for trial in finished if trial.value is not None]
-    except Exception:  # a damaged journal raises all kinds of errors, and no number of a table depends on it
-        return None
+    scores = [trial.value for trial in study.get_trials(deepcopy=False) if trial.value is not None]
     if len(scores) < FEWEST_TRIALS:
         return None
     best = [min(scores[: place + 1]) for place in range(len(scores))]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.schema import SINCE
+from lockstep_bench.bench.schema import LATER
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.schemes import without_flagged
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
@@ -88,8 +88,8 @@ def paired(
 ) -> Paired:
     """Return the values of one metric in one suite and preset, as splits x methods.
 
-    A data set on which cells finished but none has the metric is left out: the metric does not apply to it. So are rows
-    that are older than the metric (`bench.schema.SINCE`), and flagged splits, as if they had not been run.
+    A data set on which cells finished but none has the metric is left out: the metric does not apply to it. So are
+    finished rows that lack a metric of `bench.schema.LATER`, and flagged splits, as if they had not been run.
 
     Args:
         cells: columns of `bench.schema.CELLS`.
@@ -109,8 +109,8 @@ def paired(
         )
     columns = [*KEYS, "status", metric]
     chosen = (cells["suite"] == suite) & (cells["preset"] == preset)
-    if metric in SINCE:
-        chosen &= cells["schema_version"] >= SINCE[metric]
+    if metric in LATER:
+        chosen &= cells[metric].notna() | (cells["status"] != "ok")
     rows = without_flagged(cells.loc[chosen, columns])
     if datasets is not None:
         rows = rows[rows["dataset"].isin(datasets)]

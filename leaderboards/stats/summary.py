@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.schema import SINCE
+from lockstep_bench.bench.schema import LATER
 from lockstep_bench.leaderboards.metrics import MEASURED, badness, metric
 from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.remarks import remarks
@@ -93,8 +93,8 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
     -1 for a metric without a direction. by_median is true where the splits of the data set are along features.
 
     n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
-    set, with n = 0 where it has no value itself, so that a failure stays visible; but not for a metric that is newer
-    than all its cells (`bench.schema.SINCE`).
+    set, with n = 0 where it has no value itself, so that a failure stays visible; but not for one of
+    `bench.schema.LATER` that its finished cells lack.
 
     Args:
         cells: with labelled presets.
@@ -157,9 +157,10 @@ def _worst(splits: pd.DataFrame, group: pd.Series) -> pd.DataFrame:
 
 def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     """Return every group with every metric of its data set; with NMLL where nothing finished."""
-    groups = cells.groupby(GROUP, as_index=False)["schema_version"].max()
-    values = splits[["suite", "dataset", "metric"]].drop_duplicates()
-    table = groups.merge(values, "left", ["suite", "dataset"])
-    measured = table["schema_version"] >= table["metric"].map(lambda name: SINCE.get(name, 0)).astype("int64")
-    table = table[measured].drop(columns="schema_version")
+    finished = (cells["status"] == "ok").groupby([cells[key] for key in GROUP]).any().rename("finished").reset_index()
+    values = splits[[*GROUP, "metric"]].drop_duplicates()
+    table = finished.merge(values[["suite", "dataset", "metric"]].drop_duplicates(), "left", ["suite", "dataset"])
+    table = table.merge(values, "left", indicator="measured")
+    older = table["metric"].isin(LATER) & table["finished"] & (table["measured"] == "left_only")
+    table = table[~older].drop(columns=["finished", "measured"])
     return table.assign(metric=table["metric"].astype("str").fillna("nmll"))

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 import pandas as pd
 
-from lockstep_bench.bench.schema import SINCE
+from lockstep_bench.bench.schema import LATER
 from lockstep_bench.leaderboards.metrics import MEASURED
 from lockstep_bench.leaderboards.wording.formats import listed, visible
 
@@ -56,7 +56,7 @@ def select_metrics(cells: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """
     available = [name for name in MEASURED if name in cells and cells[name].notna().any()]
     for name in names:
-        older = f"; rows have it from schema version {SINCE[name]} on" if name in SINCE else ""
+        older = "; rows that are older than the metric lack it" if name in LATER else ""
         require("metric", [name], available, f"has no results here{older}")
     return list(names) or available
 

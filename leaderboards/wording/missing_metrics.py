@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from lockstep_bench.bench.schema import CLASSIFICATION, REGRESSION, SINCE
+from lockstep_bench.bench.schema import CLASSIFICATION, LATER, REGRESSION
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording.formats import counted, visible
 
@@ -21,11 +21,11 @@ def older_rows(cells: pd.DataFrame) -> str:
         *(REGRESSION if finished["coverage_90"].notna().any() else ()),
         *(CLASSIFICATION if finished["accuracy"].notna().any() else ()),
     ]
-    newest = finished.groupby("method", sort=False)["schema_version"].max()
-    names = [name for name in of_tasks if name in SINCE]
-    older = [str(method) for method, version in newest.items() if any(version < SINCE[name] for name in names)]
+    names = [name for name in of_tasks if name in LATER]
+    measured = finished[names].notna().groupby(finished["method"], sort=False).any()
+    older = [str(method) for method, has in measured.iterrows() if not has.all()]
     if not older:
         return ""
     named = ", ".join(map(visible, older)) if len(older) <= MOST_NAMED else counted(len(older), "method")
-    whose = "all rows" if len(older) == len(newest) else f"the rows of {named}"
+    whose = "all rows" if len(older) == len(measured) else f"the rows of {named}"
     return f"Not measured, because {whose} are older than these metrics: {'; '.join(metric(n).title for n in names)}."

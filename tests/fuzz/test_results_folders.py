@@ -14,7 +14,7 @@ NAMES = st.one_of(
     st.sampled_from(
         ["cells", "uci", "energy", "vifa", "tuned-aaaaaaaa", "split00-seed0.parquet", "x.parquet", ".x.parquet.tmp"]
     ),
-    st.sampled_from(["timings", "longer", "studies", "unavailable.json", "own", "superseded", ".lock", "index.jsonl"]),
+    st.sampled_from(["timings", "longer", "studies", "unavailable.json", "own", "superseded", ".lock"]),
     st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12).filter(
         lambda name: name not in (".", "..")
     ),

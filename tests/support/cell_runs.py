@@ -25,7 +25,7 @@ def side_by_side(*jobs: Job) -> Job:
 
 def elsewhere(job: Job) -> Job:
     """The same cell with a journal of its own."""
-    return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.jsonl"),))
+    return dataclasses.replace(job, journals=(job.journals[0].with_name("elsewhere.json"),))
 
 
 def numbers(row: dict) -> dict:

@@ -2,13 +2,11 @@
 
 import math
 
-import optuna
 import pytest
 from optuna.distributions import FloatDistribution
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 
 from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.results.studies import read_study
 from lockstep_bench.bench.tuning.tuner import Score, Search, Tuned, rounds
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
@@ -49,6 +47,5 @@ def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS) -> Tuned:
 
 
 def trials_of(journal) -> list[tuple]:
-    """Number, hyper-parameters, score and state of every trial, as any reader of the journal sees them."""
-    study = optuna.load_study(study_name="cell", storage=JournalStorage(JournalFileBackend(str(journal))))
-    return [(trial.number, trial.params, trial.value, trial.state) for trial in study.trials]
+    """Number, hyper-parameters, score and state of every trial, as any reader of the file sees them."""
+    return [(trial.number, trial.params, trial.value, trial.state) for trial in read_study(journal).trials]

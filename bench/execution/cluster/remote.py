@@ -105,7 +105,7 @@ def execute(order: Order) -> Delivery:
         _watched(dask_worker, key, pool, order.worker),
         tempfile.TemporaryDirectory(dir=dask_worker.local_directory, prefix="lockstep-bench-") as scratch,
     ):
-        journals = tuple(Path(scratch, f"{number}.jsonl") for number in range(len(job.cells)))
+        journals = tuple(Path(scratch, f"{number}.json") for number in range(len(job.cells)))
         for journal, content in zip(journals, order.studies, strict=True):
             if content is not None:
                 journal.write_bytes(content)

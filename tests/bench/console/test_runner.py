@@ -93,7 +93,7 @@ def test_reason_of_the_start_is_not_told_again(progress, monkeypatch, capsys):
     reason = "no C++ compiler was found; looked for g++\udcff"  # rows spell out what cannot be encoded
     slow_fits = display.SlowFits()
     slow_fits.show(reason)
-    board = Board(progress, [PAIR], slow_fits=slow_fits)
+    board = ProgressBoard(progress, [PAIR], slow_fits=slow_fits)
     done = result(CELLS[0], status="ok", metrics={"nmll": 1.5})
     board.finished(dataclasses.replace(done, log=f"not trained natively: {reason}"))
     told = " ".join(capsys.readouterr().err.split())

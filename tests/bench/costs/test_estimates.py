@@ -79,7 +79,7 @@ def test_older_rows_use_the_sum_of_timings():
 def test_equal_cells_on_this_host_and_device(known, calibrations):
     calibrations.keep(CELL, COST)
     rows = [row(elapsed_seconds=4.0, peak_memory_mib=7.0), row(elapsed_seconds=6.0, peak_memory_mib=8.0)]
-    others = {"host": "there"}, {"device": "NVIDIA"}, {"schema_version": 4}
+    others = {"host": "there"}, {"device": "NVIDIA"}
     elsewhere = [row(elapsed_seconds=99.0, **other) for other in others]
     estimate = known([CELL], *rows, *elsewhere).of([CELL, replace(CELL, split=1)], 150)
     assert estimate == (pytest.approx(10.0), 8 * MIB, EARLIER)

@@ -194,7 +194,7 @@ def test_batches_and_stack_sizes_change_no_result(tmp_path, method):
     def numbers(name: str, *packs: tuple[Cell, ...], rows: int) -> dict:
         found = {}
         for pack in packs:
-            job = Job(pack, tuple(tmp_path / name / f"{cell.split}.jsonl" for cell in pack), None, rows)
+            job = Job(pack, tuple(tmp_path / name / f"{cell.split}.json" for cell in pack), None, rows)
             found |= {o.cell.split: (o.row["status"], o.row["nmll"], o.row["hparams"]) for o in run(job)}
         return found
 

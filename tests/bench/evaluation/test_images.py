@@ -81,7 +81,7 @@ def known(monkeypatch):
 
 def outcomes(tmp_path: Path, method: str, splits=(0,), **changes) -> list[CellResult]:
     cells = tuple(Cell("images", "squares", method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
-    journals = tuple(tmp_path / f"{method}-{cell.split}.jsonl" for cell in cells)
+    journals = tuple(tmp_path / f"{method}-{cell.split}.json" for cell in cells)
     return run(Job(cells, journals, None))
 
 

@@ -51,7 +51,7 @@ def evaluation(tmp_path) -> Evaluations:
         cells = [
             Cell("own", "houses", method, number, "quick", PROTOCOL, 0) for number in numbers or range(splits.shape[1])
         ]
-        journals = [tmp_path / f"{number}.jsonl" for number in range(len(cells))]
+        journals = [tmp_path / f"{number}.json" for number in range(len(cells))]
         for journal in journals:
             journal.unlink(missing_ok=True)
         source = table.source()

@@ -26,7 +26,7 @@ def test_a_scaled_target_gives_the_same_standardised_result(tmp_path, method):
         table, _ = datasets.describe(path, "price", name="houses")
         source = table.source()
         dataset = datasets.Dataset("houses", *source.read({}))
-        job = Job((Cell("own", "houses", method, 0, "quick", PROTOCOL, 0),), (tmp_path / f"{scale}.jsonl",), None)
+        job = Job((Cell("own", "houses", method, 0, "quick", PROTOCOL, 0),), (tmp_path / f"{scale}.json",), None)
         *_, (outcome,) = evaluation_of(job, torch.device("cpu"), lambda progress: None, (source, dataset)).run()
         outcomes.append(outcome)
     plain, small = outcomes

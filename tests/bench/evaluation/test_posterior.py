@@ -27,7 +27,7 @@ def outcomes(
     tmp_path: Path, dataset: str, method: str, splits=(0,), suite: str = "posterior", on_progress=print, **changes
 ) -> list[CellResult]:
     cells = tuple(Cell(suite, dataset, method, split, "tiny", TINY.changed(**changes), 0) for split in splits)
-    journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.jsonl" for cell in cells)
+    journals = tuple(tmp_path / f"{dataset}-{method}-{cell.split}.json" for cell in cells)
     return run(Job(cells, journals, None), on_progress=on_progress)
 
 
@@ -61,7 +61,7 @@ def test_a_point_estimate_is_told_as_one(tmp_path):
 def test_moments_in_closed_form_agree_with_those_of_samples(tmp_path, monkeypatch):
     (known,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     monkeypatch.setattr("lockstep_bench.bench.engine.stacked_fits.StackedFits.moments", lambda stack: None)
-    (tmp_path / "synthetic-linear-2d-mfvi-0.jsonl").unlink()
+    (tmp_path / "synthetic-linear-2d-mfvi-0.json").unlink()
     (sampled,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     spread = 3 * np.sqrt(2 / weight_posterior.SAMPLES)
     for one, other in zip(
@@ -152,7 +152,7 @@ def test_trials_are_scored_on_the_other_part(tmp_path, monkeypatch):
     y[original.splits[0].train] = 1e3
     poisoned = datasets.Dataset(original.name, original.x, y, original.splits)
     monkeypatch.setattr(datasets, "load", lambda name, data_dir: poisoned)
-    (tmp_path / "synthetic-linear-2d-mfvi-0.jsonl").unlink()
+    (tmp_path / "synthetic-linear-2d-mfvi-0.json").unlink()
     (other,) = outcomes(tmp_path, "synthetic-linear-2d", "mfvi")
     for chosen in ("hparams", "validation_w2_scaled"):
         assert other.row[chosen] == clean.row[chosen]

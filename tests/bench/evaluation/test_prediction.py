@@ -46,7 +46,7 @@ def cell(request, monkeypatch) -> Cell:
 
 
 def result_of(cell: Cell, folder: Path) -> CellResult:
-    (result,) = run(Job((cell,), (folder / "study.jsonl",), None))
+    (result,) = run(Job((cell,), (folder / "study.json",), None))
     return result
 
 

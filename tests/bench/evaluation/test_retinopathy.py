@@ -91,7 +91,7 @@ def outcome(
     folder: Path, method: str, protocol: Protocol = TINY, on_progress: OnProgress = lambda progress: None
 ) -> CellResult:
     cell = Cell("retinopathy", "aptos2019", method, 0, "tiny", protocol, 0)
-    (found,) = run(Job((cell,), (folder / f"{method}.jsonl",), folder), on_progress=on_progress)
+    (found,) = run(Job((cell,), (folder / f"{method}.json",), folder), on_progress=on_progress)
     return found
 
 

@@ -11,6 +11,6 @@ from lockstep_bench.bench.experiment.jobs import Job
 def job(tmp_path):
     def make(method: str = "vifa", split: int = 0, **changes) -> Job:
         cell = Cell("uci", "diabetes", method, split, "tiny", TINY.changed(**changes), seed=0)
-        return Job((cell,), (tmp_path / f"{method}-{split}.jsonl",), None)
+        return Job((cell,), (tmp_path / f"{method}-{split}.json",), None)
 
     return make

@@ -68,12 +68,12 @@ def test_everything_that_is_a_share_of_training_is_stretched():
 
 
 def test_trainings_are_rows_of_their_own(results, tmp_path):
-    (row,) = run(Job((CELL,), (tmp_path / "study.jsonl",), None))
+    (row,) = run(Job((CELL,), (tmp_path / "study.json",), None))
     results.write(row)
     trainings = due(results, [CELL], 2)
     store = LongerTrainings(results, trainings)
     for number, training in enumerate(trainings):
-        job = Job((training.cell,), (tmp_path / f"{number}.jsonl",), None, validated=True)
+        job = Job((training.cell,), (tmp_path / f"{number}.json",), None, validated=True)
         store.write(*run(job))
     assert store.failed == {}
     assert due(results, [CELL], 2) == []
@@ -97,12 +97,12 @@ def test_trainings_are_rows_of_their_own(results, tmp_path):
 
 def test_validation_is_that_of_the_search(results, tmp_path):
     """The score equals that of a search whose only trial has these hyper-parameters."""
-    (row,) = run(Job((replace(CELL, protocol=PROTOCOL.changed(trials=1)),), (tmp_path / "study.jsonl",), None))
+    (row,) = run(Job((replace(CELL, protocol=PROTOCOL.changed(trials=1)),), (tmp_path / "study.json",), None))
     hparams = json.loads(row.row["hparams"])
     cell = replace(CELL, protocol=stretched(PROTOCOL, 1, hparams))
-    (validated,) = run(Job((cell,), (tmp_path / "again.jsonl",), None, validated=True))
+    (validated,) = run(Job((cell,), (tmp_path / "again.json",), None, validated=True))
     assert validated.row["validation_nmll"] == pytest.approx(row.row["validation_nmll"])
-    (unvalidated,) = run(Job((cell,), (tmp_path / "not.jsonl",), None))
+    (unvalidated,) = run(Job((cell,), (tmp_path / "not.json",), None))
     assert unvalidated.row["validation_nmll"] is None
 
 

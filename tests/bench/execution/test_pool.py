@@ -26,7 +26,7 @@ ALONE, SHARED = Worker("alone"), Worker("shared", neighbours=1)
 def job(tmp_path):
     def make(method: str, *splits: int) -> Job:
         cells = tuple(Cell("uci", "diabetes", method, split, "tiny", TINY, seed=0) for split in splits)
-        return Job(cells, tuple(tmp_path / f"{method}-{split}.jsonl" for split in splits), None)
+        return Job(cells, tuple(tmp_path / f"{method}-{split}.json" for split in splits), None)
 
     return make
 

@@ -68,7 +68,7 @@ def test_metrics_can_be_computed_again_from_the_stored_predictions(job):
 
 def test_running_again_gives_the_same_numbers_and_another_seed_others(job, tmp_path):
     first = outcome_of(job())
-    (tmp_path / "vifa-0.jsonl").unlink()
+    (tmp_path / "vifa-0.json").unlink()
     assert numbers(outcome_of(job()).row) == numbers(first.row)
     other = elsewhere(job())
     other = dataclasses.replace(other, cells=(dataclasses.replace(other.cells[0], seed=1),))

@@ -102,7 +102,7 @@ def test_error_ends_with_the_rule_that_a_method_breaks(job, monkeypatch):
 
 def test_a_missing_data_set_fails_the_cell_with_the_remedy(tmp_path):
     cell = Cell("uci", "yacht", "map", 0, "tiny", TINY, seed=0)
-    row = outcome_of(Job((cell,), (tmp_path / "y.jsonl",), Path(tmp_path / "nothing"))).row
+    row = outcome_of(Job((cell,), (tmp_path / "y.json",), Path(tmp_path / "nothing"))).row
     assert row["status"] == "failed"
     assert "python -m datasets fetch yacht" in row["error"]
 

@@ -116,7 +116,7 @@ def test_a_k_fold_partition_trains_side_by_side(job, monkeypatch):
         assert (outcome.row["status"], outcome.row["hparams"]) == ("ok", alone["hparams"])
         assert outcome.row["validation_nmll"] == pytest.approx(alone["validation_nmll"], rel=1e-6)
         assert outcome.row["nmll"] == pytest.approx(alone["nmll"], rel=1e-6)
-        one.journals[0].with_name("elsewhere.jsonl").unlink()
+        one.journals[0].with_name("elsewhere.json").unlink()
 
 
 def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
@@ -141,7 +141,7 @@ def test_splits_of_any_sizes_share_a_job(job, monkeypatch):
         assert (outcome.row["status"], outcome.row["hparams"]) == ("ok", alone["hparams"])
         assert outcome.row["validation_nmll"] == pytest.approx(alone["validation_nmll"], rel=1e-6)
         assert outcome.row["nmll"] == pytest.approx(alone["nmll"], rel=1e-6)
-        one.journals[0].with_name("elsewhere.jsonl").unlink()
+        one.journals[0].with_name("elsewhere.json").unlink()
 
 
 def test_other_evaluations_need_equal_sizes(job, monkeypatch):

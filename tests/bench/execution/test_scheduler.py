@@ -33,7 +33,7 @@ def result(cell: Cell, row: dict) -> CellResult:
 
 def job(*splits: int, folder: Path = Path("nowhere")) -> Job:
     cells = tuple(Cell("uci", "diabetes", "map", split, "tiny", Protocol(), 0) for split in splits)
-    return Job(cells, tuple(folder / f"{split}.jsonl" for split in splits), None)
+    return Job(cells, tuple(folder / f"{split}.json" for split in splits), None)
 
 
 class Attempts:

@@ -148,7 +148,7 @@ def test_cells_of_several_runs_read_as_one_table(results, result_of):
 
 
 def test_a_study_lies_beside_its_cell(results):
-    assert results.journal(CELL) == results.out / "studies" / f"{CELL.key}.jsonl"
+    assert results.journal(CELL) == results.out / "studies" / f"{CELL.key}.json"
 
 
 def test_missing_sets_are_those_of_the_latest_run(results):
@@ -203,7 +203,7 @@ def test_files_behind_a_link_are_refused_before_any_work(results, tmp_path, part
 @pytest.mark.parametrize(
     "make", [lambda path: path.symlink_to("/nowhere"), Path.mkdir, os.mkfifo], ids=["link", "folder", "pipe"]
 )
-def test_journal_that_is_no_file_is_refused_before_any_work(results, make):
+def test_study_that_is_no_file_is_refused_before_any_work(results, make):
     journal = results.journal(CELL)
     journal.parent.mkdir(parents=True)
     make(journal)

@@ -1,4 +1,4 @@
-"""Rows that were read before are taken from the user's cache, by the content of their files alone."""
+"""Rows that were read before are taken from the user's cache while nobody has touched their files."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.results import checking, remembered, untouched
+from lockstep_bench.bench.results import checking, remembered
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.reader import CellFiles
 
@@ -23,6 +23,7 @@ def cache(tmp_path, monkeypatch) -> Path:
     """The cache folder, which is used from two files on."""
     monkeypatch.setenv("BENCH_ROWS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(remembered, "WORTHWHILE", 2)
+    monkeypatch.setattr(remembered, "SETTLED", 0)
     return tmp_path / "cache"
 
 
@@ -32,8 +33,17 @@ def out(tmp_path, cache, result_of) -> Path:
     results = Results(tmp_path / "out")
     results.write(result_of(CELL, nmll=1.0, kl=float("inf"), rmse=float("nan")))
     results.write(result_of(OTHER, nmll=2.0))
+    wait_for_a_later_time(results.out)
     assert nmll(results.out) == [1.0, 2.0]
     return results.out
+
+
+def wait_for_a_later_time(folder: Path) -> None:
+    """Return when a further change is sure to be given a later time than those before."""
+    probe, started = folder / "probe", folder.stat().st_ctime_ns
+    while not probe.exists() or probe.stat().st_ctime_ns <= started:
+        probe.write_text("")
+    probe.unlink()
 
 
 @pytest.fixture
@@ -64,42 +74,40 @@ def test_known_files_are_not_parsed_again(out, n_parsed):
     assert n_parsed == [2]
 
 
-def test_untouched_files_are_not_hashed_again(out, monkeypatch):
-    assert count_hashed(out, monkeypatch) == 2  # they were changed a moment ago
-    monkeypatch.setattr(untouched, "SETTLED", 0)
-    assert count_hashed(out, monkeypatch) == 2  # and now their states are stored
-    assert count_hashed(out, monkeypatch) == 0
-
-
-def count_hashed(out: Path, monkeypatch) -> int:
-    hashed, digest = [], remembered._digest
-    with monkeypatch.context() as patch:
-        patch.setattr(remembered, "_digest", lambda path: (hashed.append(path), digest(path))[1])
-        assert nmll(out) == [1.0, 2.0]
-    return len(hashed)
-
-
 def test_nothing_is_written_into_the_results_folder(out):
     assert sorted(path.name for path in out.iterdir()) == ["cells"]
 
 
-@pytest.mark.parametrize("settled", [True, False])
-def test_replaced_file_of_equal_size_and_time_is_read(out, tmp_path, result_of, monkeypatch, settled):
+@pytest.mark.parametrize("change", ["written", "replaced", "mode"])
+def test_changed_file_of_equal_size_and_time_is_read(out, tmp_path, result_of, n_parsed, change):
     path = file_of(out, CELL)
-    if settled:
-        monkeypatch.setattr(untouched, "SETTLED", 0)
-        assert nmll(out) == [1.0, 2.0]
     before = path.stat()
     Results(tmp_path / "edited").write(result_of(CELL, nmll=9.0, kl=float("inf"), rmse=float("nan")))
+    n_parsed.clear()
     edited = file_of(tmp_path / "edited", CELL)
-    os.utime(edited, ns=(before.st_atime_ns, before.st_mtime_ns))
-    edited.replace(path)
+    if change == "replaced":
+        edited.replace(path)
+    elif change == "written":
+        path.write_bytes(edited.read_bytes())
+    else:
+        path.chmod(0o600)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.stat().st_size == before.st_size
-    assert nmll(out) == [9.0, 2.0]
+    assert nmll(out) == [1.0 if change == "mode" else 9.0, 2.0]
+    assert n_parsed == [1]
+
+
+def test_recently_changed_files_are_not_remembered(out, cache, monkeypatch, n_parsed):
+    shutil.rmtree(cache)
+    monkeypatch.setattr(remembered, "SETTLED", 3600 * 10**9)
+    for _ in range(2):
+        assert nmll(out) == [1.0, 2.0]
+    assert n_parsed == [2, 2]
+    assert not cache.exists()
 
 
 def test_index_in_a_results_folder_is_ignored(out, cache):
-    shutil.copy(next(cache.iterdir()), out / "index.jsonl")
+    shutil.copy(next(cache.iterdir()), out / "index.json")
     shutil.copy(next(cache.iterdir()), out / "index.parquet")
     assert nmll(out) == [1.0, 2.0]
 

@@ -13,11 +13,11 @@ def undisturbed(tmp_path_factory):
 
 @pytest.fixture
 def journal(tmp_path):
-    return tmp_path / "study" / "cell.jsonl"
+    return tmp_path / "study" / "cell.json"
 
 
 @pytest.fixture(scope="module")
 def optimised(tmp_path_factory):
     """The outcome and trials of Bayesian optimisation, run in one go."""
-    journal = tmp_path_factory.mktemp("optimised") / "cell.jsonl"
+    journal = tmp_path_factory.mktemp("optimised") / "cell.json"
     return run(journal, "gp", trials=GP_TRIALS), trials_of(journal)

@@ -1,4 +1,4 @@
-"""Tuning and training of a cell, from journals that Optuna writes and tables of the schema `TRAINING`."""
+"""Tuning and training of a cell, from stored studies and tables of the schema `TRAINING`."""
 
 import sys
 
@@ -6,9 +6,8 @@ import optuna
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
 
+from lockstep_bench.bench.results.studies import write_study
 from lockstep_bench.bench.schema import TRAINING, cell_key
 from lockstep_bench.leaderboards.site.pages.method import training_curves
 from lockstep_bench.leaderboards.site.studies import training, tuning
@@ -23,14 +22,14 @@ def journal(tmp_path, row):
     def write(scores):
         cell = row(n_trials=len(scores)) | {"folder": str(tmp_path)}
         names = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
-        path = tmp_path / "studies" / f"{cell_key(*(cell[name] for name in names))}.jsonl"
-        path.parent.mkdir(parents=True)
-        study = optuna.create_study(study_name="cell", storage=JournalStorage(JournalFileBackend(str(path))))
+        path = tmp_path / "studies" / f"{cell_key(*(cell[name] for name in names))}.json"
+        study = optuna.create_study()
         for number, score in enumerate(scores):
             trial = study.ask(
                 {"lr": optuna.distributions.FloatDistribution(0, 1), "idle": optuna.distributions.IntDistribution(0, 3)}
             )
             study.tell(trial, score) if number != 1 else study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        write_study(study, path)
         return cell, path
 
     return write
@@ -48,7 +47,7 @@ def test_tuning_needs_trials_and_readable_journal(journal, row, tmp_path):
     cell, path = journal(SCORES)
     assert tuning(cell | {"n_trials": 3}) is None
     assert tuning(cell | {"split": 1}) is None
-    assert not (tmp_path / "studies" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split01-seed0.jsonl").exists()
+    assert not (tmp_path / "studies" / "uci" / "energy" / "vifa" / "paper-aaaaaaaa" / "split01-seed0.json").exists()
     path.write_bytes(b"spoilt\n" + path.read_bytes())
     assert tuning(cell) is None
 

@@ -41,7 +41,7 @@ def tables(out: Path) -> dict[str, pd.DataFrame]:
 
 def jobs(folder: Path, *methods: str) -> list[Job]:
     cells = [Cell("uci", "diabetes", method, 0, "tiny", TINY, 0) for method in methods]
-    return [Job((cell,), (folder / f"{cell.method}.jsonl",), folder / "of no concern to workers") for cell in cells]
+    return [Job((cell,), (folder / f"{cell.method}.json",), folder / "of no concern to workers") for cell in cells]
 
 
 def team(client, todo: list[Job]) -> DaskBackend:
@@ -66,7 +66,7 @@ def test_a_suite_gives_the_same_rows_and_tables_on_two_workers_as_here(machines)
     for name, table in expected.items():
         pd.testing.assert_frame_equal(found[name], table)
     studies = [
-        {path.relative_to(machines.folder / out) for path in (machines.folder / out / "studies").rglob("*.jsonl")}
+        {path.relative_to(machines.folder / out) for path in (machines.folder / out / "studies").rglob("*.json")}
         for out in ("there", "here")
     ]
     assert studies[0] == studies[1]

@@ -157,7 +157,7 @@ def test_silent_scheduler_is_out_of_reach(machines, wire, monkeypatch):
     machines.worker(address)
     between = wire(address)
     cells = [Cell("uci", "diabetes", method, 0, "tiny", TINY, 0) for method in ("map", "hang-once")]
-    todo = [Job((cell,), (machines.folder / f"{cell.method}.jsonl",), machines.folder) for cell in cells]
+    todo = [Job((cell,), (machines.folder / f"{cell.method}.json",), machines.folder) for cell in cells]
     with connected(between.address, Tls()) as client:
         team = DaskBackend(client, needs_of(cells, fetch=True), print)
         outcomes = run_jobs(todo, team)

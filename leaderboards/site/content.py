@@ -226,7 +226,7 @@ class Site:
 
     @cached_property
     def failures(self) -> list[Failure]:
-        """Cells that failed or diverged (`ran.failures`)."""
+        """Cells that failed or diverged (`run_facts.failures`)."""
         return failures(self.cells)
 
     @cached_property

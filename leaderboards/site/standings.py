@@ -18,7 +18,7 @@ class Standing(NamedTuple):
             one represents. Every page has a method's mean rank and verdict from here.
         change: the row with its difference to the reference, on the same splits of the same data sets.
         representative: the method that represents its family.
-        n_best: number of data sets where it is or could be the best (`placing.verdicts`).
+        n_best: number of data sets where it is or could be the best (`verdicts.verdicts`).
         n_datasets: number of data sets on which it was compared with others.
         wins: mean win rate against the other methods.
     """

@@ -53,7 +53,7 @@ class Ranked(NamedTuple):
         low: lower end of the 95 % interval of `difference`, for this method alone.
         high: upper end.
         p_best: probability that it is the best (`best_probability`).
-        verdict: one of `placing.VERDICTS`.
+        verdict: one of `verdicts.VERDICTS`.
         n_datasets: number of data sets.
         n_splits: number of splits, on all data sets together.
         n_failed: on how many of them it has no value.
@@ -128,7 +128,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
         suite: name of the suite.
         preset: label of the preset.
         metric: a column that has a direction in which it is better.
-        options: those of `Options`.
+        options: those of `ComparisonOptions`.
 
     Raises:
         ValueError: The metric has no direction.
@@ -252,25 +252,29 @@ def _rows(
     for m in order:
         rival = next((k for k in open_places if k != m), None)
         settled = judged[m] not in OPEN or rival is None
+        difference = differences[m]
+        value, low, high = _in_metric(difference, boards)
         rows.append(
             Ranked(
-                boards.methods[m],
-                family_of(boards.methods[m]),
-                float(mean_ranks[m]),
-                int(first[m]),
-                int(last[m]),
-                *_in_metric(differences[m], boards),
-                float(places.probability[m]),
-                judged[m],
-                len(parts),
-                n_splits,
-                int(failures[m]),
-                0 if isnan(differences[m].mean) else differences[m].n,
-                _size(differences[m].detectable(), boards),
-                differences[m].needed() if power else nan,
-                _size(differences[m].floor(), boards),
-                float(places.detectable[m]),
-                nan if settled or rival is None or not power else places.needed(m, rival),
+                method=boards.methods[m],
+                family=family_of(boards.methods[m]),
+                mean_rank=float(mean_ranks[m]),
+                rank_low=int(first[m]),
+                rank_high=int(last[m]),
+                difference=value,
+                low=low,
+                high=high,
+                p_best=float(places.probability[m]),
+                verdict=judged[m],
+                n_datasets=len(parts),
+                n_splits=n_splits,
+                n_failed=int(failures[m]),
+                n_compared=0 if isnan(difference.mean) else difference.n,
+                detectable=_size(difference.detectable(), boards),
+                needed=difference.needed() if power else nan,
+                floor=_size(difference.floor(), boards),
+                verdict_detectable=float(places.detectable[m]),
+                verdict_needed=nan if settled or rival is None or not power else places.needed(m, rival),
             )
         )
     return rows

@@ -48,7 +48,7 @@ class BoardCell(NamedTuple):
         value: mean over measured splits, or as a paper prints it; the median where splits are along features.
         stderr: its standard error.
         median: over measured splits, or as a paper prints it.
-        verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
+        verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
         outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
         hint: text of a tooltip.
         difference: measured minus published, in joint standard errors.

@@ -27,7 +27,7 @@ class TableEntry(NamedTuple):
         stderr: standard error of the mean; NaN for fewer than 2 splits and for a median.
         n: number of splits that finished.
         n_failed: number of splits that were run and have no result.
-        verdict: one of `stats.placing.VERDICTS`; "" for a number that is not ranked.
+        verdict: one of `stats.verdicts.VERDICTS`; "" for a number that is not ranked.
         outlier: median and farthest split, in words, where single splits ruin the mean; the worst split of a median.
         said: what its rank does not say (`stats.remarks`).
     """

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from lockstep_bench.bench.execution.cluster.members import DaskWorker, admitted
-from lockstep_bench.bench.execution.cluster.remote import Delivery, Needs, Order, execute, leave, read
+from lockstep_bench.bench.execution.cluster.remote import Delivery, Needs, Order, execute, read
 from lockstep_bench.bench.execution.pool import NoProcess
 from lockstep_bench.bench.execution.run import result_of_lost_process
 from lockstep_bench.bench.execution.supervisor import Stopped
@@ -26,7 +26,6 @@ from lockstep_bench.bench.results.storage import NotStored, write_atomically
 
 POLL_SECONDS = 1.0
 SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds
-FAREWELL_SECONDS = 2.0  # after the first; batch systems kill 30 seconds after a signal
 MAX_JOBS = 256  # at a time; each costs a waiting thread here
 REMEDY = "install the same code on all machines, restart the workers there, and run again"
 
@@ -115,21 +114,7 @@ class DaskBackend:
         return results if still_alone else [replace(result, exclusive=False) for result in results]
 
     def end(self) -> None:
-        if self._ended.is_set():
-            return
-        self._ended.set()
-        if self._client.status == "running" and not self._silent():
-            farewell = Thread(target=self._say_farewell, daemon=True)
-            farewell.start()
-            farewell.join(POLL_SECONDS)
-            if farewell.is_alive():
-                self._say(f"Ending: waiting for an answer of the cluster, {FAREWELL_SECONDS:.0f} seconds at most.")
-                farewell.join(FAREWELL_SECONDS)  # the connection may break just now, and Dask would try for ever
-
-    def _say_farewell(self) -> None:
-        with suppress(Exception):  # Dask workers that are out of reach notice by themselves
-            self._client.unsubscribe_topic(self._session)
-            self._client.run(leave, self._session, workers=list(self._members), on_error="ignore")
+        self._ended.set()  # Dask workers end a job's process once nobody waits for it, and idle processes by themselves
 
     def _result(self, order: Order, member: DaskWorker, key: str) -> Delivery | None:
         """Return what the Dask worker delivers, or None if it was lost."""

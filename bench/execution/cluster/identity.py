@@ -3,12 +3,13 @@
 import hashlib
 import os
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from lockstep_bench.bench.environment.provenance import code_revision, host
+from lockstep_bench.bench.execution.cluster.remote import Needs
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("bench", "methods", "datasets")
@@ -63,20 +64,32 @@ def identity() -> Identity:
     )
 
 
-def identity_function() -> Callable[[], Identity | str]:
-    """Return a function that returns the `Identity` of the process that calls it, or why there is none.
+def question(needs: Needs, expected: Identity) -> Callable[[], Awaitable[str | tuple[str, str, list[str]]]]:
+    """Return a function for a Dask worker: its host, its GPUs and why it cannot be given jobs, or why it cannot say.
 
-    The function is pickled as code, not by name, so that a machine without this package can answer too.
+    The function is pickled as code, not by name, and so holds nothing but plain values: a machine without this package
+    can answer too. It looks for data in a thread, which may download them, and leaves the Dask worker in touch with its
+    scheduler.
+
+    Args:
+        needs: What the jobs need.
+        expected: The identity that the Dask worker should have.
     """
+    wanted, code = tuple(needs), astuple(expected)
 
-    def ask() -> "Identity | str":  # in quotes, because the class would be pickled by name
+    async def ask() -> str | tuple[str, str, list[str]]:
         try:
-            from lockstep_bench.bench.execution.cluster.identity import identity
-        except ImportError as problem:
-            import socket
+            import asyncio
 
-            return f"{socket.gethostname()}: {problem}"
-        return identity()
+            from lockstep_bench.bench.execution.cluster import identity, remote
+
+            mine = identity.identity()
+            if difference := mine.differs(identity.Identity(*code)):
+                return mine.host, mine.gpus, [f"is refused: {difference}"]
+            lacks = await asyncio.to_thread(remote.missing_needs, remote.Needs(*wanted))
+            return mine.host, mine.gpus, [f"lacks {lack}" for lack in lacks]
+        except Exception as problem:  # another version of this package may raise anything
+            return f"{type(problem).__name__}: {problem}"
 
     return ask
 

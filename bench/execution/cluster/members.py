@@ -1,16 +1,14 @@
 """The Dask workers that may be given jobs; each offers as many workers as it has threads."""
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lockstep_bench.bench.execution.cluster.identity import Identity, identity, identity_function
-from lockstep_bench.bench.execution.cluster.remote import Needs, missing_needs
+from lockstep_bench.bench.execution.cluster.identity import identity, question
+from lockstep_bench.bench.execution.cluster.remote import Needs
 from lockstep_bench.bench.execution.workers import Worker
 
-POLL_SECONDS = 0.2
 NO_GPU = ("", "-1", "NoDevFiles")
 
 
@@ -69,50 +67,17 @@ def admitted(
     for address in other_python:
         refusals.append(f"worker {address} has Python {pythons[address]}, and here is {expected.python}")
     askable = [address for address in dask_workers if address not in other_python]
-    answers = client.run(identity_function(), workers=askable, on_error="return") if askable else {}
+    answers = client.run(question(needs, expected), workers=askable, on_error="return") if askable else {}
     for address, answer in answers.items():
-        if isinstance(answer, Identity):
-            problem = answer.differs(expected)
-            where = f"worker {address} on {answer.host}"
-        else:
-            where, problem = f"worker {address}", f"it has no lockstep-bench that knows of clusters ({answer})"
-        if problem:
-            refusals.append(f"{where} is refused: {problem}")
+        if isinstance(answer, OSError):  # it is lost
             continue
-        gpu = answer.gpus.split(",")[0].strip()
-        described = dask_workers[address]
-        members.append(
-            DaskWorker(address, described["id"], answer.host, None if gpu in NO_GPU else gpu, described["nthreads"])
-        )
-    equipped, lacks = _equipped(client, members, needs)
-    return equipped, refusals + lacks
-
-
-def _equipped(client: Any, members: list[DaskWorker], needs: Needs) -> tuple[list[DaskWorker], list[str]]:
-    """Return the Dask workers that have what is needed, and what the others lack."""
-    asked = [
-        client.submit(missing_needs, needs, workers=[member.address], allow_other_workers=False, pure=False)
-        for member in members
-    ]
-    equipped: list[DaskWorker] = []
-    refusals: list[str] = []
-    for member, future in zip(members, asked, strict=True):
-        problems = _answer(client, member, future)
-        if problems is None:
+        if not isinstance(answer, tuple):
+            refusals.append(f"worker {address} is refused: it has no lockstep-bench that knows of clusters ({answer})")
             continue
-        refusals += [f"worker {member.address} on {member.host} lacks {problem}" for problem in problems]
+        host, gpus, problems = answer
+        refusals += [f"worker {address} on {host} {problem}" for problem in problems]
         if not problems:
-            equipped.append(member)
-    return equipped, refusals
-
-
-def _answer(client: Any, member: DaskWorker, future: Any) -> list[str] | None:
-    """Return what a Dask worker lacks, or None if it is lost before it answers."""
-    while not future.done():
-        time.sleep(POLL_SECONDS)
-        present = client.scheduler_info(n_workers=-1)["workers"]
-        if present.get(member.address, {}).get("id") != member.id:
-            future.cancel()
-            return None
-    problems: list[str] = future.result()
-    return problems
+            gpu, described = gpus.split(",")[0].strip(), dask_workers[address]
+            of_gpu = None if gpu in NO_GPU else gpu
+            members.append(DaskWorker(address, described["id"], host, of_gpu, described["nthreads"]))
+    return members, refusals

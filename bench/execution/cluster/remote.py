@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Lock, Thread, Timer
+from threading import Event, Lock, Thread, Timer, current_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lockstep_bench.bench.experiment.progress import JobProgress
 
 WATCH_SECONDS = 0.5
-IDLE_SECONDS = 60  # until an idle process ends, as after its driver's death
+IDLE_SECONDS = 20  # until an idle process ends, as after the end of a run
 
 
 class Needs(NamedTuple):
@@ -114,41 +114,42 @@ def execute(order: Order) -> Delivery:
         return Delivery(pickle.dumps(results), read(journals))
 
 
-def leave(session: str) -> None:
-    """End the processes of a driver's session, and their calls."""
-    with _lock:
-        pool = _pools.pop(session, None)
-    if pool:
-        pool.end()
-
-
 def read(journals: Sequence[Path]) -> tuple[bytes | None, ...]:
     """Return the contents of journals; None for those that do not exist."""
     return tuple(journal.read_bytes() if journal.exists() else None for journal in journals)
 
 
 _lock = Lock()
-_pools: dict[str, Pool] = {}
-_timers: dict[tuple[str, str], Timer] = {}
+_pools: dict[tuple[str, str], Pool] = {}  # by session and worker
+_timers: dict[tuple[str, str], Timer] = {}  # of pools that are idle
 
 
 @contextmanager
 def _pool(session: str, worker: Worker) -> Iterator[Pool]:
-    """Yield the pool of a session; the worker's process ends when no other job follows."""
+    """Yield the pool of a session's worker, which ends when no other job follows."""
     from lockstep_bench.bench.execution.pool import Pool
 
-    idle = session, worker.name
+    place = session, worker.name
     with _lock:
-        pool = _pools.setdefault(session, Pool())
-        if timer := _timers.pop(idle, None):
+        pool = _pools.setdefault(place, Pool())
+        if timer := _timers.pop(place, None):
             timer.cancel()
     try:
         yield pool
     finally:
         with _lock:
-            _timers[idle] = Timer(IDLE_SECONDS, pool.dismiss, [worker])
-            _timers[idle].daemon = True
-            _timers[idle].start()
+            timer = _timers[place] = Timer(IDLE_SECONDS, _end_idle, [place])
+            timer.daemon = True
+            timer.start()
+
+
+def _end_idle(place: tuple[str, str]) -> None:
+    with _lock:
+        if _timers.get(place) is not current_thread():  # a job has begun just now
+            return
+        del _timers[place]
+        pool = _pools.pop(place)
+    pool.end()
 
 
 @contextmanager

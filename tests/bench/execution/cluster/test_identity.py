@@ -10,6 +10,7 @@ import pytest
 
 from lockstep_bench.bench.execution.cluster import identity as module
 from lockstep_bench.bench.execution.cluster.identity import identity
+from lockstep_bench.bench.execution.cluster.remote import Needs
 
 
 def test_a_process_does_not_differ_from_itself_nor_from_one_elsewhere():
@@ -49,8 +50,8 @@ def test_sources_change_with_a_files_name_or_content_and_nothing_else(tmp_path, 
 
 def test_a_machine_without_the_package_can_answer(tmp_path):
     asking = tmp_path / "asking"
-    asking.write_bytes(cloudpickle.dumps(module.identity_function()))
-    code = "import sys, cloudpickle; sys.modules['lockstep_bench'] = None; "
-    code += "print(cloudpickle.load(open(sys.argv[1], 'rb'))())"
+    asking.write_bytes(cloudpickle.dumps(module.question(Needs((), ()), identity())))
+    code = "import asyncio, sys, cloudpickle; sys.modules['lockstep_bench'] = None; "
+    code += "print(asyncio.run(cloudpickle.load(open(sys.argv[1], 'rb'))()))"
     answered = subprocess.run([sys.executable, "-c", code, asking], capture_output=True, text=True, cwd=tmp_path)
     assert "bench" in answered.stdout, answered.stderr

@@ -98,7 +98,7 @@ class FullCovarianceVI(Method):
 
     def moments(self, problem: Problem, posterior: Tensor) -> tuple[Tensor, Tensor]:
         mean, factors = parts(problem.network, posterior)
-        blocks: Tensor = torch.block_diag(*(factor @ factor.T for factor in factors))  # type: ignore[no-untyped-call]
+        blocks: Tensor = torch.block_diag(*(factor @ factor.T for factor in factors))
         return mean, blocks
 
     def sample(self, problem: Problem, posterior: Tensor, noise: Noise, n_samples: int) -> Tensor:

@@ -111,4 +111,5 @@ def _compare_spreads(problem: LinearProblem, spreads: np.ndarray, n_samples: int
 
 def _spreads(probes: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Return the standard deviation (2 D,) of the output at each probe (2 D, D), for weights of a covariance (D, D)."""
-    return np.sqrt(np.einsum("pi,ij,pj->p", probes, covariance, probes))
+    spreads: np.ndarray = np.sqrt(np.einsum("pi,ij,pj->p", probes, covariance, probes))
+    return spreads

@@ -19,7 +19,7 @@ Recorder = Callable[[Callable[[], None]], Callable[[], None]]
 
 def record(work: Callable[[], None]) -> Callable[[], None]:
     """Return a function that replays the kernels of `work`, whose tensors must stay where they are."""
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(WARM_UP):

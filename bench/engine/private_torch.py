@@ -86,7 +86,7 @@ def make_fx(function: Callable[..., Any]) -> Callable[..., GraphModule]:
     return traced
 
 
-class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own hook
+class _Recorder(TorchDispatchMode):
     """Records operations in `graph` while they are computed; `constants` are the tensors that come from outside."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         self, func: OpOverload, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        name = func.name()  # type: ignore[no-untyped-call]
+        name = func.name()
         if torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"):
             with self:
                 parts = func.decompose(*args, **kwargs)

@@ -132,7 +132,7 @@ def _code(name: str) -> ast.Module:
     file = _file(name)
     if file is None:
         raise ImportError(f"there is no source file of the module {name!r}")
-    tree = _WithoutPrefix().visit(ast.parse(file.read_bytes()))
+    tree: ast.Module = _WithoutPrefix().visit(ast.parse(file.read_bytes()))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [statement for statement in node.body if not _is_text(statement)]

@@ -38,4 +38,5 @@ class Imputed:
         if self._copies:
             number = list(self._copies).index(part.tobytes())
             places[self._incomplete] = self._first + number * len(self._incomplete) + np.arange(len(self._incomplete))
-        return places[wanted]
+        chosen: np.ndarray = places[wanted]
+        return chosen

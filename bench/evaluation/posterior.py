@@ -14,4 +14,6 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Tu
     from lockstep_bench.bench.evaluation import function_posterior, weight_posterior
 
     hidden = model_of(datasets.entry(job.cells[0].dataset)).hidden
-    return (function_posterior if hidden else weight_posterior).evaluation_of(job, device, on_progress)
+    if hidden:
+        return function_posterior.evaluation_of(job, device, on_progress)
+    return weight_posterior.evaluation_of(job, device, on_progress)

@@ -63,7 +63,7 @@ class StreamEvaluation:
     @cached_property
     def fitting(self) -> Fitting:
         """The estimator's state for all cells."""
-        return ESTIMATORS[self._assignment.method_name].load()(
+        made: Fitting = ESTIMATORS[self._assignment.method_name].load()(
             self._source.n_features,
             self._source.n_factors,
             [each.fit_seed for each in self._assignment.seeded],
@@ -71,6 +71,7 @@ class StreamEvaluation:
             self._assignment.device,
             self._protocol.window,
         )
+        return made
 
     def run(self) -> Iterator[list[Outcome]]:
         """Fit every cell's stream, and measure the fits at each of `counts`."""

@@ -97,7 +97,7 @@ def differences(stored: Mapping[str, Any], repeated: Mapping[str, Any]) -> list[
 def _alike(before: Any, now: Any) -> bool:
     if isinstance(before, float) and isinstance(now, float):
         return isclose(before, now, rel_tol=RELATIVE, abs_tol=ABSOLUTE) or (before != before and now != now)
-    return before == now
+    return bool(before == now)
 
 
 def _identity(cell: Cell) -> tuple[Any, ...]:

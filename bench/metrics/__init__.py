@@ -47,8 +47,9 @@ def log_density(predictive: Predictive, y: Tensor) -> Tensor:
         predictive: S samples of the likelihood's parameters at n points.
         y: (n,), targets in original units, or class numbers.
     """
-    family = classification if isinstance(predictive, Classes) else regression
-    return family.log_density(predictive, y)
+    if isinstance(predictive, Classes):
+        return classification.log_density(predictive, y)
+    return regression.log_density(predictive, y)
 
 
 def expected_log_density(predictive: Predictive, y: Tensor) -> float:
@@ -56,8 +57,9 @@ def expected_log_density(predictive: Predictive, y: Tensor) -> float:
 
     Jensen's inequality makes it at most the mean of `log_density`.
     """
-    family = classification if isinstance(predictive, Classes) else regression
-    return family.log_densities(predictive, y).mean().item()
+    if isinstance(predictive, Classes):
+        return classification.log_densities(predictive, y).mean().item()
+    return regression.log_densities(predictive, y).mean().item()
 
 
 def nmll(predictive: Predictive, y: Tensor) -> float:

@@ -154,7 +154,7 @@ def predictive(given: Any, *kinds: type) -> int:
         if not isinstance(values, Tensor) or not values.is_floating_point():
             got = str(values.dtype) if isinstance(values, Tensor) else f"a {type(values).__name__}"
             raise TypeError(f"`{part}` of {name} should be a tensor of real numbers, got {got}")
-    shapes = [tuple(part.shape) for part in given]
+    shapes: list[tuple[int, ...]] = [tuple(part.shape) for part in given]
     fits = all(len(shape) == AXES[type(given)] and shape[:2] == shapes[0][:2] for shape in shapes) and shapes[0][0] > 0
     if fits and len(shapes) > 1:
         last = [shape[-1] for shape in shapes]

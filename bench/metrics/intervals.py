@@ -31,7 +31,8 @@ def quantiles(predictive: Regression, level: float) -> np.ndarray:
     margin = MARGIN * sd.max(1) + 4 * np.spacing(np.maximum(abs(lowest), abs(highest)))
 
     def excess(x: np.ndarray, point: np.ndarray) -> np.ndarray:
-        return ndtr((x[..., None] - mean[point]) / sd[point]).mean(-1) - level
+        probability: np.ndarray = ndtr((x[..., None] - mean[point]) / sd[point]).mean(-1) - level
+        return probability
 
     found = find_root(excess, (lowest - margin, highest + margin), args=(np.arange(len(mean)),))
     return np.where(found.success, found.x, np.nan)

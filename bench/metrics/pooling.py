@@ -59,7 +59,8 @@ def _pool(log_probs: Tensor) -> Pooled:
 
 def _entropy(probabilities: Tensor) -> Tensor:
     """Return the entropy over the last axis, nats; a class of probability 0 adds 0."""
-    return torch.special.entr(probabilities).sum(-1)
+    entropy: Tensor = torch.special.entr(probabilities).sum(-1)
+    return entropy
 
 
 def _without_round_off(spread: Tensor, round_off: float) -> Tensor:

@@ -75,7 +75,8 @@ def cdf(predictive: Regression, y: Tensor) -> Tensor:
     if not isinstance(predictive, Normals):
         return torch.as_tensor(distribution_of(predictive).cdf(y.cpu().numpy()))
     mean, variance = _float64(predictive)
-    return torch.special.ndtr((y - mean) / variance.sqrt()).mean(0)
+    cdf: Tensor = torch.special.ndtr((y - mean) / variance.sqrt()).mean(0)
+    return cdf
 
 
 def crps(predictive: Regression, y: Tensor) -> Tensor:
@@ -105,7 +106,8 @@ def _expected_absolute(mean: Tensor, variance: Tensor) -> Tensor:
     sd = variance.sqrt()
     z = mean / sd
     density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-    return mean * (2 * torch.special.ndtr(z) - 1) + 2 * sd * density
+    absolute: Tensor = mean * (2 * torch.special.ndtr(z) - 1) + 2 * sd * density
+    return absolute
 
 
 def moments(predictive: Regression) -> Normals:

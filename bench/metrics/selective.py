@@ -67,7 +67,8 @@ def most_certain(uncertainty: np.ndarray, n: int) -> np.ndarray:
         raise ValueError(f"n should be at most the number of points, {len(uncertainty)}, got {n}")
     last = np.partition(uncertainty, n - 1)[n - 1]
     below, level = uncertainty < last, uncertainty == last
-    return below + level * (n - below.sum()) / level.sum()
+    weights: np.ndarray = below + level * (n - below.sum()) / level.sum()
+    return weights
 
 
 def f1_scores(labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
@@ -79,7 +80,9 @@ def f1_scores(labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_
     predicted = checks.class_numbers(predicted, n_classes, "predicted")
     n_true, n_predicted = (np.bincount(classes, weights, n_classes) for classes in (labels, predicted))
     both = np.bincount(labels, weights * (labels == predicted), n_classes)
-    return np.divide(2 * both, n_true + n_predicted, out=np.full(n_classes, np.nan), where=n_true + n_predicted > 0)
+    f1 = np.full(n_classes, np.nan)
+    np.divide(2 * both, n_true + n_predicted, out=f1, where=n_true + n_predicted > 0)
+    return f1
 
 
 def _auroc(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float | None:

@@ -161,7 +161,8 @@ class _PiecewiseLinear:
             inside = self._x[rows, piece] + (level - self._f[rows, piece]) / self._slopes[rows, piece]
             low = self._x[:, 0] + self._low_scale * np.log(level / self._low)
             high = self._x[:, -1] - self._high_scale * np.log((1 - level) / self._high)
-        return np.where(level < self._low, low, np.where(1 - level < self._high, high, inside))
+        quantile: np.ndarray = np.where(level < self._low, low, np.where(1 - level < self._high, high, inside))
+        return quantile
 
     def crps(self, y: np.ndarray) -> np.ndarray:
         """Return the CRPS, the integral of F^2 below y and of (1 - F)^2 above y, exactly and piece by piece.
@@ -175,14 +176,17 @@ class _PiecewiseLinear:
         below, above = self._beyond(y)
         low = _tail(below, self._low, self._low_scale)
         high = _tail(above, self._high, self._high_scale)
-        return (lower + upper).sum(1) + low + high
+        scores: np.ndarray = (lower + upper).sum(1) + low + high
+        return scores
 
     def _piece(self, y: np.ndarray) -> np.ndarray:
-        return np.clip((self._x <= y[:, None]).sum(1) - 1, 0, self._masses.shape[1] - 1)
+        piece: np.ndarray = np.clip((self._x <= y[:, None]).sum(1) - 1, 0, self._masses.shape[1] - 1)
+        return piece
 
     def _inside(self, piece: np.ndarray, y: np.ndarray) -> np.ndarray:
         rows = np.arange(len(self._x))
-        return self._f[rows, piece] + self._slopes[rows, piece] * (y - self._x[rows, piece])
+        values: np.ndarray = self._f[rows, piece] + self._slopes[rows, piece] * (y - self._x[rows, piece])
+        return values
 
     def _beyond(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far each y is below the first knot and above the last one, 0 if it is not."""
@@ -196,7 +200,8 @@ def _ratio(distance: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 def _squares(width: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Return the integral of the square of a function that is linear from `start` to `end` over a width."""
-    return width * (start**2 + start * end + end**2) / 3
+    integral: np.ndarray = width * (start**2 + start * end + end**2) / 3
+    return integral
 
 
 def _tail(distance: np.ndarray, mass: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -207,7 +212,8 @@ def _tail(distance: np.ndarray, mass: np.ndarray, scale: np.ndarray) -> np.ndarr
     """
     beyond = mass * np.exp(-_ratio(distance, scale))
     between = distance - 2 * scale * (mass - beyond) + scale * (mass**2 - beyond**2) / 2
-    return between + beyond**2 * scale / 2
+    integral: np.ndarray = between + beyond**2 * scale / 2
+    return integral
 
 
 def _require(holds: bool, message: str) -> None:

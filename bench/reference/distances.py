@@ -81,7 +81,8 @@ class Target:
     @cached_property
     def _root(self) -> np.ndarray:
         values, vectors = np.linalg.eigh(self.covariance)
-        return vectors * np.sqrt(values.clip(min=0))
+        root: np.ndarray = vectors * np.sqrt(values.clip(min=0))
+        return root
 
     @cached_property
     def _factor(self) -> tuple[np.ndarray, bool] | None:

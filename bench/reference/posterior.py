@@ -68,13 +68,15 @@ def grid(part: Part, seed: int) -> ReferencePosterior:
     def potentials(theta: np.ndarray) -> np.ndarray:
         logits = theta @ part.x.T
         prior = 0.5 * part.prior_precision * np.square(theta).sum(-1)
-        return np.logaddexp(0, logits).sum(-1) - logits @ part.y + prior
+        energies: np.ndarray = np.logaddexp(0, logits).sum(-1) - logits @ part.y + prior
+        return energies
 
     def potential(theta: np.ndarray) -> float:
         return float(potentials(theta))
 
     def gradient(theta: np.ndarray) -> NDArray[np.float64]:
-        return part.x.T @ (expit(part.x @ theta) - part.y) + part.prior_precision * theta
+        slope: NDArray[np.float64] = part.x.T @ (expit(part.x @ theta) - part.y) + part.prior_precision * theta
+        return slope
 
     mode = minimize(potential, np.zeros(2), jac=gradient, method="BFGS").x
     slopes = expit(part.x @ mode)

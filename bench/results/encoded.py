@@ -27,10 +27,9 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 def values(column: pa.ChunkedArray) -> list[Any]:
     """Return the values of a column as Python's own; equal texts of an encoded column are one object."""
     whole = column.combine_chunks()
-    if not pa.types.is_dictionary(whole.type):
-        listed: list[Any] = whole.to_pylist()
-        return listed
-    return _texts(whole, None).tolist()
+    dictionary = pa.types.is_dictionary(whole.type)
+    listed: list[Any] = _texts(whole, None).tolist() if dictionary else whole.to_pylist()
+    return listed
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:

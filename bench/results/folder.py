@@ -84,7 +84,8 @@ class Results:
         key = [(name, "=", value) for name, value in zip(KEY, identity, strict=True)]
         files = [own] if own.is_file() else sorted(top.glob("*.parquet"))
         *_, row = (row for file in files for row in pq.read_table(file, filters=key).to_pylist())
-        return dict.fromkeys(CELLS.names) | row
+        complete: dict[str, Any] = dict.fromkeys(CELLS.names) | row
+        return complete
 
     def timing(self, cell: Cell) -> Path:
         """Return the path of the uncontended times of the cell's method on its data set."""

@@ -35,7 +35,7 @@ def sealed(table: pa.Table, **options: Any) -> bytes:
     with pq.ParquetWriter(content, plain.schema, write_page_checksum=True, **options) as writer:
         writer.write_table(plain)
         writer.add_key_value_metadata({"digest": MARK + ZEROS + b":" + _size_of(b"")})
-    blank = content.getvalue().to_pybytes()
+    blank: bytes = content.getvalue().to_pybytes()
     place = blank.rindex(MARK) + len(MARK)  # the last one: a text of the table may hold another
     size = place + len(ZEROS) + 1
     blank = blank[:size] + _size_of(blank) + blank[size + 20 :]

@@ -84,7 +84,8 @@ def smeared(images: np.ndarray, radius: int, sd: float, angles: np.ndarray) -> n
 def zoomed(images: np.ndarray, factor: float) -> np.ndarray:
     """Return the middle of the images (..., H, W), magnified by `factor` to the full size by linear interpolation."""
     height, width = images.shape[-2:]
-    return _zoom_matrix(height, factor, images.dtype) @ images @ _zoom_matrix(width, factor, images.dtype).T
+    zoom: np.ndarray = _zoom_matrix(height, factor, images.dtype) @ images @ _zoom_matrix(width, factor, images.dtype).T
+    return zoom
 
 
 def _zoom_matrix(size: int, factor: float, dtype: np.dtype) -> np.ndarray:

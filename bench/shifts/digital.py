@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def contrast(images: np.ndarray, kept: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Return m + kept (x - m), where m is the mean of each channel of each image."""
     mean = images.mean((2, 3), keepdims=True)
-    return mean + kept * (images - mean)
+    flatter: np.ndarray = mean + kept * (images - mean)
+    return flatter
 
 
 def elastic_transform(
@@ -44,7 +45,8 @@ def _affine_places(shape: tuple[int, int], moves: np.ndarray) -> np.ndarray:
     centre, arm = np.array(shape) // 2, min(shape) // 3
     before = centre + arm * np.array([[1, 1], [1, -1], [-1, -1]])
     back = np.linalg.solve(np.column_stack([before + moves, np.ones(3)]), before)  # (3, 2)
-    return np.einsum("ij,ihw->jhw", back[:2], np.indices(shape)) + back[2][:, None, None]
+    places: np.ndarray = np.einsum("ij,ihw->jhw", back[:2], np.indices(shape)) + back[2][:, None, None]
+    return places
 
 
 def pixelate(images: np.ndarray, share: float, generators: Sequence[np.random.Generator]) -> np.ndarray:

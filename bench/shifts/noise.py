@@ -8,7 +8,9 @@ import numpy as np
 def gaussian_noise(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Return x + sd e with e ~ N(0, 1)."""
     shape = images.shape[1:]
-    return images + sd * np.stack([generator.standard_normal(shape, np.float32) for generator in generators])
+    drawn = np.stack([generator.standard_normal(shape, np.float32) for generator in generators])
+    noisy: np.ndarray = images + sd * drawn
+    return noisy
 
 
 def shot_noise(images: np.ndarray, photons: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
@@ -19,7 +21,8 @@ def shot_noise(images: np.ndarray, photons: float, generators: Sequence[np.rando
 
 def speckle_noise(images: np.ndarray, sd: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Return x + x sd e with e ~ N(0, 1)."""
-    return images + images * (gaussian_noise(images, sd, generators) - images)
+    noisy: np.ndarray = images + images * (gaussian_noise(images, sd, generators) - images)
+    return noisy
 
 
 def impulse_noise(images: np.ndarray, share: float, generators: Sequence[np.random.Generator]) -> np.ndarray:

@@ -39,7 +39,8 @@ def snow(images: np.ndarray, level: Snow, generators: Sequence[np.random.Generat
     flakes = zoomed(level.mean + level.sd * drawn, level.magnification)
     flakes = smeared(np.where(flakes < level.threshold, 0, flakes).clip(0, 1), level.radius, level.smear, angles)
     pale = np.maximum(images, 1.5 * _grey(images) + 0.5)
-    return level.kept * images + (1 - level.kept) * pale + flakes + flakes[:, :, ::-1, ::-1]
+    snowy: np.ndarray = level.kept * images + (1 - level.kept) * pale + flakes + flakes[:, :, ::-1, ::-1]
+    return snowy
 
 
 def fog(images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
@@ -51,7 +52,8 @@ def fog(images: np.ndarray, level: tuple[float, float], generators: Sequence[np.
         :, :height, :width
     ]
     brightest = images.max((1, 2, 3), keepdims=True)
-    return (images + density * haze[:, None].astype(images.dtype)) * brightest / (brightest + density)
+    foggy: np.ndarray = (images + density * haze[:, None].astype(images.dtype)) * brightest / (brightest + density)
+    return foggy
 
 
 def plasma(wobble: np.ndarray, decay: float) -> np.ndarray:
@@ -76,14 +78,18 @@ def plasma(wobble: np.ndarray, decay: float) -> np.ndarray:
         heights[:, off, on] = (below + middles + np.roll(middles, 1, 2)) / 4 + scale * wobble[:, off, on]
         side, scale = side // 2, scale / decay**2
     lowest = heights.min((1, 2), keepdims=True)
-    return (heights - lowest) / (heights.max((1, 2), keepdims=True) - lowest)
+    relative: np.ndarray = (heights - lowest) / (heights.max((1, 2), keepdims=True) - lowest)
+    return relative
 
 
 def brightness(images: np.ndarray, more: float, generators: Sequence[np.random.Generator]) -> np.ndarray:
     """Add `more` to V = max over channels, up to 1, at the same hue and saturation: scale all channels equally."""
     value = images.max(1, keepdims=True)
     brighter = np.minimum(value + more, 1)
-    return np.divide(images * brighter, value, out=np.broadcast_to(brighter, images.shape).copy(), where=value > 0)
+    scaled: np.ndarray = np.divide(
+        images * brighter, value, out=np.broadcast_to(brighter, images.shape).copy(), where=value > 0
+    )
+    return scaled
 
 
 def saturate(images: np.ndarray, level: tuple[float, float], generators: Sequence[np.random.Generator]) -> np.ndarray:
@@ -100,9 +106,13 @@ def saturate(images: np.ndarray, level: tuple[float, float], generators: Sequenc
     red = np.broadcast_to(np.array([0, 1, 1], images.dtype)[:, None, None], images.shape)
     shape = np.divide(value - images, chroma, out=red.copy(), where=chroma > 0)
     saturation = np.divide(chroma, value, out=np.zeros_like(chroma), where=value > 0)
-    return value * (1 - np.clip(factor * saturation + more, 0, 1) * shape)
+    saturated: np.ndarray = value * (1 - np.clip(factor * saturation + more, 0, 1) * shape)
+    return saturated
 
 
 def _grey(images: np.ndarray) -> np.ndarray:
     """Return the luminance of images (n, C, H, W), (n, 1, H, W)."""
-    return np.einsum("c,nchw->nhw", LUMA, images)[:, None] if images.shape[1] == 3 else images.mean(1, keepdims=True)
+    grey: np.ndarray = (
+        np.einsum("c,nchw->nhw", LUMA, images)[:, None] if images.shape[1] == 3 else images.mean(1, keepdims=True)
+    )
+    return grey

@@ -61,7 +61,8 @@ class WindowAverages(Empirical):
     def fitted_to(self, vectors: Tensor) -> Tensor:
         """Return the averages (B, T // W, D) over whole windows."""
         n_windows = vectors.shape[1] // self.window
-        return vectors[:, : n_windows * self.window].unflatten(1, (n_windows, self.window)).mean(2)
+        averages: Tensor = vectors[:, : n_windows * self.window].unflatten(1, (n_windows, self.window)).mean(2)
+        return averages
 
 
 class BatchSVD(Empirical):
@@ -99,4 +100,5 @@ def rows_with_covariance(covariance: np.ndarray) -> np.ndarray:
     mirror = np.full(dim + 1, -1 / np.sqrt(dim + 1))
     mirror[0] += 1
     mirror /= np.linalg.norm(mirror)
-    return root - 2 * np.outer(mirror, mirror @ root)
+    reflected: np.ndarray = root - 2 * np.outer(mirror, mirror @ root)
+    return reflected

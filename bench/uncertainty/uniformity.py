@@ -64,7 +64,8 @@ def _counts(pit: np.ndarray) -> np.ndarray:
 def _local_p_values(n: int) -> np.ndarray:
     """Return the two-sided p value of each count 0, ..., n at each point, (n + 1, K - 1)."""
     below = np.asarray(stats.binom.cdf(np.arange(n + 1)[:, None], n, POINTS))
-    return 2 * np.minimum(below, below[::-1, ::-1])  # by symmetry the upper tail is the lower one reversed
+    smaller: np.ndarray = np.minimum(below, below[::-1, ::-1])  # by symmetry the upper tail is the lower one reversed
+    return 2 * smaller
 
 
 def _probability(inside: np.ndarray) -> float:

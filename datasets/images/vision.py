@@ -54,7 +54,7 @@ def _declare_operators() -> "Library":
     """Declare both schemas; the cache keeps the library alive, since torch forgets schemas with their library."""
     from torch.library import Library
 
-    library = Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
+    library = Library("torchvision", "FRAGMENT")
     for schema in SCHEMAS:
-        library.define(schema)  # type: ignore[no-untyped-call]
+        library.define(schema)
     return library

@@ -28,7 +28,8 @@ def folder(text: str | Path) -> Path:
 
 def only(option: str, what: str) -> typer.models.OptionInfo:
     """Return an option that takes names, separated by commas."""
-    return typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
+    names: typer.models.OptionInfo = typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)
+    return names
 
 
 class TableFormat(enum.StrEnum):

@@ -42,7 +42,8 @@ def detail(table: str, cell: CellId) -> pd.DataFrame | None:
     if not os.path.isfile(path):  # reading a pipe would wait for ever, and `Path.is_file` raises for an endless name
         return None
     try:
-        return unsealed(path.read_bytes()).cast(DETAILS[table]).to_pandas()
+        frame: pd.DataFrame = unsealed(path.read_bytes()).cast(DETAILS[table]).to_pandas()
+        return frame
     except (OSError, Damaged, ValueError, pa.ArrowException):
         return None
 

@@ -98,7 +98,8 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     if pd.options.mode.string_storage == "python":
         return encoded.as_frame(table)
     plain = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in table.schema]
-    return table.cast(pa.schema(plain)).to_pandas()
+    frame: pd.DataFrame = table.cast(pa.schema(plain)).to_pandas()
+    return frame
 
 
 def listed(column: pd.Series) -> list[Any]:

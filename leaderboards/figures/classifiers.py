@@ -123,7 +123,7 @@ def floor(values: np.ndarray) -> float:
     """
     lower, upper = np.quantile(values, [0.25, 0.75])
     lowest = values[values >= lower - FENCE * (upper - lower)].min()
-    return max(0.0, lowest - 0.06 * (1 - lowest) - 0.002)
+    return max(0.0, float(lowest - 0.06 * (1 - lowest) - 0.002))
 
 
 def shifts(runs: pd.DataFrame, family: str) -> Markup:

@@ -72,7 +72,8 @@ def _moments(table: pd.DataFrame, who: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _off_diagonal(covariance: np.ndarray) -> np.ndarray:
-    return covariance - np.diag(np.diag(covariance))
+    rest: np.ndarray = covariance - np.diag(np.diag(covariance))
+    return rest
 
 
 def _interval(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

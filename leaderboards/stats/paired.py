@@ -75,7 +75,8 @@ def mean_of_known(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Return the mean over `axis` of the values that are not NaN; NaN where all are, without a warning."""
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis)
+        means: np.ndarray = np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis)
+        return means
 
 
 def paired(

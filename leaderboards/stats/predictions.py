@@ -99,7 +99,8 @@ def pit(predicted: Predictions) -> np.ndarray:
     assert predicted.mean is not None
     assert predicted.variance is not None
     scaled = (predicted.y[:, None] - predicted.mean) / np.sqrt(predicted.variance)
-    return ndtr(scaled).mean(axis=1)
+    pit: np.ndarray = ndtr(scaled).mean(axis=1)
+    return pit
 
 
 def moments(predicted: Predictions) -> tuple[np.ndarray, np.ndarray]:
@@ -112,7 +113,8 @@ def moments(predicted: Predictions) -> tuple[np.ndarray, np.ndarray]:
 def probabilities(predicted: Predictions) -> np.ndarray:
     """Return mean class probabilities (N, C) over the posterior samples."""
     assert predicted.log_probs is not None
-    return np.exp(predicted.log_probs).mean(axis=1)
+    means: np.ndarray = np.exp(predicted.log_probs).mean(axis=1)
+    return means
 
 
 def reliability(predicted: Predictions) -> pd.DataFrame:

@@ -286,7 +286,8 @@ def losses_over_datasets(boards: Comparable) -> np.ndarray:
     if not compared_by_ratio(boards.metric):
         return losses
     with np.errstate(divide="ignore"):
-        return np.log(losses)
+        logs: np.ndarray = np.log(losses)
+        return logs
 
 
 def losses_over_splits(board: SplitScores, boards: Comparable) -> np.ndarray:

@@ -67,7 +67,8 @@ class SignFlips(NamedTuple):
             shifts = _shifts(self.differences, errors / sqrt(n_datasets - 1 + errors**2))
         first, second = np.triu_indices(n_methods, 1)
         smallest[first, second] = smallest[second, first] = shifts
-        return np.nanmedian(smallest, axis=1)
+        medians: np.ndarray = np.nanmedian(smallest, axis=1)
+        return medians
 
     def needed(self, row: int, column: int) -> float:
         """Return about how many data sets distinguish two methods that differ as here, with a probability of 80 %.
@@ -116,7 +117,8 @@ def _differences(losses: np.ndarray) -> np.ndarray:
     infinite = np.isinf(differences)
     largest = np.abs(differences).max(axis=0, initial=0.0, where=~infinite)
     largest[largest == 0] = 1.0
-    return np.where(infinite, np.sign(differences) * largest, differences)
+    finite: np.ndarray = np.where(infinite, np.sign(differences) * largest, differences)
+    return finite
 
 
 def _roots(differences: np.ndarray) -> np.ndarray:
@@ -167,7 +169,8 @@ def _shifts(differences: np.ndarray, target: float) -> np.ndarray:
         scale = np.sqrt(len(roots) * np.square(roots).sum(axis=0))
         return np.asarray(roots.sum(axis=0) >= target * scale)
 
-    low, high = np.zeros(residuals.shape[1]), np.abs(residuals).max(axis=0)
+    low: np.ndarray = np.zeros(residuals.shape[1])
+    high: np.ndarray = np.abs(residuals).max(axis=0)
     for _ in range(60):
         high = np.where(reached(high), high, 2 * high)
     for _ in range(40):

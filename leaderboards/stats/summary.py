@@ -163,4 +163,5 @@ def _expected(cells: pd.DataFrame, splits: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(values, "left", indicator="measured")
     older = table["metric"].isin(LATER) & table["finished"] & (table["measured"] == "left_only")
     table = table[~older].drop(columns=["finished", "measured"])
-    return table.assign(metric=table["metric"].astype("str").fillna("nmll"))
+    labelled: pd.DataFrame = table.assign(metric=table["metric"].astype("str").fillna("nmll"))
+    return labelled

@@ -30,7 +30,7 @@ def thinned(predictions: Predictions) -> pa.Table:
     """Return at most `MOST_POINTS` test points and as many OOD points, evenly spaced, as a table of `SCHEMA`."""
     points = np.sort(np.concatenate([_spaced(np.flatnonzero(predictions.ood == ood)) for ood in (False, True)]))
     y, ood = predictions.y[points], predictions.ood[points]
-    columns: dict[str, np.ndarray | pa.Array | list | None] = dict.fromkeys(SCHEMA.names)
+    columns: dict[str, np.ndarray | pa.Array | list[int] | None] = dict.fromkeys(SCHEMA.names)
     if predictions.log_probs is None:
         mean, variance = (moment[points] for moment in moments(predictions))
         sd = np.sqrt(variance).astype(np.float32)
@@ -63,4 +63,5 @@ def restored(table: pa.Table) -> Predictions:
 
 def _spaced(points: np.ndarray) -> np.ndarray:
     """Return at most `MOST_POINTS` of the points, evenly spaced."""
-    return points[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST_POINTS)).astype(int))]
+    spaced: np.ndarray = points[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST_POINTS)).astype(int))]
+    return spaced

@@ -131,7 +131,8 @@ class DaskBackend:
         if self._ended.is_set():
             raise Stopped
         if future.status == "finished":
-            return future.result()
+            delivery: Delivery = future.result()
+            return delivery
         self._check_scheduler()
         if future.status == "error":
             problem = future.exception()

@@ -47,7 +47,7 @@ class Tls:
 
 async def _greet(address: str, security: Security) -> None:
     """Raise anything if no Dask process answers; a `Client` that fails halfway could block a later one for ever."""
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     comm = await connect(address, timeout=CONNECT_SECONDS, **security.get_connection_args("client"))
     await comm.close()

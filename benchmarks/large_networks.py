@@ -19,7 +19,7 @@ import torch
 from lockstep_bench.bench.engine import plain_sgd
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.private_torch import tree_leaves, tree_map
-from lockstep_bench.bench.engine.replica import Data, Fit, Model, replicas_of
+from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel, replicas_of
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.environment.memory import peak_during
 from lockstep_bench.bench.experiment.tasks import image_network
@@ -128,7 +128,7 @@ class _Training:
     def __init__(self, method: Method, task: Task, data: Data):
         fit = Fit(np.arange(len(data.y)), Centred(method.image_space(task)).best().hparams, 0)
         replica = replicas_of([fit], data, DTYPE, standardise_x=True, standardise_y=False, channels=IMAGE[0])
-        self._model, self._data = Model(method, task, DTYPE), data
+        self._model, self._data = ReplicaModel(method, task, DTYPE), data
         self._replica = tree_map(replica_of, replica)
         self._noise = LiveNoise(torch.Generator(device=data.x.device).manual_seed(0), DTYPE)
         self._index = torch.arange(len(data.y), device=data.x.device).expand(method.batches_per_update, -1)

@@ -15,7 +15,7 @@ from lockstep_bench.bench.arrays.data import described
 from lockstep_bench.bench.arrays.posterior import NO_ROWS, Posterior
 from lockstep_bench.bench.arrays.trees import packed, unpacked
 from lockstep_bench.bench.engine.minibatches import Schedule
-from lockstep_bench.bench.engine.replica import Data, Fit, Model
+from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.training_record import TrainingRecord
@@ -106,7 +106,7 @@ def _restored(description: Mapping[str, Any], tensors: list[np.ndarray], device:
     replicas = unpacked(description["replicas"], tensors, device)
     x = torch.empty(0, n_features, dtype=torch.float64, device=device)
     stack = Stack(
-        Model(method, task, replicas.n_train.dtype),
+        ReplicaModel(method, task, replicas.n_train.dtype),
         Data(x, x.new_empty(0)),
         tuple((fit, member) for member in range(method.members)),
         replicas,

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.private_torch import keystr, tree_flatten_with_path, tree_leaves, tree_map
-from lockstep_bench.bench.engine.replica import Data, Fit, Model, Replica, replicas_of
+from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel, replicas_of
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.problem import Step, Task
@@ -41,7 +41,7 @@ def first_misplaced(
     Raises:
         RuntimeError: if a step mixes devices, or reads a tensor's value.
     """
-    model = Model(method, task, torch.float64)
+    model = ReplicaModel(method, task, torch.float64)
     replica = tree_map(lambda leaf: leaf.to(META), _replica(model, data, hparams))
     x, y = data.x.to(META), data.y.to(META)
 
@@ -67,7 +67,7 @@ def first_double(
     Returns:
         The step and the place in its result, as in "`init`: state.weights"; None if there is none.
     """
-    model = Model(method, task, torch.float32)
+    model = ReplicaModel(method, task, torch.float32)
     replica = _replica(model, data, hparams)
     steps = _steps(model, replica, data.x, data.y, schedule, 1, lambda: NoiseGauge(model.dtype))
     for name, result in steps:
@@ -77,7 +77,7 @@ def first_double(
     return None
 
 
-def _replica(model: Model, data: Data, hparams: Mapping[str, float]) -> Replica:
+def _replica(model: ReplicaModel, data: Data, hparams: Mapping[str, float]) -> Replica:
     fit = Fit(np.arange(len(data.x)), hparams, 0)
     replicas = replicas_of([fit], data, model.dtype, standardise_x=True, standardise_y=model.likelihood.standardises)
     replica: Replica = tree_map(itemgetter(0), replicas)
@@ -85,7 +85,7 @@ def _replica(model: Model, data: Data, hparams: Mapping[str, float]) -> Replica:
 
 
 def _steps(
-    model: Model,
+    model: ReplicaModel,
     replica: Replica,
     x: Tensor,
     y: Tensor,

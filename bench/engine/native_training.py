@@ -18,7 +18,7 @@ from lockstep_bench.bench.engine.random_streams import RandomStream, next_step
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.native.compiler import NoCompiler
-from lockstep_bench.bench.native.loop import Loop, Replicas, Streams, compile_loop
+from lockstep_bench.bench.native.loop import ExampleInputs, Loop, Replicas, compile_loop
 from lockstep_bench.bench.native.values import Unsupported
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import Step
@@ -136,7 +136,7 @@ def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase
     leaves, structure = tree_flatten(before)
     index = torch.zeros(model.method.batches_per_update, schedule.minibatch, dtype=torch.int64)
     noise, count = torch.zeros(noise_length, dtype=model.dtype), torch.ones((), dtype=model.dtype)
-    streams = Streams(data.x, data.y, index, noise, count)
+    streams = ExampleInputs(data.x, data.y, index, noise, count)
     examples = [example.clone() for example in (*fixed, *streams.tensors(), *leaves)]
     key = _key(stack, phase, examples)
     if key is not None and key in _LOOPS:

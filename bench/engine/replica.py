@@ -111,7 +111,7 @@ def replicas_of(
     )
 
 
-class Model:
+class ReplicaModel:
     """A method on a task, as functions of one replica. `vmap` or `bench.engine.vectorise` make functions of all.
 
     Args:
@@ -133,7 +133,7 @@ class Model:
         self.method, self.likelihood, self.network = method, method.likelihood(task), method.network(task)
         self.dtype, self.start, self._short = dtype, None if start is None else start.to(dtype), short
 
-    def with_reference(self, n_rows: int) -> "Model":
+    def with_reference(self, n_rows: int) -> "ReplicaModel":
         """Return the model with batch normalisation whose statistics come from the first `n_rows` rows of x."""
         if not self.network.couples_rows:
             return self
@@ -141,7 +141,7 @@ class Model:
         model.network = replace(self.network, n_reference=n_rows)
         return model
 
-    def sampling(self) -> "Model":
+    def sampling(self) -> "ReplicaModel":
         """Return the model of the method as it predicts with weight samples (`Method.sampling`)."""
         model = copy(self)
         model.method = self.method.sampling()

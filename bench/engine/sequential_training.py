@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.rates import Rate
-from lockstep_bench.bench.engine.replica import Data, Fit, Model, Replica
+from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel
 from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.sequential_fits import SequentialFits
 from lockstep_bench.bench.engine.series import Series
@@ -62,7 +62,7 @@ def train_sequentially(
     Raises:
         TypeError: if an update returns diagnostics that are not tensors of shape ().
     """
-    series = Series.of(Model(method, task, dtype, start, short), data, fits, channels)
+    series = Series.of(ReplicaModel(method, task, dtype, start, short), data, fits, channels)
     record = TrainingRecord(schedule.plan.n_updates, n_recorded, in_pairs)
     training = _Training(series, schedule, record, augment, None if method.constant_rate else rate)
     posteriors = []

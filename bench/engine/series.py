@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from lockstep_bench.bench.engine.private_torch import tree_map
-from lockstep_bench.bench.engine.replica import Data, Fit, Model, Replica, replicas_of
+from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel, replicas_of
 from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.methods.maths.noise import LiveNoise
@@ -33,13 +33,13 @@ class Series:
         replicas: what differs between fits, one per fit.
     """
 
-    model: Model
+    model: ReplicaModel
     data: Data
     fits: tuple[Fit, ...]
     replicas: tuple[Replica, ...]
 
     @classmethod
-    def of(cls, model: Model, data: Data, fits: Sequence[Fit], channels: int) -> "Series":
+    def of(cls, model: ReplicaModel, data: Data, fits: Sequence[Fit], channels: int) -> "Series":
         """Return the series of fits; images of `channels` channels are standardised channel by channel."""
         stacked = replicas_of(fits, data, model.dtype, standardise_x=True, standardise_y=False, channels=channels)
         replicas = [tree_map(lambda leaf: replica_of(leaf, number), stacked) for number in range(len(fits))]  # noqa: B023

@@ -18,7 +18,7 @@ from torch.func import vmap
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.private_torch import tree_map
 from lockstep_bench.bench.engine.random_streams import RandomStream
-from lockstep_bench.bench.engine.replica import Data, Fit, Model, Replica, replicas_of
+from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel, replicas_of
 from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.vectorise import one_by_one
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
@@ -38,14 +38,14 @@ class Stack:
         parallel: whether `vmap` computes all replicas at once; otherwise one follows the other.
     """
 
-    model: Model
+    model: ReplicaModel
     data: Data
     members: tuple[tuple[Fit, int], ...]
     replicas: Replica
     parallel: bool
 
     @classmethod
-    def of(cls, model: Model, data: Data, fits: Sequence[Fit], *, standardise: bool, parallel: bool) -> "Stack":
+    def of(cls, model: ReplicaModel, data: Data, fits: Sequence[Fit], *, standardise: bool, parallel: bool) -> "Stack":
         """Return the stack of fits, R = B x `Method.members` replicas.
 
         A parallel stack of one replica is padded to two: a batch of one uses other kernels, and results would differ

@@ -11,7 +11,7 @@ import torch
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.native_training import NativeTraining, native_training, note_obstacle
 from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_map
-from lockstep_bench.bench.engine.replica import Data, Fit, Model
+from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel
 from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
@@ -69,7 +69,7 @@ def train_stacked(
     """
     full_batch = isinstance(method, FullBatchMethod)
     parallel = stacked and not full_batch
-    stack = Stack.of(Model(method, task, dtype), data, fits, standardise=standardise, parallel=parallel)
+    stack = Stack.of(ReplicaModel(method, task, dtype), data, fits, standardise=standardise, parallel=parallel)
     record = TrainingRecord(schedule.plan.n_updates, n_recorded, in_pairs)
     if full_batch:
         posteriors = _fitted(stack)

@@ -21,7 +21,7 @@ from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
 from lockstep_bench.methods.problem import Step
 
 
-class Needs(NamedTuple):
+class UpdateNeeds(NamedTuple):
     """Random numbers and diagnostics of one replica's update in a phase.
 
     Attributes:
@@ -33,7 +33,7 @@ class Needs(NamedTuple):
     has_diagnostics: bool
 
 
-def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
+def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> UpdateNeeds:
     """Return what an update draws and reports, by making one.
 
     Args:
@@ -54,7 +54,7 @@ def needs_of(stack: Stack, state: Any, index: Tensor, phase: Hashable) -> Needs:
     after, diagnostics = model.update(replica, data.x, data.y, index, before, noise, step)
     require_equal(model.method.name, before, after)
     require_scalars(f"{model.method.name}.update", diagnostics)
-    return Needs(noise.used, bool(diagnostics))
+    return UpdateNeeds(noise.used, bool(diagnostics))
 
 
 class Update:

@@ -16,10 +16,10 @@ from lockstep_bench.bench.evaluation.scoring import diverged
 from lockstep_bench.bench.experiment.estimators import ESTIMATORS
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
-from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.bench.results.record import FitFacts, Outcome
 from lockstep_bench.bench.schema import CURVES, POSTERIORS
-from lockstep_bench.bench.streams.fitting import Fitting, Gaussian
+from lockstep_bench.bench.streams.fitting import FittedGaussian, Fitting
 from lockstep_bench.bench.streams.sources import Stream, longest, stream_of
 from lockstep_bench.datasets.synthetic.sgd_streams import SGDIterates
 from lockstep_bench.datasets.synthetic.streams import StreamSource
@@ -112,7 +112,9 @@ class StreamEvaluation:
         yield outcomes
 
 
-def _outcome(known: Outcome, curve: list[dict[str, float]], target: Target, estimate: Gaussian) -> Outcome:
+def _outcome(
+    known: Outcome, curve: list[dict[str, float]], target: GaussianTarget, estimate: FittedGaussian
+) -> Outcome:
     """Return a cell's outcome, whose metrics are the last measures of the curve, those of the last estimate."""
     tables = {"curves": pa.Table.from_pylist(curve, schema=CURVES)}
     measures = {name: value for name, value in curve[-1].items() if name != "n_samples"}
@@ -123,7 +125,7 @@ def _outcome(known: Outcome, curve: list[dict[str, float]], target: Target, esti
     return replace(known, status="ok", fit=fit, metrics=measures, tables=tables)
 
 
-def _posteriors(target: Target, estimate: Gaussian, vectors: np.ndarray) -> pa.Table:
+def _posteriors(target: GaussianTarget, estimate: FittedGaussian, vectors: np.ndarray) -> pa.Table:
     """Return the true and the fitted Gaussian as `POSTERIORS`, with draws of the one and what the other was fitted to.
 
     Args:
@@ -159,7 +161,7 @@ def pieces(stream: Stream, ends: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
             yield count, piece
 
 
-def distances(target: Target, estimate: Gaussian) -> dict[str, float]:
+def distances(target: GaussianTarget, estimate: FittedGaussian) -> dict[str, float]:
     """Return the measures of the thesis's tables; NaN where the estimate is not finite."""
     if not all(np.isfinite(part).all() for part in estimate):
         return dict.fromkeys(MEASURES, float("nan"))

@@ -20,7 +20,7 @@ from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.metrics import flaw
 from lockstep_bench.bench.metrics.agreement import compare
-from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.bench.reference.posterior import ReferencePosterior, exact, grid
 from lockstep_bench.bench.reference.problem import Part, linear_part, model_of, with_ones
 from lockstep_bench.bench.reference.sampled import sampled
@@ -106,7 +106,7 @@ class WeightScorer:
 
     def __init__(self, assignment: Assignment, rows: WeightRows, progress: ProgressReporter):
         self._assignment, self._rows, self._progress = assignment, rows, progress
-        self._references: dict[tuple[int, str], tuple[ReferencePosterior, Target]] = {}
+        self._references: dict[tuple[int, str], tuple[ReferencePosterior, GaussianTarget]] = {}
 
     def trials(self, fits: TrainedFits, scored_on: Sequence[int]) -> list[Score]:
         return [
@@ -145,13 +145,13 @@ class WeightScorer:
             tables={"posteriors": _table(moments, posterior)},
         )
 
-    def _reference(self, number: int, which: str) -> tuple[ReferencePosterior, Target]:
+    def _reference(self, number: int, which: str) -> tuple[ReferencePosterior, GaussianTarget]:
         """Return the reference posterior of a cell's train part ("judged") or test part ("tuning")."""
         if (number, which) not in self._references:
             part = (self._rows.train_parts if which == "judged" else self._rows.test_parts)[number]
             name = f"{self._assignment.name(number)}-{which}"
             posterior = reference_posterior(part, name, self._progress.activity(f"sampling the reference {name}"))
-            target = Target(posterior.mean, posterior.covariance, n_apart=int(part.bias))
+            target = GaussianTarget(posterior.mean, posterior.covariance, n_apart=int(part.bias))
             self._references[number, which] = posterior, target
         return self._references[number, which]
 

@@ -35,12 +35,14 @@ ESTIMATORS = {
         "Batch factor analysis by SVD", (FactorModels,), "lockstep_bench.bench.streams.batch:BatchSVD"
     ),
     "online-em-fa": Estimator(
-        "Online EM for factor analysis, Algorithm 2 of the thesis", ANY, "lockstep_bench.bench.streams.online:OnlineEM"
+        "Online EM for factor analysis, Algorithm 2 of the thesis",
+        ANY,
+        "lockstep_bench.bench.streams.online:OnlineEMFitting",
     ),
     "online-sga-fa": Estimator(
         "Online SGA for factor analysis, Algorithm 1 of the thesis",
         (FactorModels,),
-        "lockstep_bench.bench.streams.online:OnlineSGA",
+        "lockstep_bench.bench.streams.online:OnlineSGAFitting",
     ),
     "empirical": Estimator(
         "Mean and covariance of the stream", (SGDIterates,), "lockstep_bench.bench.streams.batch:Empirical"

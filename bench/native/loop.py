@@ -21,7 +21,7 @@ from lockstep_bench.bench.native.values import Value
 
 
 @dataclass(frozen=True)
-class Streams:
+class ExampleInputs:
     """Inputs of an update besides hyper-parameters and state, as example tensors.
 
     Attributes:
@@ -65,7 +65,7 @@ def compile_loop(
     module: GraphModule,
     examples: Mapping[Node, Any],
     fixed: Sequence[Tensor],
-    streams: Streams,
+    streams: ExampleInputs,
     state: Sequence[Tensor],
 ) -> Loop:
     """Return the training loop of a graph.

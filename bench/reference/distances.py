@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky
 SINGLE_CUT = 1e3 * 1.1920929e-07  # of the released root: a thousand units of rounding of float32
 
 
-class Target:
+class GaussianTarget:
     """Moments of a reference posterior, factorised once for comparison with many approximations.
 
     Args:

@@ -7,7 +7,7 @@ import torch
 from sklearn.decomposition import FactorAnalysis
 from torch import Tensor
 
-from lockstep_bench.bench.streams.fitting import Fitting, Gaussian
+from lockstep_bench.bench.streams.fitting import FittedGaussian, Fitting
 
 SKLEARN_TOL = 1e-2  # the default of its FactorAnalysis
 
@@ -37,11 +37,11 @@ class Empirical(Fitting):
         self._sum += deviations.sum(1)
         self._square.baddbmm_(deviations.mT, deviations)
 
-    def estimates(self) -> list[Gaussian]:
+    def estimates(self) -> list[FittedGaussian]:
         shift = self._sum / self._count
         covariance = self._square / self._count - shift[:, :, None] * shift[:, None]
         means = self._origin[:, 0] + shift
-        return [Gaussian(*pair) for pair in zip(means.cpu().numpy(), covariance.cpu().numpy(), strict=True)]
+        return [FittedGaussian(*pair) for pair in zip(means.cpu().numpy(), covariance.cpu().numpy(), strict=True)]
 
 
 class WindowAverages(Empirical):
@@ -77,14 +77,14 @@ class BatchSVD(Empirical):
     def n_parameters(self) -> int:
         return (self.n_factors + 2) * self.dim
 
-    def estimates(self) -> list[Gaussian]:
+    def estimates(self) -> list[FittedGaussian]:
         gaussians = []
         for mean, covariance in super().estimates():
             rows = rows_with_covariance(covariance)
             # scikit-learn's stopping rule compares the tolerance with the log-likelihood summed over rows.
             tol = SKLEARN_TOL * len(rows) / self._count
             model = FactorAnalysis(self.n_factors, svd_method="randomized", tol=tol).fit(rows)
-            gaussians.append(Gaussian(mean, model.get_covariance()))
+            gaussians.append(FittedGaussian(mean, model.get_covariance()))
         return gaussians
 
 

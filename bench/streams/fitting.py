@@ -11,7 +11,7 @@ from torch import Tensor
 WINDOW = 10  # N / M, number of training rows over minibatch size (Brownlie 2022, appendix B.2)
 
 
-class Gaussian(NamedTuple):
+class FittedGaussian(NamedTuple):
     """An estimated Gaussian, dense and in float64."""
 
     mean: np.ndarray  # (D,)
@@ -61,5 +61,5 @@ class Fitting(ABC):
         return vectors
 
     @abstractmethod
-    def estimates(self) -> list[Gaussian]:
+    def estimates(self) -> list[FittedGaussian]:
         """Return the current estimate of each fit."""

@@ -12,7 +12,7 @@ from lockstep_bench.bench.engine.graph_capture import capture
 from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_leaves, tree_unflatten
 from lockstep_bench.bench.engine.random_streams import RandomStream
 from lockstep_bench.bench.engine.seeds import seed_of
-from lockstep_bench.bench.streams.fitting import Fitting, Gaussian
+from lockstep_bench.bench.streams.fitting import FittedGaussian, Fitting
 from lockstep_bench.methods.maths.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
 from lockstep_bench.methods.maths.noise import Noise
 
@@ -51,10 +51,10 @@ class Online(Fitting):
             self._count += 1
 
     @torch.no_grad()
-    def estimates(self) -> list[Gaussian]:
+    def estimates(self) -> list[FittedGaussian]:
         normals = vmap(lambda state: state.normal())(tree_unflatten(self._state, self._structure))
         rows = zip(*(part[: len(self.seeds)].cpu().double().numpy() for part in normals), strict=True)
-        return [Gaussian(mean, factors.T @ factors + np.diag(variance)) for mean, factors, variance in rows]
+        return [FittedGaussian(mean, factors.T @ factors + np.diag(variance)) for mean, factors, variance in rows]
 
     def _captured(self, theta: Tensor, learn: bool) -> Callable[..., list[Tensor]]:
         def update(theta: Tensor, *leaves: Tensor) -> list[Tensor]:
@@ -64,13 +64,13 @@ class Online(Fitting):
         return capture(update, [theta, *self._state], 0).forward
 
 
-class OnlineEM(Online):
+class OnlineEMFitting(Online):
     """Online EM (Brownlie 2022, Algorithm 2, without the misprint in its line 5)."""
 
     algorithm = ExpectationMaximisation
 
 
-class OnlineSGA(Online):
+class OnlineSGAFitting(Online):
     """Online stochastic gradient ascent (Brownlie 2022, Algorithm 1, without the misprint in its line 5)."""
 
     algorithm = GradientAscent

@@ -10,7 +10,7 @@ from torch import Tensor
 from lockstep_bench.bench.engine.minibatches import RowStream
 from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.reference.conjugate import LinearProblem
-from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.datasets import Dataset
 from lockstep_bench.datasets.records import Split
 from lockstep_bench.datasets.synthetic.factor_models import FactorModels
@@ -31,7 +31,7 @@ class Stream(Protocol):
         dtype: type of the vectors.
     """
 
-    targets: list[Target]
+    targets: list[GaussianTarget]
     dtype: torch.dtype
 
     def blocks(self) -> Iterator[Tensor]:
@@ -48,7 +48,7 @@ class FactorStream:
 
     def __init__(self, source: FactorModels, dataset: Dataset, splits: Sequence[Split], seeds: Sequence[int]):
         models = [source.truth(dataset, split) for split in splits]
-        self.targets = [Target(model.mean, model.covariance()) for model in models]
+        self.targets = [GaussianTarget(model.mean, model.covariance()) for model in models]
         self._models = [[torch.tensor(part, dtype=self.dtype) for part in model] for model in models]
         self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
@@ -95,7 +95,7 @@ class SGDStream:
         tasks = [(dataset.x[split.train], dataset.y[split.train]) for split in splits]
         self._x, self._y = (torch.tensor(np.stack(parts)) for parts in zip(*tasks, strict=True))
         posteriors = [LinearProblem(x, y, PRIOR_PRECISION, NOISE_PRECISION).posterior() for x, y in tasks]
-        self.targets = [Target(*posterior) for posterior in posteriors]
+        self.targets = [GaussianTarget(*posterior) for posterior in posteriors]
 
     def blocks(self) -> Iterator[Tensor]:
         n_rows, dim = self._x.shape[1:]

@@ -86,6 +86,7 @@ class Search:
     def __init__(self, journal: Path | None, space: dict[str, BaseDistribution], protocol: Protocol, seed: int):
         self._space, self._protocol, self._seed = space, protocol, seed
         self._path = journal
+        optuna.logging.set_verbosity(optuna.logging.WARNING)  # it would say that a study was created
         if journal is None:
             self._study = optuna.create_study(direction="minimize")
             return

@@ -11,7 +11,7 @@ from lockstep_bench.bench.console.cluster_run import backend_of
 from lockstep_bench.bench.costs.workload import Surroundings, Workload, surroundings, workload, workload_elsewhere
 from lockstep_bench.bench.execution.scheduler import Backend
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.flagged import notes_on_flagged
+from lockstep_bench.bench.experiment.flagged_splits import notes_on_flagged
 from lockstep_bench.bench.experiment.noise_ranges import notes_on_noise_ranges
 from lockstep_bench.bench.experiment.resolved import Resolved
 from lockstep_bench.bench.results.earlier import notes_on_earlier_rows

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import multivariate_normal
 from torch.func import grad
 
-from lockstep_bench.bench.reference.distances import Target
+from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.leaderboards.data.published import VIFA, read_published
 
 N_TRAIN, ALPHA, BETA = 1000, 0.01, 0.1  # section 4.4.2.1
@@ -34,7 +34,7 @@ def test_ratio_alpha_beta_belongs_to_the_summed_loss():
     x = generator.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=N_TRAIN)
     y = x @ [5.0, -8.0] + generator.normal(0, BETA**-0.5, size=N_TRAIN)
     exact = np.linalg.solve(ALPHA * np.eye(2) + BETA * x.T @ x, BETA * x.T @ y)
-    target = Target(exact, np.eye(2))
+    target = GaussianTarget(exact, np.eye(2))
 
     def minimiser_of_the_mean_loss(penalty: float) -> np.ndarray:
         return np.linalg.solve(x.T @ x / N_TRAIN + penalty * np.eye(2), x.T @ y / N_TRAIN)
@@ -112,7 +112,7 @@ def test_online_mean_is_the_samples_and_adds_to_w2():
     covariance, n = positive_definite(5, seed=0), 1000
     generator = np.random.default_rng(1)
     means = generator.multivariate_normal(np.zeros(5), covariance, size=(400, n)).mean(axis=1)
-    target = Target(np.zeros(5), covariance)
+    target = GaussianTarget(np.zeros(5), covariance)
     squares = [(5 * target.scaled_wasserstein(mean, covariance)) ** 2 for mean in means]
     assert np.mean(squares) == pytest.approx(np.trace(covariance) / n, rel=0.1)
 
@@ -132,7 +132,7 @@ def test_cut_root_overstates_the_distance_of_small_variances():
     inner = cut_root(covariance)
     overlap = np.trace(cut_root(inner @ covariance @ inner))
     assert 2 * variances.sum() - 2 * overlap == pytest.approx(2 * 0.01, rel=1e-3)
-    assert Target(np.zeros(2), covariance).scaled_wasserstein(np.zeros(2), covariance) < 1e-8
+    assert GaussianTarget(np.zeros(2), covariance).scaled_wasserstein(np.zeros(2), covariance) < 1e-8
 
 
 def test_relative_mean_of_boston_is_that_of_the_table():

@@ -12,8 +12,8 @@ from lockstep_bench.bench.evaluation.streams import StreamEvaluation, counts, di
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.reference.distances import Target
-from lockstep_bench.bench.streams.fitting import Gaussian
+from lockstep_bench.bench.reference.distances import GaussianTarget
+from lockstep_bench.bench.streams.fitting import FittedGaussian
 from lockstep_bench.leaderboards.data.published import difference, read_published
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.001"
@@ -48,13 +48,13 @@ def test_pieces_put_together_are_the_stream_and_end_where_they_should():
 
 
 def test_the_truth_is_at_distance_zero_from_itself_and_nothing_at_any_from_nan():
-    target = Target(np.ones(3), np.diag([1.0, 2.0, 3.0]))
-    assert distances(target, Gaussian(target.mean, target.covariance)) == {
+    target = GaussianTarget(np.ones(3), np.diag([1.0, 2.0, 3.0]))
+    assert distances(target, FittedGaussian(target.mean, target.covariance)) == {
         "rel_mean": 0,
         "rel_cov": 0,
         "w2_scaled": pytest.approx(0, abs=1e-7),
     }
-    assert np.isnan(list(distances(target, Gaussian(target.mean, target.covariance * np.nan)).values())).all()
+    assert np.isnan(list(distances(target, FittedGaussian(target.mean, target.covariance * np.nan)).values())).all()
 
 
 @pytest.mark.parametrize("method", ["batch-svd", "online-em-fa", "online-sga-fa"])
@@ -125,7 +125,9 @@ def test_an_estimate_that_is_no_number_makes_its_cell_diverged_and_no_other(monk
     evaluation, _ = evaluation_of("empirical", name=SGD, splits=(0, 1))
     estimates = evaluation.fitting.estimates
     monkeypatch.setattr(
-        evaluation.fitting, "estimates", lambda: [Gaussian(*(part * np.nan for part in estimates()[0])), estimates()[1]]
+        evaluation.fitting,
+        "estimates",
+        lambda: [FittedGaussian(*(part * np.nan for part in estimates()[0])), estimates()[1]],
     )
     *_, (first, second) = evaluation.run()
     assert (first.status, second.status) == ("diverged", "ok")

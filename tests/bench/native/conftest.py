@@ -13,7 +13,7 @@ from torch import Tensor
 from lockstep_bench.bench.engine.graph_capture import trace, values_of
 from lockstep_bench.bench.native import compiler, libraries
 from lockstep_bench.bench.native.library_cache import CACHE_VARIABLE
-from lockstep_bench.bench.native.loop import Replicas, Streams, compile_loop
+from lockstep_bench.bench.native.loop import ExampleInputs, Replicas, compile_loop
 
 PROBES = """
 #include "random.hpp"
@@ -194,7 +194,7 @@ def _run_updates(
         fixed: (R, ...), which stay the same.
         cuts: updates of each call.
     """
-    streams = Streams(
+    streams = ExampleInputs(
         x=torch.zeros(1, 1, dtype=torch.float64),
         y=torch.zeros(1, dtype=torch.float64),
         index=torch.zeros(1, 1, dtype=torch.int64),

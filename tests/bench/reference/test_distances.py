@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 from torch.distributions import MultivariateNormal, kl_divergence
 
-from lockstep_bench.bench.reference.distances import Target, relative_distance, sampling_noise
+from lockstep_bench.bench.reference.distances import GaussianTarget, relative_distance, sampling_noise
 
 DIM = 6
 
@@ -26,17 +26,19 @@ def test_the_wasserstein_distance_equals_the_matrix_square_root_formula(rank, sw
     cross = scipy.linalg.sqrtm(middle @ covariance @ middle + 1e-14 * np.eye(DIM)).real.trace()
     square = np.sum((mean - other_mean) ** 2) + np.trace(covariance) + np.trace(other) - 2 * cross
     pair = [(mean, covariance), (other_mean, other)]
-    ours = Target(*pair[swapped]).scaled_wasserstein(*pair[not swapped])
+    ours = GaussianTarget(*pair[swapped]).scaled_wasserstein(*pair[not swapped])
     assert ours == pytest.approx(np.sqrt(square) / DIM, rel=1e-6)
 
 
 def test_the_wasserstein_distance_of_commuting_covariances_is_that_of_the_deviations():
     mean, other_mean, sd, other_sd = np.random.default_rng(2).uniform(1, 2, (4, DIM))
     wanted = np.sqrt(np.sum((mean - other_mean) ** 2 + (sd - other_sd) ** 2)) / DIM
-    assert Target(mean, np.diag(sd**2)).scaled_wasserstein(other_mean, np.diag(other_sd**2)) == pytest.approx(wanted)
+    assert GaussianTarget(mean, np.diag(sd**2)).scaled_wasserstein(other_mean, np.diag(other_sd**2)) == pytest.approx(
+        wanted
+    )
 
 
-def released_wasserstein(mean: np.ndarray, covariance: np.ndarray, target: Target) -> float:
+def released_wasserstein(mean: np.ndarray, covariance: np.ndarray, target: GaussianTarget) -> float:
     """The distance of experiments/utils/metrics.py in ayeright/swafa, by torch in float32, divided by D."""
 
     def root(matrix: torch.Tensor) -> torch.Tensor:
@@ -55,7 +57,7 @@ def test_single_wasserstein_equals_the_released_computation(condition):
     half = gaussian(7)[1]
     vectors = np.linalg.eigh(half)[1]
     covariance = (vectors * np.geomspace(1, 1 / condition, DIM)) @ vectors.T
-    target, (mean, _) = Target(gaussian(8)[0], gaussian(7)[1]), gaussian(9)
+    target, (mean, _) = GaussianTarget(gaussian(8)[0], gaussian(7)[1]), gaussian(9)
     ours = target.scaled_wasserstein_single(mean, covariance)
     assert ours == pytest.approx(released_wasserstein(mean, covariance, target), rel=1e-4)
     if condition < 1e2:
@@ -64,7 +66,7 @@ def test_single_wasserstein_equals_the_released_computation(condition):
 
 def test_single_wasserstein_counts_small_variances_as_distance():
     # One variance is 1e-6 of the other: both roots drop it, so that W^2 is twice that variance instead of zero.
-    target = Target(np.zeros(2), np.diag([1.0, 1e-6]))
+    target = GaussianTarget(np.zeros(2), np.diag([1.0, 1e-6]))
     itself = target.mean, target.covariance
     assert target.scaled_wasserstein(*itself) == pytest.approx(0, abs=1e-7)
     assert target.scaled_wasserstein_single(*itself) == pytest.approx(np.sqrt(2e-6) / 2, rel=0.1)
@@ -72,7 +74,7 @@ def test_single_wasserstein_counts_small_variances_as_distance():
 
 def test_weights_apart_are_compared_by_their_mean_alone():
     (mean, covariance), (other_mean, other) = gaussian(0), gaussian(1)
-    apart, without = Target(mean, covariance, n_apart=1), Target(mean[:-1], covariance[:-1, :-1])
+    apart, without = GaussianTarget(mean, covariance, n_apart=1), GaussianTarget(mean[:-1], covariance[:-1, :-1])
     assert apart.relative_mean(other_mean) == relative_distance(other_mean, mean)
     assert apart.relative_covariance(other) == without.relative_covariance(other[:-1, :-1])
     for distance in ("scaled_wasserstein", "scaled_wasserstein_single", "kl"):
@@ -84,17 +86,17 @@ def test_weights_apart_are_compared_by_their_mean_alone():
 def test_kl_equals_that_of_torch():
     one, other = gaussian(3), gaussian(4)
     wanted = kl_divergence(*(MultivariateNormal(torch.tensor(m), torch.tensor(c)) for m, c in (one, other)))
-    assert Target(*other).kl(*one) == pytest.approx(wanted.item())
+    assert GaussianTarget(*other).kl(*one) == pytest.approx(wanted.item())
 
 
 def test_kl_is_infinite_for_a_point_mass_and_for_a_singular_truth():
     mean, covariance = gaussian(5)
-    assert Target(mean, covariance).kl(mean, np.zeros((DIM, DIM))) == np.inf
-    assert Target(mean, np.zeros((DIM, DIM))).kl(mean, covariance) == np.inf
+    assert GaussianTarget(mean, covariance).kl(mean, np.zeros((DIM, DIM))) == np.inf
+    assert GaussianTarget(mean, np.zeros((DIM, DIM))).kl(mean, covariance) == np.inf
 
 
 def test_everything_is_zero_at_the_truth_itself():
-    target = Target(*gaussian(6))
+    target = GaussianTarget(*gaussian(6))
     itself = target.mean, target.covariance
     assert target.relative_mean(target.mean) == target.relative_covariance(target.covariance) == 0
     assert target.kl(*itself) == pytest.approx(0, abs=1e-10)

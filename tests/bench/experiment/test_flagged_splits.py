@@ -1,7 +1,7 @@
 """A run says which of its splits are not ranked."""
 
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.flagged import notes_on_flagged
+from lockstep_bench.bench.experiment.flagged_splits import notes_on_flagged
 from lockstep_bench.bench.experiment.protocol import Protocol
 
 

@@ -1,4 +1,4 @@
 """Tune, fit and score one kind of cell: predictions, posteriors, images, streams.
 
-Imports `bench.engine`, `bench.tuning`, `bench.reference` and `bench.metrics`.
+Imports `bench.engine`, `bench.evaluation.tuning`, `bench.reference` and `bench.metrics`.
 """

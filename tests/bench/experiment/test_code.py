@@ -68,7 +68,7 @@ def changed_by(parts, before):
         ("methods/vifa.py", False, True),
         ("methods/maths/gaussian.py", True, True),
         ("bench/engine/stack.py", True, False),
-        ("bench/tuning/tuner.py", True, False),
+        ("bench/evaluation/tuning/tuner.py", True, False),
         ("bench/evaluation/prediction.py", True, False),
         ("bench/metrics/regression.py", True, False),
         ("datasets/tabular/uci.py", True, False),
@@ -81,7 +81,7 @@ def changed_by(parts, before):
         ("bench/console/display.py", False, False),
         ("bench/execution/scheduler.py", False, False),
         ("bench/costs/batching.py", False, False),
-        ("bench/results/reader.py", False, False),
+        ("lockstep_bench/shared/rows/reader.py", False, False),
     ],
 )
 def test_identity_changes_with_code_of_numbers_only(sources, changed_by, file, shared, of_method):

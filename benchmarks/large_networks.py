@@ -22,8 +22,8 @@ from lockstep_bench.bench.engine.private_torch import tree_leaves, tree_map
 from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel, replicas_of
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.environment.memory import peak_during
+from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.bench.experiment.tasks import image_network
-from lockstep_bench.bench.tuning.tuner import Centred
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.maths.likelihoods import Categorical
 from lockstep_bench.methods.maths.noise import LiveNoise

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from lockstep_bench import methods
-from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.results.sealed import sealed
-from lockstep_bench.bench.schema import CELLS, CLASSIFICATION, COSTS, REGRESSION, SCHEMA_VERSION, TIMES, cell_key
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.schema import CELLS, CLASSIFICATION, COSTS, REGRESSION, SCHEMA_VERSION, TIMES, cell_key
 
 SUITE, PRESET, FAILED = "uci", "made-up", 0.01
 PROTOCOL = Protocol()
@@ -59,7 +59,7 @@ def names_of_methods(count: int) -> list[str]:
 
 
 def table(size: Size, seed: int = 0) -> pa.Table:
-    """Return made-up rows with the schema `bench.schema.CELLS`."""
+    """Return made-up rows with the schema `shared.schema.CELLS`."""
     rng = np.random.default_rng(seed)
     return pa.concat_tables([_on_dataset(number, size, rng) for number in range(size.datasets)])
 

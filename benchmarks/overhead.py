@@ -22,7 +22,7 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 from benchmarks.trivial import trivial_cells
 
 ROOT = Path(__file__).resolve().parents[1]

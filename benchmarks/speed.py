@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 from lockstep_bench import methods
-from lockstep_bench.bench.experiment.protocol import NETWORKS
+from lockstep_bench.shared.protocol import NETWORKS
 
 if TYPE_CHECKING:  # `--help` imports no torch
     from lockstep_bench.bench.engine.stacked_training import Execution

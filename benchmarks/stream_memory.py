@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 
 UPDATES = 3  # first with fixed factors and variances, then as many that learn them
 

@@ -1,7 +1,7 @@
 """Cells that are as cheap as possible, to measure what a run costs besides training."""
 
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 TRIVIAL = Protocol(epochs=1, batch_size=100, trials=1, folds=2, samples=5, validation_samples=5)
 N_SPLITS = 10

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 from lockstep_bench import datasets
 from lockstep_bench.datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from lockstep_bench.datasets.images.weights import WEIGHTS

@@ -3,7 +3,7 @@
 import gc
 import os
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 from lockstep_bench.leaderboards.cli.compare import compare
 from lockstep_bench.leaderboards.cli.edges import edges
 from lockstep_bench.leaderboards.cli.export import export

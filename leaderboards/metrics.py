@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lockstep_bench.bench import schema
+from lockstep_bench.shared import schema
 
 
 class Metric(NamedTuple):

@@ -11,14 +11,14 @@ from typing import Annotated
 
 import typer
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 
 NAME = "lockstep-bench"
 # Name -> where the command is, and what it does.
 COMMANDS = {
     "run": ("lockstep_bench.run", "Compare methods on data sets, or on a table of your own, and build a leaderboard."),
     "datasets": ("lockstep_bench.datasets.__main__", "List, fetch and check data sets; make a package of your own."),
-    "methods": ("lockstep_bench.methods.__main__", "List methods, check one against the contract, start a new one."),
+    "methods": ("lockstep_bench.commands.methods", "List methods, check one against the contract, start a new one."),
     "leaderboards": (
         "lockstep_bench.leaderboards.__main__",
         "Pages, tables, rankings and comparisons from results folders.",

@@ -35,8 +35,8 @@ INTEGRATION = (
     "bench/execution",
     "bench/reference",
     "bench/streams",
-    "bench/test_door.py",
-    "bench/tuning",
+    "lockstep_bench/shared/test_door.py",
+    "bench/evaluation/tuning",
     "benchmarks",
     "datasets/own/test_package.py",
     "faults",
@@ -52,7 +52,7 @@ INTEGRATION = (
     "methods/maths/test_factor_analysis.py",
     "methods/mcmc",
     "methods/test_inducing.py",
-    "methods/test_main.py",
+    "lockstep_bench/commands",
     "methods/test_mfvi.py",
     "methods/test_online_fa.py",
     "methods/test_slang.py",
@@ -68,7 +68,7 @@ INTEGRATION = (
 RETRIED = ("bench/execution", "faults", "leaderboards/browser", "test_own_data.py", "test_run_all.py")
 
 # Unit tests of what one system alone has: counters of memory below /proc, and limits that only Linux enforces.
-LINUX = ("bench/environment/test_memory.py", "bench/test_limits.py")
+LINUX = ("bench/environment/test_memory.py", "lockstep_bench/shared/test_limits.py")
 # Unit tests of what Windows lacks: links and pipes between files, permissions, compilers called as on Unix.
 POSIX = (
     "bench/experiment/test_code.py",

@@ -22,10 +22,10 @@ from documents.references import Numbers, kind, numbers, pairs, repeated, writte
 from documents.tables import problems_with_table
 from documents.texts import Block, blocks
 
-from lockstep_bench.bench.replications.entries import entries
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.replications.comparison import Replication, replications
+from lockstep_bench.shared.papers.entries import entries
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("lockstep_bench/run", "bench", "benchmarks", "methods", "datasets", "leaderboards")
+PACKAGES = (
+    "lockstep_bench/commands",
+    "lockstep_bench/run",
+    "lockstep_bench/shared",
+    "bench",
+    "benchmarks",
+    "methods",
+    "datasets",
+    "leaderboards",
+)
 ROOMS = sorted(
     path.parent.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")
 )

@@ -61,7 +61,7 @@ def test_every_import_of_the_tests_is_declared():
 
 
 def test_leaderboards_imports_only_its_dependency_group():
-    used = distributions(modules("leaderboards", "lockstep_bench/__init__.py", "bench/schema.py", "bench/uncertainty"))
+    used = distributions(modules("leaderboards", "lockstep_bench/__init__.py", "lockstep_bench/shared"))
     assert used - GUARDED <= declared(PROJECT["dependency-groups"]["leaderboards"])
 
 

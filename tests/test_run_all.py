@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from lockstep_bench import methods
 from lockstep_bench import run as front_door
 from lockstep_bench.bench.execution.spare import Spare
-from lockstep_bench.bench.schema import REGRESSION
 from lockstep_bench.methods.catalogue import registry
+from lockstep_bench.shared.schema import REGRESSION
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = ("--trials", "2", "--folds", "2", "--epochs", "2", "--datasets", "diabetes")

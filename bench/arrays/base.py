@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lockstep_bench.bench.arrays import storage
 from lockstep_bench.bench.arrays.data import Arrays
 from lockstep_bench.bench.arrays.training import fit, protocol_of, tune
+from lockstep_bench.bench.evaluation.tuning.tuner import Diverged
 from lockstep_bench.bench.experiment.progress import JobProgress
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.metrics import flaw, log_density
-from lockstep_bench.bench.tuning.tuner import Diverged
 from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.shared.protocol import Protocol
 
 DEFAULT_METHOD = "deep-ensemble"
 BLOCK = 64  # rows

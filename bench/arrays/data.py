@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.experiment.protocol import VECTORS
 from lockstep_bench.bench.experiment.request import known
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.datasets import Dataset, Source, Split
 from lockstep_bench.datasets.records import Contents
+from lockstep_bench.shared.protocol import VECTORS
 
 SUITE = "own"  # the suite of own tables; its presets and network are those of `uci`
 LEAST_SD = 1e-12  # of a target; precisions and squares are then far inside the range of single precision

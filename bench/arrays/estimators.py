@@ -36,7 +36,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
             300 minibatches) or "paper" (30 trials on 5 folds, 120 epochs).
         hparams: Hyper-parameters that are given instead of tuned, {"lr": 0.01}, or their ranges, {"lr": (0.001, 0.1)}.
             Nothing is tuned if all are given. `noise_precision` is in units of 1 / y^2.
-        settings: Changes of the budget, by field of `bench.experiment.protocol.Protocol`: {"epochs": 500}.
+        settings: Changes of the budget, by field of `shared.protocol.Protocol`: {"epochs": 500}.
         likelihood: "gaussian", with one noise precision for all points, or "heteroscedastic": the network predicts the
             variance.
         hidden: Units of each hidden layer.
@@ -90,7 +90,7 @@ class PosteriorRegressor(RegressorMixin, PosteriorEstimator):
 
         Raises:
             ValueError: An argument or a parameter is not possible; the message says what is allowed.
-            bench.tuning.tuner.Diverged: All trials diverged.
+            bench.evaluation.tuning.tuner.Diverged: All trials diverged.
         """
         protocol = self._protocol(likelihood=self.likelihood)
         x, y = self._checked(X, y, protocol, y_numeric=True)

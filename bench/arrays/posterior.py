@@ -11,10 +11,10 @@ from lockstep_bench.bench.engine.replica import Data
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.engine.training_record import TrainingRecord
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.datasets import Source
 from lockstep_bench.methods.maths.predictive import Histogram, Normals, Predictive, Quantiles, StudentT
+from lockstep_bench.shared.protocol import Protocol
 
 LOCATIONS = {Normals: "mean", StudentT: "location", Quantiles: "values", Histogram: "edges"}  # in units of the target
 NO_ROWS = np.empty(0, np.int64)

@@ -19,8 +19,8 @@ from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.training_record import TrainingRecord
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.tasks import method_for, task_from
+from lockstep_bench.shared.protocol import Protocol
 
 FORMAT = 2
 

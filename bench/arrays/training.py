@@ -14,16 +14,17 @@ from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.prediction import PredictionRows, work_of
 from lockstep_bench.bench.evaluation.search import tune as search_for
 from lockstep_bench.bench.evaluation.tuned import reported_of
-from lockstep_bench.bench.experiment import given_hparams, hparam_checks, plan
+from lockstep_bench.bench.evaluation.tuning.tuner import Tuned
+from lockstep_bench.bench.experiment import hparam_checks, plan
 from lockstep_bench.bench.experiment.cells import SeededSplit
-from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.experiment.parsing import parse_devices
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
-from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
 from lockstep_bench.bench.experiment.request import Request, known
 from lockstep_bench.bench.experiment.tasks import ranges_of
 from lockstep_bench.bench.metrics import checks
-from lockstep_bench.bench.tuning.tuner import Tuned
+from lockstep_bench.shared import given_hparams
+from lockstep_bench.shared.given_hparams import GivenHParams
+from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 # A value fixes a hyper-parameter, and a pair (lowest, highest) is the range to search instead of the method's own.
 Given = Mapping[str, float | Sequence[float]]
@@ -36,7 +37,7 @@ def protocol_of(
 
     Args:
         preset: "quick", "tuned" or "paper", as of the suite `uci`.
-        settings: Values for other fields of `bench.experiment.protocol.Protocol`, as {"epochs": 500}.
+        settings: Values for other fields of `shared.protocol.Protocol`, as {"epochs": 500}.
         hparams: Hyper-parameters that are given instead of tuned, as {"lr": 0.01}, or whose range is given, as
             {"lr": (0.001, 0.1)}.
 
@@ -83,7 +84,7 @@ def tune(
     Raises:
         ValueError: The method is unknown, does not suit the data, or lacks a given hyper-parameter; or there are fewer
             training rows than folds.
-        bench.tuning.tuner.Diverged: All trials diverged.
+        bench.evaluation.tuning.tuner.Diverged: All trials diverged.
     """
     assignment = _assignment(data, method, protocol, seed, device)
     with single_threaded():

@@ -18,12 +18,12 @@ from rich.text import Text
 from lockstep_bench import datasets, methods
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
-from lockstep_bench.bench.replications.entries import SUITE as PAPERS
-from lockstep_bench.bench.replications.entries import entries
-from lockstep_bench.bench.texts import visible, with_short_words
 from lockstep_bench.datasets.own.overview import overview
+from lockstep_bench.shared.papers.entries import SUITE as PAPERS
+from lockstep_bench.shared.papers.entries import entries
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.texts import visible, with_short_words
 
 if TYPE_CHECKING:
     from lockstep_bench.bench.execution.workers import Worker

@@ -16,7 +16,7 @@ from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.folder import Results
-from lockstep_bench.bench.schema import STATUSES
+from lockstep_bench.shared.schema import STATUSES
 
 MOST_TABLES = 2  # more data sets than fit side by side in this many tables are summed up by method
 MOST_NAMED = 6

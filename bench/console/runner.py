@@ -22,7 +22,7 @@ from lockstep_bench.bench.experiment.progress import JobProgress
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.record import CellResult, Outcome, class_name
 from lockstep_bench.bench.results.storage import NotStored
-from lockstep_bench.bench.texts import capped
+from lockstep_bench.shared.texts import capped
 
 POLL_SECONDS = 0.1
 ETA_WINDOW_SECONDS = 600  # cells take seconds to minutes; a short window would make the estimate jump

@@ -10,8 +10,8 @@ from math import ceil
 from typing import NamedTuple
 
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.shared.protocol import Protocol
 
 MIB = 2**20
 HEADROOM = 0.8  # share of free memory that is used: allocators leave holes, and other programs grow

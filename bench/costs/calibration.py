@@ -20,7 +20,7 @@ from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.environment.provenance import code_revision, host
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
+from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 VARIABLE = "BENCH_CALIBRATION_DIR"
 LIMIT_SECONDS = 60  # time limit of one probe; estimates do without a slower one

@@ -11,7 +11,7 @@ from lockstep_bench.bench.costs.batching import ASSUMED, MIB, Need, rows_of
 from lockstep_bench.bench.costs.calibration import Calibrations
 from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
     "earlier runs",  # of equal cells but for their split

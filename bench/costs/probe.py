@@ -25,12 +25,12 @@ from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.environment.clock import now
 from lockstep_bench.bench.environment.memory import peak_during
 from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES, Work
+from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.native.libraries import lanes
-from lockstep_bench.bench.tuning.tuner import Centred
 from lockstep_bench.datasets.synthetic.streams import StreamSource
 from lockstep_bench.methods.base import FullBatchMethod
 

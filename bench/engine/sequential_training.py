@@ -10,13 +10,13 @@ from torch import Tensor
 from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.rates import Rate
 from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.sequential_fits import SequentialFits
 from lockstep_bench.bench.engine.series import Series
 from lockstep_bench.bench.engine.training_record import TrainingRecord, require_scalars
 from lockstep_bench.methods.base import FullBatchMethod, Method
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import FULL_LR, Step, Task
+from lockstep_bench.shared.seeds import seed_of
 
 # (pixels (M, P), noise) -> pixels (M, P)
 Augment = Callable[[Tensor, Noise], Tensor]

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from lockstep_bench.bench.engine.private_torch import tree_map
 from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel, replicas_of
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.methods.maths.noise import LiveNoise
+from lockstep_bench.shared.seeds import seed_of
 
 POINTS_AT_ONCE = 1000  # images that are predicted, or swept, together
 REFERENCE_ROWS = 500  # training images from which batch normalisation takes its statistics when it predicts

@@ -19,9 +19,9 @@ from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.private_torch import tree_map
 from lockstep_bench.bench.engine.random_streams import RandomStream
 from lockstep_bench.bench.engine.replica import Data, Fit, Replica, ReplicaModel, replicas_of
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.vectorise import one_by_one
 from lockstep_bench.methods.maths.noise import Noise, NoiseGauge
+from lockstep_bench.shared.seeds import seed_of
 
 ROWS_AT_ONCE = 1 << 18  # row indices that are drawn together, 2 MiB
 

@@ -33,7 +33,7 @@ class StackedFits:
         stack: their R replicas.
         posterior: what `Method.finish` returned, every tensor with a leading axis of R, a fit's members adjacent.
         record: diagnostics along training.
-        execution: how the fits were trained, one of `bench.schema.EXECUTIONS`.
+        execution: how the fits were trained, one of `shared.schema.EXECUTIONS`.
     """
 
     fits: tuple[Fit, ...]

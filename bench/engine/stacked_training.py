@@ -12,7 +12,6 @@ from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.native_training import NativeTraining, native_training, note_obstacle
 from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_map
 from lockstep_bench.bench.engine.replica import Data, Fit, ReplicaModel
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.stacked_sweep import sweep
@@ -22,6 +21,7 @@ from lockstep_bench.bench.engine.vectorise import PerReplica, replica_of
 from lockstep_bench.methods.base import FullBatchMethod, Method
 from lockstep_bench.methods.maths.noise import Noise
 from lockstep_bench.methods.problem import Task
+from lockstep_bench.shared.seeds import seed_of
 
 # Each phase has its own loop or graph, which takes 0.05 to 3 seconds to make.
 MAX_PHASES = 32

@@ -34,7 +34,7 @@ class TrainedFits(Protocol):
 
     @property
     def execution(self) -> str:
-        """The way in which the fits were trained, one of `bench.schema.EXECUTIONS`."""
+        """The way in which the fits were trained, one of `shared.schema.EXECUTIONS`."""
 
     @property
     def n_parameters(self) -> int:

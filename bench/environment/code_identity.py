@@ -11,9 +11,8 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 ONE_NAME = "lockstep_bench."  # before the name of each package; hashes do without it, as earlier rows had none
-PACKAGES = ("bench", "methods", "datasets")
+PACKAGES = ("bench", "methods", "datasets", "shared")
 # Modules that change no number of a cell: catalogues, which name many other modules, and the record of a result.
 PASSED_OVER = frozenset(
     {
@@ -31,10 +30,10 @@ DIGITS = 16  # hexadecimal
 def code_identity(modules: Iterable[str], facts: str = "") -> str:
     """Return a hash of `facts` and of the source of `modules` and of every module that they import.
 
-    The imports are followed through the packages `bench`, `methods` and `datasets`, also those inside functions, except
-    those for type checking alone. An import of a name that a module itself imports leads to the module that defines it.
-    Modules in `PASSED_OVER` do not count, nor does what only they import. Of other packages only those modules count
-    that are in `modules`. The sources are parsed, not imported.
+    The imports are followed through `PACKAGES`, also those inside functions, except those for type checking alone. An
+    import from a package's `__init__.py` leads to the module that defines the name. Modules in `PASSED_OVER` do not
+    count, nor does what only they import. Of other packages only those modules count that are in `modules`. The sources
+    are parsed, not imported.
 
     Docstrings, comments, layout and the annotations of functions do not count. Versions of Python may write the same
     code differently, so a hash may change with Python's minor version.
@@ -165,5 +164,14 @@ def _file(name: str) -> Path | None:
     if not _is_ours(name):
         spec = find_spec(name)
         return Path(spec.origin) if spec and spec.origin and spec.has_location else None
-    path = ROOT.joinpath(*name.split("."))
+    package, *parts = name.split(".")
+    path = folder_of(package).joinpath(*parts)
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def folder_of(package: str) -> Path:
+    """Return the folder of one of `PACKAGES`."""
+    spec = find_spec(ONE_NAME + package)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return Path(next(iter(spec.submodule_search_locations)))

@@ -12,12 +12,12 @@ from optuna.distributions import BaseDistribution
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.cells import SeededSplit
 from lockstep_bench.bench.experiment.jobs import STACK_ROWS, Job
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.tasks import method_for, space_of, task_from
 from lockstep_bench.bench.results.record import DataFacts
 from lockstep_bench.datasets import Dataset, Source, Split, source_of_split
 from lockstep_bench.methods.base import Method
 from lockstep_bench.methods.problem import Task
+from lockstep_bench.shared.protocol import Protocol
 
 
 @dataclass(frozen=True)

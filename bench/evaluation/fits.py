@@ -8,9 +8,9 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 
 from lockstep_bench.bench.engine.replica import Fit
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.methods.problem import Task
+from lockstep_bench.shared.seeds import seed_of
 
 
 class HeldOut(NamedTuple):

@@ -21,9 +21,9 @@ from lockstep_bench.bench.metrics.agreement import compare, sd_ratio
 from lockstep_bench.bench.reference.problem import model_of, network_part
 from lockstep_bench.bench.reference.sampled import sampled
 from lockstep_bench.bench.results.record import Outcome
-from lockstep_bench.bench.schema import BANDS
 from lockstep_bench.datasets import Source, Standardisation
 from lockstep_bench.methods.maths.predictive import Normals, Predictive
+from lockstep_bench.shared.schema import BANDS
 
 REFERENCE_SEED = 0  # independent of the run's seed: a reference posterior is sampled once
 
@@ -103,7 +103,7 @@ def regions(x: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _bands(x: np.ndarray, predictive: Normals, reference: Normals) -> pa.Table:
-    """Return the two functions' means and standard deviations at points x (n,), as `bench.schema.BANDS`."""
+    """Return the two functions' means and standard deviations at points x (n,), as `shared.schema.BANDS`."""
 
     def moments(normals: Normals) -> tuple[np.ndarray, np.ndarray]:
         return normals.mean.double().mean(0).numpy(), normals.mean.double().std(0, correction=0).numpy()

@@ -15,7 +15,6 @@ from lockstep_bench.bench.engine.augment import crops_and_flips
 from lockstep_bench.bench.engine.plain_sgd import seconds_per_minibatch
 from lockstep_bench.bench.engine.rates import Rate, Steps, cosine
 from lockstep_bench.bench.engine.replica import Data
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.sequential_training import Augment, train_sequentially
 from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.environment.clock import now
@@ -24,19 +23,20 @@ from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.scoring import diverged, validation_score
 from lockstep_bench.bench.evaluation.trainer import Trainer
 from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work, require_equal_sizes
+from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.metrics import confidence, shifted
 from lockstep_bench.bench.metrics.prediction_table import predictions_table
 from lockstep_bench.bench.results.record import Outcome
-from lockstep_bench.bench.shifts import SHIFTS, Shift
-from lockstep_bench.bench.tuning.tuner import Score
 from lockstep_bench.datasets import Source, Split
+from lockstep_bench.datasets.images.shifts import SHIFTS, Shift
 from lockstep_bench.methods.maths.predictive import Classes
 from lockstep_bench.methods.networks.mixed_precision import DTYPES, Mixed
 from lockstep_bench.methods.networks.mlp import Network
 from lockstep_bench.methods.networks.resnets import body_from_torchvision
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.seeds import seed_of
 
 # Families of shifts, by the protocol's `shifts` and the images' channels.
 FAMILIES: dict[str, dict[int, tuple[str, ...]]] = {
@@ -224,7 +224,7 @@ class ImageScorer:
         return datasets.availability(name, self._assignment.data_dir).state == "ready"
 
     def _shifted(self, fits: TrainedFits, rows: np.ndarray, predictive: Classes) -> pa.Table:
-        """Return the scores on test images at every severity of every shift, as `bench.schema.SHIFTS`."""
+        """Return the scores on test images at every severity of every shift, as `shared.schema.SHIFTS`."""
         images = self._dataset.x[rows].reshape(-1, *_image(self._source))
 
         def shifted_predictives() -> Iterator[tuple[Shift, int, Classes]]:

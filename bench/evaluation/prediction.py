@@ -17,14 +17,14 @@ from lockstep_bench.bench.evaluation.imputation import Imputed
 from lockstep_bench.bench.evaluation.scoring import diverged, validation_score
 from lockstep_bench.bench.evaluation.trainer import stacked_trainer
 from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
+from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.metrics.prediction_table import predictions_table
 from lockstep_bench.bench.results.record import DataFacts, Outcome
-from lockstep_bench.bench.tuning.tuner import Score
 from lockstep_bench.datasets import Dataset, Source, Split, Standardisation, block_folds, folds
 from lockstep_bench.methods.maths.predictive import Predictive
+from lockstep_bench.shared.protocol import Protocol
 
 ALIKE = 0.05  # of the training rows, by which splits that train in one stack may differ
 

@@ -10,8 +10,8 @@ import torch
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.engine.trained import TrainedFits
+from lockstep_bench.bench.evaluation.tuning.tuner import Diverged, Score
 from lockstep_bench.bench.results.record import Outcome, class_name
-from lockstep_bench.bench.tuning.tuner import Diverged, Score
 from lockstep_bench.methods.maths.predictive import Predictive
 
 VALIDATION = "validation points"

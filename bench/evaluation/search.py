@@ -9,8 +9,8 @@ from optuna.distributions import BaseDistribution
 from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.evaluation.fits import SplitFits, stacks
 from lockstep_bench.bench.evaluation.trainer import Trainer
-from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.tuning.tuner import Centred, Score, Search, n_combinations, rounds
+from lockstep_bench.bench.evaluation.tuning.tuner import Centred, Score, Search, n_combinations, rounds
+from lockstep_bench.shared.protocol import Protocol
 
 
 def search_protocol(

@@ -9,7 +9,6 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.environment.clock import now
 from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.scoring import diverged
@@ -18,11 +17,12 @@ from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.bench.results.record import FitFacts, Outcome
-from lockstep_bench.bench.schema import CURVES, POSTERIORS
 from lockstep_bench.bench.streams.fitting import FittedGaussian, Fitting
 from lockstep_bench.bench.streams.sources import Stream, longest, stream_of
 from lockstep_bench.datasets.synthetic.sgd_streams import SGDIterates
 from lockstep_bench.datasets.synthetic.streams import StreamSource
+from lockstep_bench.shared.schema import CURVES, POSTERIORS
+from lockstep_bench.shared.seeds import seed_of
 
 MEASURES = tuple(CURVES.names[1:])
 SHOWN = 2  # dimension of the vectors that a figure shows

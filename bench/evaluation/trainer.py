@@ -14,8 +14,8 @@ from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.fits import SplitFits
 from lockstep_bench.bench.experiment.progress import ProgressReporter
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.methods.base import Method
+from lockstep_bench.shared.protocol import Protocol
 
 
 @dataclass(frozen=True)

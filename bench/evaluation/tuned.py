@@ -17,13 +17,13 @@ from lockstep_bench.bench.evaluation.fits import SplitFits, stacks
 from lockstep_bench.bench.evaluation.scoring import Scorer, diverged
 from lockstep_bench.bench.evaluation.search import search_protocol, tune
 from lockstep_bench.bench.evaluation.trainer import Trainer
+from lockstep_bench.bench.evaluation.tuning.tuner import Diverged, Tuned
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.tasks import as_json
 from lockstep_bench.bench.results.record import DataFacts, FitFacts, Outcome, TuningFacts
-from lockstep_bench.bench.schema import TRAINING
-from lockstep_bench.bench.tuning.tuner import Diverged, Tuned
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.schema import TRAINING
 
 RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are recorded, at most
 

@@ -16,6 +16,7 @@ from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.scoring import diverged
 from lockstep_bench.bench.evaluation.trainer import stacked_trainer
 from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work, require_equal_sizes
+from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.metrics import flaw
@@ -25,10 +26,9 @@ from lockstep_bench.bench.reference.posterior import ReferencePosterior, exact, 
 from lockstep_bench.bench.reference.problem import Part, linear_part, model_of, with_ones
 from lockstep_bench.bench.reference.sampled import sampled
 from lockstep_bench.bench.results.record import Outcome
-from lockstep_bench.bench.schema import POSTERIORS
-from lockstep_bench.bench.tuning.tuner import Score
 from lockstep_bench.datasets import Dataset, Source, Split, Standardisation
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.shared.schema import POSTERIORS
 
 SAMPLES = 10_000  # of the weights, for methods without moments in closed form
 COMPARED = 100  # inputs at which predictions are compared
@@ -205,7 +205,7 @@ def _finite(*arrays: np.ndarray) -> bool:
 
 
 def _table(moments: tuple[np.ndarray, np.ndarray], reference: ReferencePosterior) -> pa.Table:
-    """Return both distributions' moments as `bench.schema.POSTERIORS`, with draws from a reference of two weights."""
+    """Return both distributions' moments as `shared.schema.POSTERIORS`, with draws from a reference of two weights."""
     draws = None
     if len(reference.mean) == 2:
         generator = np.random.default_rng(REFERENCE_SEED)

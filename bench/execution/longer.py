@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.given_hparams import GivenHParam, GivenHParams
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.methods import UNRANKED
+from lockstep_bench.shared.given_hparams import GivenHParam, GivenHParams
+from lockstep_bench.shared.protocol import Protocol
 
 Group = tuple[str, str, str, str, str]  # suite, data set, method, preset, hash of the protocol
 KEPT = ("ok", "diverged")  # statuses that a repetition would have again

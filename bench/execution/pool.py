@@ -6,6 +6,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
+from lockstep_bench.bench.evaluation.tuning.storing import StudyNotStored
 from lockstep_bench.bench.execution.run import ready, result_of_lost_process, run
 from lockstep_bench.bench.execution.spare import Spare
 from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised, Timeout
@@ -14,7 +15,6 @@ from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.bench.results.record import CellResult, Outcome, class_name
 from lockstep_bench.bench.results.storage import NotStored
-from lockstep_bench.bench.tuning.storing import StudyNotStored
 
 STARTS = 3
 START_SECONDS = 600  # importing torch from a busy network drive takes minutes

@@ -14,6 +14,7 @@ from lockstep_bench.bench.engine.explanations import meaning_of
 from lockstep_bench.bench.engine.native_training import noted_obstacles
 from lockstep_bench.bench.environment import memory
 from lockstep_bench.bench.environment.process import settle
+from lockstep_bench.bench.evaluation.tuning.storing import StudyNotStored
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.checks import outcome_of_check
 from lockstep_bench.bench.experiment.code import identity_of
@@ -22,7 +23,6 @@ from lockstep_bench.bench.experiment.progress import OnProgress
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance, class_name
 from lockstep_bench.bench.results.storage import cannot_store
-from lockstep_bench.bench.tuning.storing import StudyNotStored
 
 NOT_NATIVE = "not trained natively: "  # begins lines of logs; the reason follows
 

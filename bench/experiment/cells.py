@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lockstep_bench import datasets
-from lockstep_bench.bench.engine.seeds import seed_of
-from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.schema import cell_key
 from lockstep_bench.datasets.synthetic.streams import StreamSource
-from lockstep_bench.methods.catalogue.options import registered
+from lockstep_bench.shared.method_names import registered
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.schema import cell_key
+from lockstep_bench.shared.seeds import seed_of
 
 STREAM_DIM_OF_OVERHEAD = 275  # dimension at which a vector's arithmetic takes as long as its fixed overhead
 

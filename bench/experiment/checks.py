@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lockstep_bench.bench.environment.code_identity import code_identity
 from lockstep_bench.bench.experiment.code import code_of
-from lockstep_bench.methods.catalogue.options import registered
 from lockstep_bench.methods.catalogue.registry import BUILT_IN, ENSEMBLE, UnknownMethod, target
+from lockstep_bench.shared.method_names import registered
 
 
 def keep_outcome(method: str, failed: Sequence[str]) -> None:
@@ -27,7 +27,7 @@ def keep_outcome(method: str, failed: Sequence[str]) -> None:
 
 
 def outcome_of_check(method: str) -> str | None:
-    """Return whether the present code of a method passed, a key of `bench.schema.CHECKED`.
+    """Return whether the present code of a method passed, a key of `shared.schema.CHECKED`.
 
     Methods of this project have None. An ensemble, or a method with options, has the outcome of the method without.
     """

@@ -8,9 +8,9 @@ from lockstep_bench.bench.environment.code_identity import ONE_NAME, code_identi
 from lockstep_bench.bench.experiment.estimators import ESTIMATORS
 from lockstep_bench.bench.experiment.kinds import Streams
 from lockstep_bench.bench.experiment.suites import SUITES
-from lockstep_bench.methods.catalogue.options import registered
 from lockstep_bench.methods.catalogue.registry import ENSEMBLE, target
 from lockstep_bench.methods.catalogue.rows import rows
+from lockstep_bench.shared.method_names import registered
 
 ENVIRONMENT = "lockstep_bench.bench.environment.process"  # how many threads a worker has
 

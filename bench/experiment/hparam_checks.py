@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lockstep_bench.bench.experiment.given_hparams import GivenHParam
 from lockstep_bench.bench.experiment.plan import excluded, protocol_of, suite_of
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
 from lockstep_bench.datasets.standardise import NOISE_PRECISIONS
-from lockstep_bench.methods.catalogue.options import registered
+from lockstep_bench.shared.given_hparams import GivenHParam
+from lockstep_bench.shared.method_names import registered
+from lockstep_bench.shared.protocol import Protocol
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

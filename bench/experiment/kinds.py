@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lockstep_bench import datasets, methods
 from lockstep_bench.bench.experiment import estimators
-from lockstep_bench.bench.experiment.protocol import IMAGES, STREAMS, VECTORS, Protocol, in_words
+from lockstep_bench.shared.protocol import IMAGES, STREAMS, VECTORS, Protocol, in_words
 
 if TYPE_CHECKING:
     from lockstep_bench.methods.problem import Task

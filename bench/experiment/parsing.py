@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lockstep_bench.bench.experiment import given_hparams
-from lockstep_bench.bench.experiment.given_hparams import GivenHParams
-from lockstep_bench.bench.experiment.protocol import SETTINGS, Setting, Value
 from lockstep_bench.bench.experiment.request import InvalidRequest, known
 from lockstep_bench.datasets.paths import nearest_folder, shown
+from lockstep_bench.shared import given_hparams
+from lockstep_bench.shared.given_hparams import GivenHParams
+from lockstep_bench.shared.protocol import SETTINGS, Setting, Value
 
 MOST_DIGITS = 100  # Python refuses to read integers of a few thousand
 LONGEST_NAME = 200  # characters; file systems allow 255 for a file's name

@@ -6,10 +6,10 @@ from functools import cache, partial
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.cells import Cell, cells_of
-from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
 from lockstep_bench.bench.experiment.suites import SUITES, Suite
 from lockstep_bench.methods.catalogue.options import with_options
+from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 # Words for several methods.
 ALL, HEADLINE = "all", "headline"

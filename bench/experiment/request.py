@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lockstep_bench.bench.experiment.protocol import Value
+from lockstep_bench.shared.protocol import Value
 
 
 class InvalidRequest(ValueError):

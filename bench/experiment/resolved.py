@@ -16,8 +16,8 @@ from lockstep_bench.bench.experiment.available import (
 )
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.hparam_checks import fixed_hparams
-from lockstep_bench.bench.experiment.protocol import VECTORS
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
+from lockstep_bench.shared.protocol import VECTORS
 
 FEW_FOLDS = 10  # every split of a table has as many training rows
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.kinds import Fidelity, Images, Kind, Streams
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Suite:
         name: name on the command line; data sets list the suites that they belong to.
         title: name for people.
         kind: kind of its cells.
-        headline: metrics of `bench.schema.METRICS` that a run prints at its end, with their names for people.
+        headline: metrics of `shared.schema.METRICS` that a run prints at its end, with their names for people.
         hidden: units of each hidden layer of its multilayer perceptrons.
         splits: per preset, number of a data set's splits that are run by default; None for all.
         presets: protocols by name.

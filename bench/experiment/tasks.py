@@ -8,7 +8,6 @@ from math import prod
 from optuna.distributions import BaseDistribution, FloatDistribution, distribution_to_json
 
 from lockstep_bench import datasets, methods
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.datasets.standardise import NOISE_PRECISIONS
 from lockstep_bench.methods.base import Method
@@ -21,6 +20,7 @@ from lockstep_bench.methods.maths.likelihoods import (
 )
 from lockstep_bench.methods.networks.mlp import MLP, Network
 from lockstep_bench.methods.problem import Task
+from lockstep_bench.shared.protocol import Protocol
 
 LARGE_IMAGE = 128  # height in pixels from which ResNets use the stem for ImageNet
 

@@ -1,4 +1,4 @@
-"""Every metric of a cell, computed from one `Predictive`. Imports `bench.shifts`, `bench.uncertainty`, `bench.schema`.
+"""Every metric of a cell, computed from one `Predictive`. Imports `datasets.images.shifts` and `shared`.
 
 The metrics score the equally weighted mixture of the predictive's S samples, in float64. `evaluate` returns the numbers
 of a cell's row. `tables` returns curves and values per OOD set, which are stored in separate files. `summaries` reduces
@@ -23,8 +23,8 @@ from lockstep_bench.bench.metrics import (
 from lockstep_bench.bench.metrics.checks import NoDistribution
 from lockstep_bench.bench.metrics.flaws import flaw
 from lockstep_bench.bench.metrics.pooling import Pooled, pool
-from lockstep_bench.bench.uncertainty.calibration_error import reliability
 from lockstep_bench.methods.maths.predictive import Classes, Predictive
+from lockstep_bench.shared.uncertainty.calibration_error import reliability
 
 __all__ = [
     "NoDistribution",
@@ -71,7 +71,7 @@ def nmll(predictive: Predictive, y: Tensor) -> float:
 
 
 def evaluate(predictive: Predictive, y: Tensor, y_scale: float, ood: Predictive | None = None) -> dict[str, float]:
-    """Return the metrics of `bench.schema.METRICS` that apply to the task.
+    """Return the metrics of `shared.schema.METRICS` that apply to the task.
 
     Metrics that are undefined on these points are left out, such as the AUROC where all points are of one class.
 
@@ -110,7 +110,7 @@ def diagnostics(predictive: Predictive, y: Tensor) -> dict[str, float]:
 def tables(
     inside: Pooled, y: Tensor, ood: Mapping[str, Mapping[str, Pooled]] = MappingProxyType({})
 ) -> dict[str, pa.Table]:
-    """Return the tables that are stored beside a classifier's row, by their name in `bench.schema.TABLES`.
+    """Return the tables that are stored beside a classifier's row, by their name in `shared.schema.TABLES`.
 
     The table of shifted images is made by `shifted.table`.
 

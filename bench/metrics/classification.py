@@ -8,10 +8,10 @@ from torch import Tensor
 
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.pooling import Pooled
-from lockstep_bench.bench.uncertainty import calibration_error
-from lockstep_bench.bench.uncertainty.calibrated_errors import calibrated_errors
-from lockstep_bench.bench.uncertainty.risk_coverage import augrc, aurc
 from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.shared.uncertainty import calibration_error
+from lockstep_bench.shared.uncertainty.calibrated_errors import calibrated_errors
+from lockstep_bench.shared.uncertainty.risk_coverage import augrc, aurc
 
 
 def log_densities(predictive: Classes, y: Tensor) -> Tensor:
@@ -27,7 +27,7 @@ def log_density(predictive: Classes, y: Tensor) -> Tensor:
 
 
 def evaluate(pooled: Pooled, y: Tensor) -> dict[str, float]:
-    """Return the metrics of `bench.schema.CLASSIFICATION` for class numbers y (n,).
+    """Return the metrics of `shared.schema.CLASSIFICATION` for class numbers y (n,).
 
     AUROC, precision, recall and F1 are left out unless the task is binary and both classes occur in y, and the debiased
     calibration error where no bin has two points.

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.pooling import Pooled
-from lockstep_bench.bench.schema import CONFIDENCE
+from lockstep_bench.shared.schema import CONFIDENCE
 
 THRESHOLDS = np.arange(101) / 100
 
@@ -61,7 +61,7 @@ def _checked(confidence: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray
 
 
 def curves(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:
-    """Return `counts` and `means_between` of the test points and of each OOD set, a table of `bench.schema.CONFIDENCE`.
+    """Return `counts` and `means_between` of the test points and of each OOD set: a table of `schema.CONFIDENCE`.
 
     Args:
         inside: pooled predictive at the test points.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.pooling import Pooled
-from lockstep_bench.bench.schema import GROUP_OOD, OOD_GROUPS, OOD_SETS
+from lockstep_bench.shared.schema import GROUP_OOD, OOD_GROUPS, OOD_SETS
 
 SCORES = {
     "": "one_minus_confidence",
@@ -19,7 +19,7 @@ SCORES = {
 
 
 def evaluate(inside: Pooled, outside: Pooled) -> dict[str, float]:
-    """Return the metrics of `bench.schema.OOD` for each of `SCORES`; none if either set has no points."""
+    """Return the metrics of `shared.schema.OOD` for each of `SCORES`; none if either set has no points."""
     checks.pooled(inside)
     checks.pooled(outside)
     if not len(inside.probabilities) or not len(outside.probabilities):
@@ -33,7 +33,7 @@ def evaluate(inside: Pooled, outside: Pooled) -> dict[str, float]:
 
 
 def by_set(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Table:
-    """Return `evaluate` of each OOD set, as a table of `bench.schema.OOD_SETS`.
+    """Return `evaluate` of each OOD set, as a table of `shared.schema.OOD_SETS`.
 
     Args:
         inside: pooled predictive at the test points.
@@ -54,7 +54,7 @@ def by_set(inside: Pooled, groups: Mapping[str, Mapping[str, Pooled]]) -> pa.Tab
 
 
 def group_means(sets: pa.Table) -> dict[str, float]:
-    """Return means over the OOD sets of each group, named as in `bench.schema.GROUP_OOD`, from a table of `by_set`."""
+    """Return means over the OOD sets of each group, named as in `shared.schema.GROUP_OOD`, from a table of `by_set`."""
     checks.table(sets, OOD_SETS, "by_set")
     means = sets.group_by(["group", "metric"]).aggregate([("value", "mean")]).to_pylist()
     values = {f"{mean['group']}_ood_{mean['metric']}": mean["value_mean"] for mean in means}

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.metrics import checks, regression
-from lockstep_bench.bench.schema import predictions_schema, single_predictions_schema
 from lockstep_bench.methods.maths.predictive import Classes, Normals, Predictive
+from lockstep_bench.shared.schema import predictions_schema, single_predictions_schema
 
 
 def predictions_table(
@@ -16,7 +16,7 @@ def predictions_table(
 ) -> pa.Table:
     """Return the predictives at test points and OOD points as a table.
 
-    Its schema is `bench.schema.predictions_schema`, or `single_predictions_schema` for predictives without samples.
+    Its schema is `shared.schema.predictions_schema`, or `single_predictions_schema` for predictives without samples.
 
     Args:
         predictive: the predictive at n test points.

@@ -11,9 +11,9 @@ from torch import Tensor
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.intervals import interval_scores
 from lockstep_bench.bench.metrics.single import distribution_of
-from lockstep_bench.bench.uncertainty.risk_coverage import augrc, aurc
-from lockstep_bench.bench.uncertainty.uniformity import uniformity_p_value
 from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, Regression, StudentT
+from lockstep_bench.shared.uncertainty.risk_coverage import augrc, aurc
+from lockstep_bench.shared.uncertainty.uniformity import uniformity_p_value
 
 KINDS = (Normals, StudentT, Quantiles, Histogram)
 INTERVALS = (50, 80, 90, 95)  # central predictive intervals, per cent
@@ -35,7 +35,7 @@ def log_density(predictive: Regression, y: Tensor) -> Tensor:
 
 
 def evaluate(predictive: Regression, y: Tensor, y_scale: float) -> dict[str, float]:
-    """Return the metrics of `bench.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
+    """Return the metrics of `shared.schema.REGRESSION` for targets y (n,); y_scale: sd of the training targets."""
     y, y_scale = checks.targets(predictive, y, *KINDS), checks.positive(y_scale, "y_scale")
     mixture = moments(predictive)
     headline = -log_density(predictive, y).mean().item()

@@ -10,13 +10,13 @@ from torch import Tensor
 from lockstep_bench.bench.metrics import checks
 from lockstep_bench.bench.metrics.classification import labels_of
 from lockstep_bench.bench.metrics.pooling import Pooled
-from lockstep_bench.bench.schema import RETAINED_PERCENT, SELECTIVE, UNCERTAINTIES
+from lockstep_bench.shared.schema import RETAINED_PERCENT, SELECTIVE, UNCERTAINTIES
 
 RETAINED = (1.0, *(percent / 100 for percent in RETAINED_PERCENT))  # fractions of the points
 
 
 def selective(pooled: Pooled, y: Tensor) -> pa.Table:
-    """Return accuracy, F1 and AUROC on the retained points, as a table of `bench.schema.SELECTIVE`.
+    """Return accuracy, F1 and AUROC on the retained points, as a table of `shared.schema.SELECTIVE`.
 
     The table has a row for each fraction of `RETAINED` and each measure of `UNCERTAINTIES`.
 
@@ -46,7 +46,7 @@ def selective(pooled: Pooled, y: Tensor) -> pa.Table:
 
 
 def columns(table: pa.Table) -> dict[str, float]:
-    """Return the columns of `bench.schema.SELECTED` from a table of `selective`, without undefined values."""
+    """Return the columns of `shared.schema.SELECTED` from a table of `selective`, without undefined values."""
     checks.table(table, SELECTIVE, "selective")
     return {
         f"{name}_retain{round(100 * row['retained'])}_{row['uncertainty']}": row[name]

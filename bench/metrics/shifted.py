@@ -9,10 +9,10 @@ from torch import Tensor
 
 from lockstep_bench.bench.metrics import checks, classification
 from lockstep_bench.bench.metrics.pooling import pool
-from lockstep_bench.bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
-from lockstep_bench.bench.shifts import Shift
-from lockstep_bench.bench.uncertainty import calibration_error
+from lockstep_bench.datasets.images.shifts import Shift
 from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.shared.schema import CORRUPTED, ELSEWHERE, SHIFTS
+from lockstep_bench.shared.uncertainty import calibration_error
 
 
 def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
@@ -31,7 +31,7 @@ def scores(predictive: Classes, y: Tensor) -> dict[str, float]:
 
 
 def table(predictive: Classes, shifted: Iterable[tuple[Shift, int, Classes]], y: Tensor) -> pa.Table:
-    """Return `scores` without and with shifts, as a table of `bench.schema.SHIFTS`.
+    """Return `scores` without and with shifts, as a table of `shared.schema.SHIFTS`.
 
     Args:
         predictive: the predictive at the n original test images.
@@ -45,14 +45,14 @@ def table(predictive: Classes, shifted: Iterable[tuple[Shift, int, Classes]], y:
 
 
 def elsewhere(predictive: Classes, y: Tensor) -> dict[str, float]:
-    """Return the metrics of `bench.schema.ELSEWHERE` at images of another data set with class numbers y (n,)."""
+    """Return the metrics of `shared.schema.ELSEWHERE` at images of another data set with class numbers y (n,)."""
     values = {"nmll": -classification.log_density(predictive, y).mean().item()}
     values |= classification.evaluate(pool(predictive), y)
     return {name: values[name.removeprefix("elsewhere_")] for name in ELSEWHERE}
 
 
 def corrupted_means(shifts: pa.Table) -> dict[str, float]:
-    """Return the metrics of `bench.schema.CORRUPTED` from a table of `table`; none if it has no corruption."""
+    """Return the metrics of `shared.schema.CORRUPTED` from a table of `table`; none if it has no corruption."""
     checks.table(shifts, SHIFTS, "bench.metrics.shifted.table")
     corrupted = shifts.filter(pc.field("family") == "corruption")
     if not len(corrupted):

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from lockstep_bench.bench.texts import capped
+from lockstep_bench.shared.texts import capped
 
 INCLUDE = Path(__file__).parent / "include"
 FLAGS = (

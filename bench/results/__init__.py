@@ -1,4 +1,4 @@
 """The results folder: write, read, index and lock it.
 
-Imports `bench.experiment`, `bench.environment` and `bench.schema`.
+Imports `bench.experiment`, `bench.environment` and `shared.schema`.
 """

@@ -2,7 +2,7 @@
 
     OUT/cells/SUITE/DATASET/METHOD/PRESET-HASH/splitNN-seedS.parquet
     OUT/predictions/SUITE/.../splitNN-seedS.parquet: per-example predictions; other tables alike
-    OUT/studies/SUITE/.../splitNN-seedS.json: Optuna studies (`bench.results.studies`)
+    OUT/studies/SUITE/.../splitNN-seedS.json: Optuna studies (`shared.rows.studies`)
     OUT/timings/SUITE/DATASET/METHOD/PRESET-HASH.parquet: times of a cell that was repeated alone
     OUT/longer/SUITE/.../splitNN-seedS-xF.parquet: a cell that was trained again for F times as long
     OUT/superseded/N/: earlier results that `--fresh` moved away
@@ -26,17 +26,17 @@ import pyarrow.parquet as pq
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.request import InvalidRequest
-from lockstep_bench.bench.results.checking import NEWER, read_files
-from lockstep_bench.bench.results.encoded import as_frame
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
 from lockstep_bench.bench.results.obstacles import among, below, obstacle
-from lockstep_bench.bench.results.reader import CellFiles
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.bench.results.remembered import KEY
-from lockstep_bench.bench.results.sealed import sealed
-from lockstep_bench.bench.results.storage import write_atomically
-from lockstep_bench.bench.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
 from lockstep_bench.datasets import Table
+from lockstep_bench.shared.rows.atomic import write_atomically
+from lockstep_bench.shared.rows.checking import NEWER, read_files
+from lockstep_bench.shared.rows.encoded import as_frame
+from lockstep_bench.shared.rows.reader import CellFiles
+from lockstep_bench.shared.rows.rows_cache import KEY
+from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.schema import CELLS, LONGER, TABLES, TIMES, TIMINGS, timing_key
 
 # Columns of rows that a run looks at, to go on, to warn of differences and to estimate times. Reading all takes four
 # times the memory.
@@ -97,7 +97,7 @@ class Results:
         return _holds(self.timing(cell), TIMINGS)
 
     def write_timing(self, result: CellResult) -> None:
-        """Store the times of a repeated cell, a row of `bench.schema.TIMINGS`."""
+        """Store the times of a repeated cell, a row of `shared.schema.TIMINGS`."""
         timing = {name: result.row[name] for name in TIMINGS.names}
         write_atomically(_parquet(pa.Table.from_pylist([timing], schema=TIMINGS)), self.timing(result.cell))
 
@@ -110,7 +110,7 @@ class Results:
         return _holds(self.longer(cell, factor), LONGER)
 
     def write_longer(self, cell: Cell, factor: int, result: CellResult) -> None:
-        """Store the training of a cell for `factor` times as long, a row of `bench.schema.LONGER`."""
+        """Store the training of a cell for `factor` times as long, a row of `shared.schema.LONGER`."""
         own = {"preset": cell.preset, "protocol_hash": cell.protocol.hash}
         values = result.row | own | {"factor": factor, "trained_by": result.row["protocol"]}
         table = pa.Table.from_pylist([{name: values[name] for name in LONGER.names}], schema=LONGER)

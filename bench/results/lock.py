@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from lockstep_bench.bench.environment.provenance import host
-from lockstep_bench.bench.results.storage import write_atomically
+from lockstep_bench.shared.rows.atomic import write_atomically
 
 LOCK, HOLDER = ".lock", ".lock-holder.json"
 

@@ -1,4 +1,4 @@
-"""The record of a finished cell, and its conversion to one row of `bench.schema.CELLS`.
+"""The record of a finished cell, and its conversion to one row of `shared.schema.CELLS`.
 
 An evaluation returns one `Outcome` per cell. The process that ran it adds where, when and by which code, which makes a
 `CellResult`. All records are frozen, and compare themselves with the schema when they are made.
@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from lockstep_bench.bench.environment.provenance import code_revision, host, versions
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
-from lockstep_bench.bench.texts import from_outside
+from lockstep_bench.shared.schema import CELLS, EXECUTIONS, METRICS, SCHEMA_VERSION, STATUSES, TABLES
+from lockstep_bench.shared.texts import from_outside
 
 # Fields that are not columns.
 COMPOUND = {"cell", "outcome", "provenance", "data", "tuning", "fit", "metrics", "tables"}
@@ -31,7 +31,7 @@ FREE_TEXTS = {"error": 20_000, "error_class": 500, "log": 100_000, "device": 500
 class Record:
     """Columns of a cell's row that become known together.
 
-    Every field, except for those in `COMPOUND`, is a column of `bench.schema.CELLS`. A field without a default is
+    Every field, except for those in `COMPOUND`, is a column of `shared.schema.CELLS`. A field without a default is
     required. The fields of `FREE_TEXTS` are made printable and capped, so that they can be stored and shown.
 
     Raises:
@@ -102,7 +102,7 @@ class FitFacts(Record):
         fit_seconds: Duration of the training, without the time that recording diagnostics took.
         n_weights: Weights of the network.
         n_parameters: Numbers that the posterior stores.
-        execution: How the fit was trained, one of `bench.schema.EXECUTIONS`.
+        execution: How the fit was trained, one of `shared.schema.EXECUTIONS`.
         diagnostics: Measurements of the fit that have no column, as a JSON object; most are reported by the method.
         predict_seconds_per_1000: Seconds to predict 1000 test points.
         sgd_ratio: Seconds per minibatch over those of plain SGD.
@@ -139,12 +139,12 @@ class Outcome(Record):
         search_space: Optuna distributions by hyper-parameter, as a JSON object; None where nothing is searched.
         tuning: None until the search is over.
         fit: None until the final fit is trained.
-        metrics: Values by their names in `bench.schema.METRICS`; empty unless `status` is "ok".
+        metrics: Values by their names in `shared.schema.METRICS`; empty unless `status` is "ok".
         reference: Kind and quality of the reference posterior, as a JSON object.
-        status: One of `bench.schema.STATUSES`; None while the evaluation goes on.
+        status: One of `shared.schema.STATUSES`; None while the evaluation goes on.
         error: The reason for a status other than "ok".
         error_class: Name of the exception, "module.Class" unless it is built in.
-        tables: Tables that are stored beside the row, by their names in `bench.schema.TABLES`.
+        tables: Tables that are stored beside the row, by their names in `shared.schema.TABLES`.
 
     Raises:
         ValueError: A metric, a table or the status is unknown; or there are metrics without the status "ok".
@@ -189,7 +189,7 @@ class Provenance(Record):
         code_dirty: True if tracked files of code differed from it; None if unknown.
         code_identity: Hash of the code that the numbers depend on, see `bench.experiment.code.identity_of`; None if
             unknown.
-        checked: Whether the code of a method of another package kept the contract, a key of `bench.schema.CHECKED`;
+        checked: Whether the code of a method of another package kept the contract, a key of `shared.schema.CHECKED`;
             None for a method of this project.
         versions: Versions of Python and of packages, as a JSON object.
         device: Name of the GPU, or "cpu".
@@ -224,7 +224,7 @@ class Provenance(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CellResult(Record):
-    """A finished cell: one row of `bench.schema.CELLS`, and the tables beside it.
+    """A finished cell: one row of `shared.schema.CELLS`, and the tables beside it.
 
     Attributes:
         cell: The method, data set, split and protocol.
@@ -254,18 +254,18 @@ class CellResult(Record):
 
     @property
     def status(self) -> str:
-        """The status of the outcome, one of `bench.schema.STATUSES`."""
+        """The status of the outcome, one of `shared.schema.STATUSES`."""
         assert self.outcome.status is not None
         return self.outcome.status
 
     @property
     def tables(self) -> Mapping[str, pa.Table]:
-        """Tables that are stored beside the row, by their names in `bench.schema.TABLES`."""
+        """Tables that are stored beside the row, by their names in `shared.schema.TABLES`."""
         return self.outcome.tables
 
     @property
     def row(self) -> dict[str, Any]:
-        """All columns of `bench.schema.CELLS`, in their order; None where a value is not known."""
+        """All columns of `shared.schema.CELLS`, in their order; None where a value is not known."""
         cell, outcome = self.cell, self.outcome
         values = {
             "schema_version": SCHEMA_VERSION,
@@ -279,7 +279,7 @@ class CellResult(Record):
         return {name: values.get(name) for name in CELLS.names}
 
     def to_table(self) -> pa.Table:
-        """Return the row as an Arrow table of the schema `bench.schema.CELLS`."""
+        """Return the row as an Arrow table of the schema `shared.schema.CELLS`."""
         return pa.Table.from_pylist([self.row], schema=CELLS)
 
 
@@ -290,9 +290,9 @@ def class_name(problem: BaseException) -> str:
 
 
 def _check(where: str, column: str, value: Any) -> None:
-    """Raise unless `value` is of the type of a column of `bench.schema.CELLS`."""
+    """Raise unless `value` is of the type of a column of `shared.schema.CELLS`."""
     if column not in CELLS.names:
-        raise ValueError(f"{where} is no column of bench.schema.CELLS; add it there, or leave it out")
+        raise ValueError(f"{where} is no column of shared.schema.CELLS; add it there, or leave it out")
     kind = CELLS.field(column).type
     allowed = _python_types(kind)
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):

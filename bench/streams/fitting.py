@@ -30,7 +30,7 @@ class Fitting(ABC):
         window: W, consecutive vectors that estimators of window averages average.
 
     Attributes:
-        execution: how vectors are absorbed, one of `bench.schema.EXECUTIONS`.
+        execution: how vectors are absorbed, one of `shared.schema.EXECUTIONS`.
     """
 
     execution: str = "eager"

@@ -11,10 +11,10 @@ from torch.func import vmap
 from lockstep_bench.bench.engine.graph_capture import capture
 from lockstep_bench.bench.engine.private_torch import tree_flatten, tree_leaves, tree_unflatten
 from lockstep_bench.bench.engine.random_streams import RandomStream
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.streams.fitting import FittedGaussian, Fitting
 from lockstep_bench.methods.maths.factor_analysis import WARM_UP, ExpectationMaximisation, GradientAscent
 from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.shared.seeds import seed_of
 
 
 class Online(Fitting):

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from lockstep_bench.bench.engine.minibatches import RowStream
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.reference.conjugate import LinearProblem
 from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.datasets import Dataset
@@ -16,6 +15,7 @@ from lockstep_bench.datasets.records import Split
 from lockstep_bench.datasets.synthetic.factor_models import FactorModels
 from lockstep_bench.datasets.synthetic.sgd_streams import NOISE_PRECISION, PRIOR_PRECISION, SGDIterates
 from lockstep_bench.datasets.synthetic.streams import StreamSource
+from lockstep_bench.shared.seeds import seed_of
 
 BLOCK = 1000  # vectors drawn per call of the generator; another value would give other numbers
 BATCH_SIZE = 100  # by default; this and the next line: SGD in the thesis, section 4.4.2.1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from lockstep_bench.bench.texts import visible, with_short_words
+from lockstep_bench.shared.texts import visible, with_short_words
 
 if TYPE_CHECKING:
     from lockstep_bench.leaderboards.data.results import Leaderboard

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lockstep_bench.bench.texts import visible
 from lockstep_bench.leaderboards.cli.options import read_folders, stop
+from lockstep_bench.shared.texts import visible
 
 if TYPE_CHECKING:
     from lockstep_bench.leaderboards.data.rechecks import Again

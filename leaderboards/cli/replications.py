@@ -20,11 +20,11 @@ def replications(
     text: a line per table or figure, and every number of those named with --entry. csv: a row per table, published
     number and claim. json: all of it. The page Replications states the rules of the verdicts.
     """
-    from lockstep_bench.bench.replications.entries import entries
     from lockstep_bench.leaderboards.data.published import read_published
     from lockstep_bench.leaderboards.replications import comparison, report
     from lockstep_bench.leaderboards.tables.selection import NoSuchResults, require
     from lockstep_bench.leaderboards.tables.spreadsheet import as_csv
+    from lockstep_bench.shared.papers.entries import entries
 
     names = names_in(entry)
     try:

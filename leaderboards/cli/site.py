@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from lockstep_bench import leaderboards
-from lockstep_bench.bench.texts import visible
 from lockstep_bench.leaderboards.cli.options import Folders, folder, read_folders, require_results, stop
+from lockstep_bench.shared.texts import visible
 
 
 def build(

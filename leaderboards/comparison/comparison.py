@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.schema import METRICS
 from lockstep_bench.leaderboards.data.fingerprints import CELL
 from lockstep_bench.leaderboards.metrics import HEADLINE, badness, metric
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
@@ -29,6 +28,7 @@ from lockstep_bench.leaderboards.stats.paired import mean_of_known
 from lockstep_bench.leaderboards.stats.significance import ALPHA, holm, holm_level
 from lockstep_bench.leaderboards.stats.summary import GROUP, per_split, with_labelled_presets
 from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.shared.schema import METRICS
 
 WHERE = [*GROUP, "metric"]
 BEYOND_NOISE = ("better", "worse", "moved")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from lockstep_bench.bench.results.sealed import Damaged, unsealed
-from lockstep_bench.bench.schema import cell_key
 from lockstep_bench.leaderboards.data.frames import DETAILS, records
+from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.schema import cell_key
 
 
 class CellId(NamedTuple):

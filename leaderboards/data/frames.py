@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from lockstep_bench.bench.results import encoded
-from lockstep_bench.bench.schema import (
+from lockstep_bench.shared.rows import encoded
+from lockstep_bench.shared.schema import (
     BANDS,
     CELLS,
     CONFIDENCE,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lockstep_bench.bench.schema import cell_key
 from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.shared.schema import cell_key
 
 CONVERGENCE = ("objective_gain", "objective_gain_stderr", "still_improving")  # fields of a row's diagnostics
 # Nats up to which a repetition is the same training: rounding on another machine, which training amplifies, moved the
@@ -43,7 +43,7 @@ class LongerTraining(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Key of the cell (`bench.schema.cell_key`)."""
+        """Key of the cell (`shared.schema.cell_key`)."""
         return cell_key(self.suite, self.dataset, self.method, self.preset, self.protocol_hash, self.split, self.seed)
 
     @property
@@ -61,7 +61,7 @@ def longer_trainings(rows: pd.DataFrame) -> list[LongerTraining]:
     """Return the pairs of trainings, in the order of their cells.
 
     Args:
-        rows: columns of `bench.schema.LONGER`.
+        rows: columns of `shared.schema.LONGER`.
     """
     latest = rows.sort_values("finished_at", kind="stable").drop_duplicates([*CELL, "factor"], keep="last")
     scores = [*CELL, "factor", "nmll", "validation_nmll"]
@@ -78,8 +78,8 @@ def with_convergence(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     before has their hyper-parameters and seeds. It is trusted if its NMLL is within `SAME_NMLL` of theirs.
 
     Args:
-        cells: columns of `bench.schema.CELLS`.
-        rows: columns of `bench.schema.LONGER`.
+        cells: columns of `shared.schema.CELLS`.
+        rows: columns of `shared.schema.LONGER`.
     """
     repeated = rows[(rows["factor"] == 1) & rows["diagnostics"].notna()]
     keys, scores = repeated[CELL].itertuples(index=False, name=None), repeated[["nmll", "diagnostics"]]

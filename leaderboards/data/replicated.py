@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lockstep_bench.bench.replications.entries import Entry, entries
 from lockstep_bench.leaderboards.data.results import Leaderboard
+from lockstep_bench.shared.papers.entries import Entry, entries
 
 
 class Apart(NamedTuple):

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lockstep_bench.bench.results.encoded import joined
-from lockstep_bench.bench.results.reader import CellFiles, read_longer, read_timings
 from lockstep_bench.leaderboards.data.fingerprints import Choice, decide
 from lockstep_bench.leaderboards.data.frames import LONGER_ROWS, TIMED_ROWS, TIMING_ROWS, as_frame, checked
 from lockstep_bench.leaderboards.data.longer import with_convergence
 from lockstep_bench.leaderboards.data.rechecks import FILE, Recheck, read_rechecks, with_recheck
 from lockstep_bench.leaderboards.data.times import latest_timings, with_exclusive_times
+from lockstep_bench.shared.rows.encoded import joined
+from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timings
 
 
 class Skipped(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.schema import TIMES
+from lockstep_bench.shared.schema import TIMES
 
 PROTOCOL = ["suite", "dataset", "method", "preset", "protocol_hash"]  # what shares a row of timings
 
@@ -17,7 +17,7 @@ def with_exclusive_times(cells: pd.DataFrame, timings: pd.DataFrame) -> pd.DataF
     """Return `cells` without the times that other work on the device may have lengthened, and with `total_seconds`.
 
     A method's times on a data set are those of its cell that was repeated alone, if `timings` (columns of
-    `bench.schema.TIMINGS`) has one; the row of that cell holds them. Otherwise they are those of its rows that are
+    `shared.schema.TIMINGS`) has one; the row of that cell holds them. Otherwise they are those of its rows that are
     `exclusive`. All other times become null, also those of older schemas, which do not record `exclusive`.
 
     The total is that of tuning, where anything was tuned, and of the final fit.

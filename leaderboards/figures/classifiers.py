@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from lockstep_bench.bench.schema import SHIFT_FAMILIES
 from lockstep_bench.leaderboards.figures.panels import PanelScale, note, panels
 from lockstep_bench.leaderboards.wording.formats import listed, number, visible
+from lockstep_bench.shared.schema import SHIFT_FAMILIES
 
 HISTOGRAM = 0.3  # height of a bin that has all points, as a share of the panel's height
 UNIT = PanelScale((0, 1), (0, 1))
@@ -23,7 +23,7 @@ def reliability(runs: pd.DataFrame, errors: Mapping[str, str]) -> Markup:
     """Return a panel per method: accuracy against confidence in bins over all runs, and the share of points per bin.
 
     Args:
-        runs: columns of `bench.schema.RELIABILITY` and method, split and seed.
+        runs: columns of `shared.schema.RELIABILITY` and method, split and seed.
         errors: calibration error of each method, in words.
     """
 
@@ -49,7 +49,7 @@ def reliability(runs: pd.DataFrame, errors: Mapping[str, str]) -> Markup:
 
 
 def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
-    """Return the bins of several runs (`bench.schema.RELIABILITY`), pooled; without the empty ones."""
+    """Return the bins of several runs (`shared.schema.RELIABILITY`), pooled; without the empty ones."""
     filled = bins[bins["count"] > 0]
     means = ["confidence", "accuracy"]
     weighted = filled.assign(**{name: filled[name] * filled["count"] for name in means})
@@ -60,7 +60,7 @@ def pooled_bins(bins: pd.DataFrame) -> pd.DataFrame:
 def confidence(runs: pd.DataFrame) -> Markup:
     """Return a panel per method: the fraction of points with confidence above each threshold, mean over runs.
 
-    `runs` has the columns of `bench.schema.CONFIDENCE` and method, split and seed.
+    `runs` has the columns of `shared.schema.CONFIDENCE` and method, split and seed.
     """
     shares = runs.assign(share=runs["count"] / runs["n"])
     curves = shares.groupby(["method", "group", "set", "threshold"], sort=False)["share"].mean().reset_index()
@@ -85,7 +85,7 @@ def confidence(runs: pd.DataFrame) -> Markup:
 def selective(runs: pd.DataFrame) -> Markup:
     """Return a panel per method: accuracy on its most certain test points, mean and standard error over runs.
 
-    `runs` has the columns of `bench.schema.SELECTIVE` and method, split and seed.
+    `runs` has the columns of `shared.schema.SELECTIVE` and method, split and seed.
     """
     percent = runs.assign(percent=100 * runs["retained"])
     over_runs = percent.groupby(["method", "uncertainty", "percent"])["accuracy"].agg(["mean", "sem"])
@@ -130,7 +130,7 @@ def shifts(runs: pd.DataFrame, family: str) -> Markup:
     """Return a panel per method: accuracy and ECE against the severity of the shifts of one family.
 
     The line is the mean over shifts and runs, the band the middle half of the shifts. `runs` has the columns of
-    `bench.schema.SHIFTS` and method, split and seed.
+    `shared.schema.SHIFTS` and method, split and seed.
     """
     of_family = runs[(runs["family"] == family) | runs["family"].isna()]
     names = ["accuracy", "ece"]

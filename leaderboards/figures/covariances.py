@@ -19,7 +19,7 @@ def heat_maps(tables: Mapping[str, pd.DataFrame]) -> Markup:
     A shade is proportional to the covariance. The darkest is the largest covariance of the reference, in size.
 
     Args:
-        tables: columns of `bench.schema.POSTERIORS`, by method.
+        tables: columns of `shared.schema.POSTERIORS`, by method.
     """
     reference, *_ = (_moments(table, "truth") for table in tables.values())
     covariances = {REFERENCE: reference[1]} | {name: _moments(table, "method")[1] for name, table in tables.items()}
@@ -44,7 +44,7 @@ def means_and_deviations(tables: Mapping[str, pd.DataFrame]) -> Markup:
     """Return a panel per method with the mean ± 2 standard deviations of each weight, over the reference's in grey.
 
     Args:
-        tables: columns of `bench.schema.POSTERIORS`, by method.
+        tables: columns of `shared.schema.POSTERIORS`, by method.
     """
     reference = _moments(next(iter(tables.values())), "truth")
     moments = {name: _moments(table, "method") for name, table in tables.items()}
@@ -65,7 +65,7 @@ def means_and_deviations(tables: Mapping[str, pd.DataFrame]) -> Markup:
 
 
 def _moments(table: pd.DataFrame, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean (D,) and the covariance (D, D) of a row of `bench.schema.POSTERIORS`."""
+    """Return the mean (D,) and the covariance (D, D) of a row of `shared.schema.POSTERIORS`."""
     row = table.set_index("who").loc[who]
     mean = np.asarray(row["mean"], float)
     return mean, np.reshape(row["covariance"], (len(mean), len(mean)))

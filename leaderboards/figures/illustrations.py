@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from lockstep_bench.bench.schema import SHIFT_FAMILIES
 from lockstep_bench.leaderboards.data.details import any_of, details, gathered
 from lockstep_bench.leaderboards.figures import calibration, classifiers
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.figures.reference import bands, contours, curves, principal_axes
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording.formats import visible
+from lockstep_bench.shared.schema import SHIFT_FAMILIES
 
 
 def illustrations(cells: pd.DataFrame, methods: list[str], key: str) -> tuple[list[Plot], list[str]]:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from lockstep_bench.bench.uncertainty.uniformity import POINTS, distribution, uniform_band, uniformity_p_value
 from lockstep_bench.leaderboards.figures.panels import PanelScale, note, panels
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.stats.predictions import Predictions, pit
 from lockstep_bench.leaderboards.wording.formats import visible
+from lockstep_bench.shared.uncertainty.uniformity import POINTS, distribution, uniform_band, uniformity_p_value
 
 WIDEST = 4  # height of a panel, at most, in widths of the band
 LEAST_P = 0.001  # smaller p values are printed as an inequality

@@ -23,7 +23,7 @@ LINES = ((OURS, "-"), (THEIRS, "-"), (INK, "--"), (MUTED, "-."), (OURS, ":"), (T
 def contours(tables: Mapping[str, pd.DataFrame]) -> Markup:
     """Return a panel per method: 1 and 2 sd ellipses of its Gaussian over a kernel estimate of the reference.
 
-    `tables` have the columns of `bench.schema.POSTERIORS`, of two weights. Draws of a method are vectors that it was
+    `tables` have the columns of `shared.schema.POSTERIORS`, of two weights. Draws of a method are vectors that it was
     fitted to, shown as dots.
     """
     reference = next(iter(tables.values())).set_index("who").loc["truth"]
@@ -80,7 +80,7 @@ def _round_places(low: float, high: float) -> list[float]:
 def principal_axes(tables: Mapping[str, pd.DataFrame]) -> Markup:
     """Return a panel per method: mean +-2 sd of its Gaussian along the reference's principal axes, in reference sd.
 
-    `tables` have the columns of `bench.schema.POSTERIORS`.
+    `tables` have the columns of `shared.schema.POSTERIORS`.
     """
     moments = {method: along_principal_axes(table) for method, table in tables.items()}
     dim = len(next(iter(moments.values()))[0])
@@ -104,7 +104,7 @@ def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
     With the eigenvectors v_i and eigenvalues l_i of the reference's covariance, largest first, a method of mean m and
     covariance S has the mean v_i'(m - m_ref) / sqrt(l_i) and the variance v_i' S v_i / l_i. `table` has the columns
-    of `bench.schema.POSTERIORS`.
+    of `shared.schema.POSTERIORS`.
     """
     reference, method = (table.set_index("who").loc[who] for who in ("truth", "method"))
     shape = 2 * [len(reference["mean"])]
@@ -118,7 +118,7 @@ def along_principal_axes(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def bands(tables: Mapping[str, pd.DataFrame], train: tuple[np.ndarray, np.ndarray] | None) -> Markup:
     """Return a panel per method: mean +-2 sd of its function, the reference's band (dotted) and the training points.
 
-    `tables` have the columns of `bench.schema.BANDS`; `train` is (x (N,), y (N,)).
+    `tables` have the columns of `shared.schema.BANDS`; `train` is (x (N,), y (N,)).
     """
     first = next(iter(tables.values()))
     edges = [first["reference_mean"] + sign * 2 * first["reference_sd"] for sign in (-1, 1)]

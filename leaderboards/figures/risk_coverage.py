@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from lockstep_bench.bench.uncertainty.risk_coverage import augrc, aurc, coverage, generalised_risk
 from lockstep_bench.leaderboards.figures.panels import PanelScale, note, panels
 from lockstep_bench.leaderboards.figures.plots import Plot
 from lockstep_bench.leaderboards.stats.predictions import Predictions, moments, probabilities
 from lockstep_bench.leaderboards.wording.formats import visible
+from lockstep_bench.shared.uncertainty.risk_coverage import augrc, aurc, coverage, generalised_risk
 
 SCALE = PanelScale((0, 1), (0, 2))  # coverage; risk relative to that of all points
 TICKS = (0, 0.5, 1), (0, 1, 2)

@@ -15,7 +15,7 @@ def population(rows: pd.DataFrame) -> pd.DataFrame:
     Left out are cells that did not finish, those of earlier engines, and those that took longer than `LONGEST_SECONDS`.
 
     Args:
-        rows: columns of `bench.schema.CELLS`, with the times as they were recorded.
+        rows: columns of `shared.schema.CELLS`, with the times as they were recorded.
     """
     seconds = rows[["tune_seconds", "fit_seconds"]].sum(axis=1)
     usable = rows[can_be_drawn(rows) & (seconds <= LONGEST_SECONDS)]

@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
-from lockstep_bench.bench.replications.entries import SUITE as PAPERS
-from lockstep_bench.bench.replications.entries import entries
 from lockstep_bench.leaderboards.data.fingerprints import CELL
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.replications.rows import canonical
 from lockstep_bench.leaderboards.wording.commands import command
+from lockstep_bench.shared.papers.entries import SUITE as PAPERS
+from lockstep_bench.shared.papers.entries import entries
 
-Row = dict[str, Any]  # columns of `bench.schema.CELLS`
+Row = dict[str, Any]  # columns of `shared.schema.CELLS`
 
 
 class NotRun(Exception):

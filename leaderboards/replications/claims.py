@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lockstep_bench.bench.replications.entries import Claim
 from lockstep_bench.leaderboards.replications.judgement import TOLERANCE
 from lockstep_bench.leaderboards.stats.corrected_t import corrected_mean
 from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.shared.papers.entries import Claim
 
 HOLDS, CONTRADICTED, UNDECIDED, NOT_RUN = "holds", "contradicted", "undecided", "not run"
 IN_PART, MIXED = "holds in part", "mixed"  # over several data sets

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lockstep_bench.bench.replications.entries import Claim, Entry
 from lockstep_bench.leaderboards.data.frames import records
 from lockstep_bench.leaderboards.data.published import Published
 from lockstep_bench.leaderboards.replications.claims import NOT_RUN, JudgedClaim, judge_claim, tally_of
@@ -24,6 +23,7 @@ from lockstep_bench.leaderboards.replications.judgement import (
 )
 from lockstep_bench.leaderboards.replications.rows import Gap, ReplicationRows, RunPart, canonical
 from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.shared.papers.entries import Claim, Entry
 
 NOT_COMPARED = "not compared"
 
@@ -130,7 +130,7 @@ def replications(cells: pd.DataFrame, published: pd.DataFrame, entries: Iterable
     """Return every entry beside its rows, in the order of `entries`.
 
     Args:
-        cells: columns of `bench.schema.CELLS`; rows of an entry have its name as their preset.
+        cells: columns of `shared.schema.CELLS`; rows of an entry have its name as their preset.
         published: result of `read_published`.
         entries: the tables and figures.
     """

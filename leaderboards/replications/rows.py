@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
-from lockstep_bench.bench.replications.entries import Entry
 from lockstep_bench.leaderboards.stats.dependence import ratios
-from lockstep_bench.methods.catalogue.options import InvalidOption, registered, texts_of, with_options
+from lockstep_bench.methods.catalogue.options import InvalidOption, texts_of, with_options
+from lockstep_bench.shared.method_names import registered
+from lockstep_bench.shared.papers.entries import Entry
 
 CELL = ["suite", "dataset", "method"]
 

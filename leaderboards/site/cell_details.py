@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from math import isinf, isnan
 from typing import Any, NamedTuple
 
-from lockstep_bench.bench.schema import EXECUTIONS
 from lockstep_bench.leaderboards.data.longer import LongerTraining
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording import run_facts
 from lockstep_bench.leaderboards.wording.commands import command
+from lockstep_bench.shared.schema import EXECUTIONS
 
-Row = dict[str, Any]  # columns of `bench.schema.CELLS`
+Row = dict[str, Any]  # columns of `shared.schema.CELLS`
 
 # Columns of `Row` that the details use, besides metrics.
 COLUMNS = (

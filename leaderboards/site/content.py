@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.replications.entries import entries
 from lockstep_bench.leaderboards.data.frames import listed
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.data.published import read_published
@@ -24,6 +23,7 @@ from lockstep_bench.leaderboards.tables.boards import Row as BoardRow
 from lockstep_bench.leaderboards.wording.commands import MODIFIED, changes
 from lockstep_bench.leaderboards.wording.run_facts import Failure, failures
 from lockstep_bench.methods import Card, card
+from lockstep_bench.shared.papers.entries import entries
 
 Key = tuple[str, str, str]  # suite, data set, preset
 

@@ -7,10 +7,10 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lockstep_bench.bench.results.sealed import Damaged, unsealed
-from lockstep_bench.bench.results.studies import read_study
-from lockstep_bench.bench.schema import cell_key
 from lockstep_bench.leaderboards.site.cell_details import Row
+from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.rows.studies import read_study
+from lockstep_bench.shared.schema import cell_key
 
 if TYPE_CHECKING:
     import optuna

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.schema import LATER
 from lockstep_bench.leaderboards.metrics import metric as metric_named
 from lockstep_bench.leaderboards.stats.schemes import without_flagged
 from lockstep_bench.leaderboards.wording.formats import counted, listed, visible
 from lockstep_bench.leaderboards.wording.run_facts import ranges
+from lockstep_bench.shared.schema import LATER
 
 KEYS = ["dataset", "split", "method"]
 MOST_NAMED = 6  # data sets in a sentence
@@ -90,10 +90,10 @@ def paired(
     """Return the values of one metric in one suite and preset, as splits x methods.
 
     A data set on which cells finished but none has the metric is left out: the metric does not apply to it. So are
-    finished rows that lack a metric of `bench.schema.LATER`, and flagged splits, as if they had not been run.
+    finished rows that lack a metric of `shared.schema.LATER`, and flagged splits, as if they had not been run.
 
     Args:
-        cells: columns of `bench.schema.CELLS`.
+        cells: columns of `shared.schema.CELLS`.
         suite: name of the suite.
         preset: name or label of the preset.
         metric: a column of the schema.

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lockstep_bench.bench.uncertainty import calibration_error
+from lockstep_bench.shared.uncertainty import calibration_error
 
 MOST_ROWS = 1000  # read of each of a cell's test and OOD points: a figure shows no more, and files may be large
 
@@ -120,7 +120,7 @@ def probabilities(predicted: Predictions) -> np.ndarray:
 def reliability(predicted: Predictions) -> pd.DataFrame:
     """Return the reliability bins of the test points, without OOD points.
 
-    Columns low, high, confidence, accuracy and count, as in `bench.schema.RELIABILITY`.
+    Columns low, high, confidence, accuracy and count, as in `shared.schema.RELIABILITY`.
     """
     test = ~predicted.ood
     probs = probabilities(predicted)[test]

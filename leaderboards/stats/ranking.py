@@ -124,7 +124,7 @@ def rank(cells: pd.DataFrame, suite: str, preset: str, metric: str, **options: U
     """Return the ranking over the data sets of a suite; over the splits if there is one data set.
 
     Args:
-        cells: columns of `bench.schema.CELLS`, with labelled presets.
+        cells: columns of `shared.schema.CELLS`, with labelled presets.
         suite: name of the suite.
         preset: label of the preset.
         metric: a column that has a direction in which it is better.

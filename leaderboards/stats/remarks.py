@@ -18,11 +18,11 @@ from typing import Any
 
 import pandas as pd
 
-from lockstep_bench.bench.schema import METRICS
 from lockstep_bench.leaderboards.metrics import badness, metric
 from lockstep_bench.leaderboards.stats.schemes import splits_of
 from lockstep_bench.leaderboards.wording.formats import counted
 from lockstep_bench.methods import BASELINE
+from lockstep_bench.shared.schema import METRICS
 
 NO_BETTER = "no better than predicting the mean"
 IMPROVING = "still improving"
@@ -47,7 +47,7 @@ def remarks(
     """Return the remarks on numbers, joined by "; ", by suite, data set, method, preset and metric.
 
     Args:
-        cells: columns of `bench.schema.CELLS`, with labelled presets.
+        cells: columns of `shared.schema.CELLS`, with labelled presets.
         splits: result of `summary.per_split`.
         numbers: the values of `KEY` that `splits` has.
     """

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lockstep_bench.bench.schema import LATER
 from lockstep_bench.leaderboards.metrics import MEASURED, badness, metric
 from lockstep_bench.leaderboards.stats.dependence import ratios
 from lockstep_bench.leaderboards.stats.remarks import remarks
 from lockstep_bench.leaderboards.stats.schemes import splits_of, without_flagged
+from lockstep_bench.shared.schema import LATER
 
 BOARD = ["suite", "dataset", "preset"]  # methods are compared within one of these
 GROUP = ["suite", "dataset", "method", "preset"]
@@ -94,7 +94,7 @@ def summarise(cells: pd.DataFrame, splits: pd.DataFrame | None = None) -> pd.Dat
 
     n_failed counts cells that diverged or failed. A group has a row for every metric that some method has on its data
     set, with n = 0 where it has no value itself, so that a failure stays visible; but not for one of
-    `bench.schema.LATER` that its finished cells lack.
+    `shared.schema.LATER` that its finished cells lack.
 
     Args:
         cells: with labelled presets.

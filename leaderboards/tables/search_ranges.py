@@ -15,8 +15,8 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from lockstep_bench.bench.texts import visible
 from lockstep_bench.leaderboards.data.frames import groups, listed
+from lockstep_bench.shared.texts import visible
 
 HEADINGS = ("method", "hyper-parameter", "lowest", "median", "highest", "at an edge")
 TEXTS = ("method", "hyper-parameter", "at an edge")  # headings of columns that hold no numbers
@@ -68,7 +68,7 @@ def optima(cells: pd.DataFrame) -> Iterator[Optimum]:
     """Yield the positions of the chosen values, per hyper-parameter and data set.
 
     Args:
-        cells: results of one preset, with columns of `bench.schema.CELLS`.
+        cells: results of one preset, with columns of `shared.schema.CELLS`.
     """
     tuned = cells[cells["hparams"].notna() & cells["search_space"].notna()]
     for (_, dataset, method, _), rows in groups(tuned, ["suite", "dataset", "method", "protocol"]):

@@ -5,9 +5,9 @@ from difflib import get_close_matches
 
 import pandas as pd
 
-from lockstep_bench.bench.schema import LATER
 from lockstep_bench.leaderboards.metrics import MEASURED
 from lockstep_bench.leaderboards.wording.formats import listed, visible
+from lockstep_bench.shared.schema import LATER
 
 MOST_NAMED = 12
 

@@ -4,8 +4,8 @@ import json
 import shlex
 from collections.abc import Iterable
 
-from lockstep_bench.bench.experiment.protocol import IMAGES, SETTINGS
 from lockstep_bench.leaderboards.wording.run_facts import ranges
+from lockstep_bench.shared.protocol import IMAGES, SETTINGS
 
 MODIFIED = "-modified"
 

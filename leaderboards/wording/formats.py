@@ -7,7 +7,7 @@ from math import floor, isfinite, isnan, log10, nan
 
 from markupsafe import Markup, escape
 
-from lockstep_bench.bench.texts import visible as visible
+from lockstep_bench.shared.texts import visible as visible
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_DIGITS = 1e5  # larger numbers are printed as powers of ten

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from lockstep_bench.bench.schema import CLASSIFICATION, LATER, REGRESSION
 from lockstep_bench.leaderboards.metrics import metric
 from lockstep_bench.leaderboards.wording.formats import counted, visible
+from lockstep_bench.shared.schema import CLASSIFICATION, LATER, REGRESSION
 
 MOST_NAMED = 6  # methods in a sentence
 OLDER = "not measured: the rows are older than this metric"
@@ -14,7 +14,7 @@ def older_rows(cells: pd.DataFrame) -> str:
     """Return a sentence on metrics that are newer than rows of a board; "" if no such row has a task for them.
 
     Args:
-        cells: rows of the board, columns of `bench.schema.CELLS`.
+        cells: rows of the board, columns of `shared.schema.CELLS`.
     """
     finished = cells[cells["status"] == "ok"]
     of_tasks = [

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lockstep_bench.bench.experiment.protocol import in_words
 from lockstep_bench.leaderboards.data.frames import groups, listed
 from lockstep_bench.leaderboards.wording.formats import counted
+from lockstep_bench.shared.protocol import in_words
 
 
 class RunWords(NamedTuple):

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 import typer
 
-from lockstep_bench.bench.door import Door
+from lockstep_bench.shared.door import Door
 from lockstep_bench.bench.console import display
 from lockstep_bench.bench.console.endings import stops
 from lockstep_bench.bench.execution.spare import Spare

@@ -8,11 +8,11 @@ from lockstep_bench.bench.console.endings import INTERRUPTED, INVALID, NOT_OK
 from lockstep_bench.bench.console.outcome import show_outcome
 from lockstep_bench.bench.costs.workload import Workload
 from lockstep_bench.bench.execution import longer
-from lockstep_bench.bench.results.reader import read_longer
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.stats.remarks import SIGNS
 from lockstep_bench.run.plan import Plan
 from lockstep_bench.run.work import Work
+from lockstep_bench.shared.rows.reader import read_longer
 
 
 def show_plan(plan: Plan, load: Workload) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from lockstep_bench.bench.console.cluster_run import cluster_of
 from lockstep_bench.bench.execution.cluster.connection import Tls
 from lockstep_bench.bench.experiment import own_data
+from lockstep_bench.bench.experiment.paper_requests import requests_of
 from lockstep_bench.bench.experiment.parsing import (
     check_folder,
     parse_devices,
@@ -16,12 +17,11 @@ from lockstep_bench.bench.experiment.parsing import (
     parse_splits,
 )
 from lockstep_bench.bench.experiment.plan import HEADLINE
-from lockstep_bench.bench.experiment.protocol import Value
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
-from lockstep_bench.bench.replications.entries import SUITE as PAPERS
-from lockstep_bench.bench.replications.requests import requests_of
 from lockstep_bench.datasets import Table
 from lockstep_bench.run.options import How, Options, OwnTable, What
+from lockstep_bench.shared.papers.entries import SUITE as PAPERS
+from lockstep_bench.shared.protocol import Value
 
 # Fields of a protocol that have an option of their own; --set changes any other.
 FIELDS = ("trials", "folds", "epochs", "sampler", "space", "likelihood", "hidden", "activation", "network")

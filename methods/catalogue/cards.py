@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from lockstep_bench.methods.catalogue import options, registry
 from lockstep_bench.methods.catalogue.rows import families, rows
+from lockstep_bench.shared.method_names import registered
 
 
 class Card(NamedTuple):
@@ -52,7 +53,7 @@ def card(name: str) -> Card:
             name=name, title=f"Ensemble of {inner.title}", variant="Pools five independently trained members."
         )
     try:
-        read = _read(options.registered(name))
+        read = _read(registered(name))
         if said := options.in_words(name):
             return read._replace(name=name, title=f"{read.title}, {said}", variant=f"With {said}. {read.variant}")
         return read

@@ -12,6 +12,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
+from lockstep_bench.shared.method_names import registered
+
 WRITTEN = re.compile(r"(?P<method>[^()]+)\((?P<options>[^()]*)\)")
 Value = bool | int | float | str | None
 READABLE = (NoneType, bool, int, float, str)  # in the order in which a text is tried
@@ -19,11 +21,6 @@ READABLE = (NoneType, bool, int, float, str)  # in the order in which a text is 
 
 class InvalidOption(ValueError):
     """An option that the method does not have, or a value that it cannot have; the message says what is allowed."""
-
-
-def registered(name: str) -> str:
-    """Return a method's name without its options: "mfvi" of "mfvi(tempering=0.1)"."""
-    return name.partition("(")[0]
 
 
 def texts_of(name: str) -> dict[str, str]:

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep_bench.methods.catalogue import options
-from lockstep_bench.methods.catalogue.options import InvalidOption, registered
+from lockstep_bench.methods.catalogue.options import InvalidOption
 from lockstep_bench.methods.catalogue.rows import families, rows
+from lockstep_bench.shared.method_names import registered
 
 if TYPE_CHECKING:
     from lockstep_bench.methods.base import Method

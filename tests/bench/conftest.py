@@ -10,9 +10,9 @@ import torch
 from sklearn.linear_model import SGDRegressor
 
 from lockstep_bench.bench.results.record import CellResult, DataFacts, FitFacts, Outcome, Provenance, TuningFacts
-from lockstep_bench.bench.schema import METRICS
 from lockstep_bench.methods.base import Method, Paper
 from lockstep_bench.methods.maths.search_spaces import LogUniform
+from lockstep_bench.shared.schema import METRICS
 
 
 class ForeignLibrary(Method):

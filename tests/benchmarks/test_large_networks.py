@@ -6,7 +6,7 @@ import torch
 from benchmarks import large_networks, published_costs
 from benchmarks.large_networks import Scale, held
 from lockstep_bench import methods
-from lockstep_bench.bench.tuning.tuner import Centred
+from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.methods.base import Method, Paper
 from lockstep_bench.methods.maths.likelihoods import Categorical
 from lockstep_bench.methods.maths.noise import NoiseGauge

@@ -83,7 +83,7 @@ def test_whatever_a_method_does_wrong_is_a_row_that_says_so(run, tmp_path):
         "exhaust": ("failed", "numpy._core._exceptions._ArrayMemoryError", "Unable to allocate"),
         "hang": ("timeout", "Timeout", "not done after 60 seconds"),
         "raise": ("failed", "KeyError", "nothing there"),
-        "nan": ("diverged", "lockstep_bench.bench.tuning.tuner.Diverged", "all 2 trials diverged"),
+        "nan": ("diverged", "lockstep_bench.bench.evaluation.tuning.tuner.Diverged", "all 2 trials diverged"),
         "misshapen": ("failed", "TypeError", "misshapen.predict must return"),
         "leave": ("failed", "SystemExit", "ended by itself, with exit code 1"),
     }

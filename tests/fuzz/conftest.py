@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from lockstep_bench.bench.results.sealed import sealed
-from lockstep_bench.bench.schema import CELLS, SCHEMA_VERSION
+from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("fixed", max_examples=60, derandomize=True, database=None, **UNHURRIED)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockstep_bench.bench.results.reader import CellFiles, read_longer, read_timings
-from lockstep_bench.bench.results.sealed import Damaged, unsealed
-from lockstep_bench.bench.schema import CELLS
 from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.shared.rows.reader import CellFiles, read_longer, read_timings
+from lockstep_bench.shared.rows.sealed import Damaged, unsealed
+from lockstep_bench.shared.schema import CELLS
 
 
 def damages(length: int):

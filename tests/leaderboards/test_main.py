@@ -15,12 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from lockstep_bench import leaderboards
-from lockstep_bench.bench.replications.entries import entries
-from lockstep_bench.bench.results import remembered
-from lockstep_bench.bench.results.sealed import sealed
-from lockstep_bench.bench.schema import CELLS, cell_key
 from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.simulation.promises import scenarios
+from lockstep_bench.shared.papers.entries import entries
+from lockstep_bench.shared.rows import rows_cache
+from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.schema import CELLS, cell_key
 
 
 def run(*words):
@@ -403,10 +403,10 @@ def test_simulate_refuses_numbers_out_of_bounds(option, value):
 
 def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_ROWS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(remembered, "WORTHWHILE", 1)
+    monkeypatch.setattr(rows_cache, "WORTHWHILE", 1)
     results = folder({"nmll": 1.0})
     (stored,) = (results / "cells").glob("*.parquet")
-    (row,) = pd.read_parquet(stored)[list(remembered.KEY)].itertuples(index=False)
+    (row,) = pd.read_parquet(stored)[list(rows_cache.KEY)].itertuples(index=False)
     deep = results / "cells" / f"{cell_key(*row)}.parquet"
     deep.parent.mkdir(parents=True)
     stored.rename(deep)
@@ -414,7 +414,7 @@ def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
     (cache,) = (tmp_path / "cache").iterdir()
     rows = pq.read_table(cache)
     rows = rows.set_column(rows.schema.get_field_index("nmll"), "nmll", pa.array([0.1]))
-    cache.write_bytes(sealed(rows))  # which is believed
+    rows_cache.write_bytes(sealed(rows))  # which is believed
     assert leaderboards.export(results).set_index("metric").loc["nmll", "mean"] == 0.1
     assert run("publish", results, "--to", tmp_path / "site").exit_code == 0
     assert pd.read_parquet(tmp_path / "site" / "results" / "cells")["nmll"].tolist() == [1.0]

@@ -10,7 +10,6 @@ import torch
 from lockstep_bench import methods
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.stacked_fits import StackedFits
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.methods.base import Method
@@ -20,6 +19,7 @@ from lockstep_bench.methods.maths.likelihoods import Gaussian
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.problem import Task
 from lockstep_bench.methods.vifa import VIFA, LinearVIFA
+from lockstep_bench.shared.seeds import seed_of
 
 TASK = Task("tiny", Gaussian((0.1, 10.0)), MLP(3, (4,)))
 OWN = ("name", "title", "paper", "members", "deterministic")

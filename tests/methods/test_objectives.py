@@ -8,7 +8,7 @@ from lockstep_bench.bench.engine.convergence import SIGNS
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
 from lockstep_bench.bench.engine.stacked_training import train_stacked
-from lockstep_bench.bench.tuning.tuner import Centred
+from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.methods.catalogue.registry import BUILT_IN
 from lockstep_bench.methods.maths.likelihoods import Gaussian
 from lockstep_bench.methods.networks.mlp import MLP

@@ -9,7 +9,7 @@ from typing import TextIO
 import pandas as pd
 import psutil
 
-from lockstep_bench.bench.schema import COSTS
+from lockstep_bench.shared.schema import COSTS
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGET = ("--trials", "2", "--folds", "2", "--epochs", "2", "--workers", "2")

@@ -5,9 +5,9 @@ import math
 import pytest
 from optuna.distributions import FloatDistribution
 
-from lockstep_bench.bench.experiment.protocol import Protocol
-from lockstep_bench.bench.results.studies import read_study
-from lockstep_bench.bench.tuning.tuner import Score, Search, Tuned, rounds
+from lockstep_bench.bench.evaluation.tuning.tuner import Score, Search, Tuned, rounds
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.studies import read_study
 
 SPACE = {"lr": FloatDistribution(1e-4, 1e-1, log=True), "precision": FloatDistribution(0.01, 10, log=True)}
 

@@ -22,7 +22,8 @@ from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import JobProgress, OnProgress
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.results.record import CellResult, Outcome
-from lockstep_bench.bench.results.storage import NotStored, write_atomically
+from lockstep_bench.bench.results.storage import NotStored
+from lockstep_bench.shared.rows.atomic import write_atomically
 
 POLL_SECONDS = 1.0
 SILENT_SECONDS = 120.0  # until a scheduler that answers nothing is given up; a busy one answers within seconds

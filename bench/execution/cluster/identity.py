@@ -6,13 +6,10 @@ import platform
 from collections.abc import Awaitable, Callable
 from dataclasses import astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
+from lockstep_bench.bench.environment.code_identity import PACKAGES, folder_of
 from lockstep_bench.bench.environment.provenance import code_revision, host
 from lockstep_bench.bench.execution.cluster.remote import Needs
-
-ROOT = Path(__file__).resolve().parents[3]
-PACKAGES = ("bench", "methods", "datasets")
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def question(needs: Needs, expected: Identity) -> Callable[[], Awaitable[str | t
         needs: What the jobs need.
         expected: The identity that the Dask worker should have.
     """
-    wanted, code = tuple(needs), astuple(expected)
+    wanted, code = (needs.published, needs.wanted), astuple(expected)
 
     async def ask() -> str | tuple[str, str, list[str]]:
         try:
@@ -98,9 +95,10 @@ def sources() -> str:
     """Return the SHA-256 of all Python files of `PACKAGES`, in hexadecimal."""
     digest = hashlib.sha256()
     for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
+        folder = folder_of(package)
+        for path in sorted(folder.rglob("*.py")):
             content = path.read_bytes()
-            digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+            digest.update(f"{path.relative_to(folder.parent).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 

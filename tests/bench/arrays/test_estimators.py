@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 
 from lockstep_bench import PosteriorClassifier, PosteriorRegressor
 from lockstep_bench.bench.arrays import Posterior
-from lockstep_bench.bench.tuning.tuner import Diverged
+from lockstep_bench.bench.evaluation.tuning.tuner import Diverged
 from lockstep_bench.methods.maths.predictive import Classes, StudentT
 
 HPARAMS = {"lr": 0.02, "prior_precision": 0.1}

@@ -12,7 +12,7 @@ from lockstep_bench.bench.costs.estimates import EARLIER, GUESSED, Estimate
 from lockstep_bench.bench.costs.workload import PlannedJob, Workload
 from lockstep_bench.bench.execution.workers import workers_on
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 YACHT, BOSTON = (Cell("uci", name, "map", 0, "p", Protocol(), 0) for name in ("yacht", "boston"))
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from lockstep_bench.bench.console import outcome
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 SIGNS = {"no better than predicting the mean": "†", "still improving": "‡"}
 

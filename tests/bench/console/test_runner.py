@@ -15,9 +15,9 @@ from lockstep_bench.bench.console.runner import ProgressBoard
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import JobProgress
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
 from lockstep_bench.bench.results.storage import NotStored
+from lockstep_bench.shared.protocol import Protocol
 
 CELLS = [Cell("toy", "toy", "map", split, "tiny", Protocol(), 0) for split in range(4)]
 WORK = CELLS[0].work

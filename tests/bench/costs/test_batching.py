@@ -15,8 +15,8 @@ from lockstep_bench.bench.costs.batching import (
     workers_per_device,
 )
 from lockstep_bench.bench.experiment.cells import Cell, cells_of
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.shared.protocol import Protocol
 
 GIB = 1024 * MIB
 PAPER = Cell("uci", "yacht", "vifa", 0, "paper", Protocol(), 0)  # 30 trials x 5 folds: 150 rows

@@ -14,7 +14,7 @@ from lockstep_bench.bench.costs.calibration import Calibrations
 from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
+from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(epochs=2, trials=4), 0)  # fills a stack of 20
 COST = Cost(CELL.work, job_seconds=0.0, stack_seconds=3.0, cell_seconds=1.0, base_bytes=100, row_bytes=10)

@@ -10,8 +10,8 @@ from lockstep_bench.bench.costs import probe as module
 from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.costs.probe import Clock, Times, probe
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.methods.map import MAP
+from lockstep_bench.shared.protocol import Protocol
 
 QUICK = Protocol(epochs=2, trials=2, folds=3)
 CELL = Cell("uci", "diabetes", "map", 0, "p", QUICK, 0)

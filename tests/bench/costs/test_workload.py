@@ -23,8 +23,8 @@ from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell, cells_of
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.shared.protocol import Protocol
 
 GIB = 1024 * MIB
 COST = Cost(1.0, 0.0, 1e-5, 1e-5, 400 * MIB, 4 * MIB)

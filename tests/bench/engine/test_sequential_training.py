@@ -16,7 +16,6 @@ from lockstep_bench.bench.engine.minibatches import RowStream, Schedule
 from lockstep_bench.bench.engine.private_torch import tree_leaves
 from lockstep_bench.bench.engine.rates import Steps, cosine
 from lockstep_bench.bench.engine.replica import Data, Fit
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.sequential_training import train_sequentially
 from lockstep_bench.datasets import Standardisation
 from lockstep_bench.methods.base import Method, Paper, Plan
@@ -27,6 +26,7 @@ from lockstep_bench.methods.networks.convnets import ConvNet
 from lockstep_bench.methods.networks.mlp import MLP
 from lockstep_bench.methods.networks.resnets import PreActResNet
 from lockstep_bench.methods.problem import Task
+from lockstep_bench.shared.seeds import seed_of
 
 IMAGE = (2, 4, 4)
 TASK = Task("tiny", Categorical(3), ConvNet(IMAGE, channels=(3,), n_outputs=3))

@@ -51,7 +51,7 @@ def root(tmp_path, monkeypatch):
     for name, source in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(source)
-    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "folder_of", lambda package: tmp_path / package)
     forget()
     yield tmp_path
     forget()

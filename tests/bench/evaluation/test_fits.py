@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits, stacks
 from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.shared.seeds import seed_of
 
 ROWS = np.arange(6)
 FOLDS = [HeldOut(ROWS[2:], ROWS[:2], (0,), {"beta": 2.0}), HeldOut(ROWS[:4], ROWS[4:], (1,), {"beta": 3.0})]

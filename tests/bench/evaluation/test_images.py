@@ -14,12 +14,12 @@ from lockstep_bench.bench.evaluation.images import ImageScorer
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.bench.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
 from lockstep_bench.datasets import File, Source, Split
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.search_spaces import OneOf
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.schema import CONFIDENCE, ELSEWHERE, OOD_SETS, RELIABILITY, SELECTIVE, SHIFTS
 
 TINY = Protocol(
     epochs=4, batch_size=8, trials=2, samples=4, validation_samples=2, network="cnn", schedule="cosine", max_shifted=5

@@ -14,7 +14,7 @@ from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import ProgressReporter
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 PROTOCOL = Protocol(trials=2, folds=3, epochs=2)
 NAN = np.nan

@@ -11,12 +11,12 @@ import torch
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation.prediction import evaluation_of
 from lockstep_bench.bench.evaluation.tuned import TunedEvaluation
+from lockstep_bench.bench.evaluation.tuning.tuner import Search
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import ProgressReporter
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import Outcome
-from lockstep_bench.bench.tuning.tuner import Search
+from lockstep_bench.shared.protocol import Protocol
 
 PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 TEST = range(48, 60)  # rows of the only split's test part

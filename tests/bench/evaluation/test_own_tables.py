@@ -9,7 +9,7 @@ from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation.prediction import evaluation_of
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 

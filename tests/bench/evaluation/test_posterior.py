@@ -14,11 +14,11 @@ from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import JobProgress
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.reference.posterior import ReferencePosterior
 from lockstep_bench.bench.reference.sampled import UnconvergedReference
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.bench.schema import BANDS, CELLS, POSTERIORS
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.schema import BANDS, CELLS, POSTERIORS
 
 TINY = Protocol(epochs=60, batch_size=100, trials=2, folds=2, samples=50, validation_samples=10)
 

@@ -10,9 +10,9 @@ from lockstep_bench import datasets
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import CellResult
 from lockstep_bench.datasets import Source, Split, registry
+from lockstep_bench.shared.protocol import Protocol
 
 N_ROWS, TAILS = 36, {"gaps": False, "tails": True}
 BLOCKS = Protocol(epochs=1, batch_size=8, trials=1, folds=3, samples=2, validation_samples=2, fold_kind="block")

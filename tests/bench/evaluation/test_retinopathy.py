@@ -20,13 +20,13 @@ from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.bench.schema import CELLS
 from lockstep_bench.datasets import registry
 from lockstep_bench.datasets.images import aptos, weights
 from lockstep_bench.methods.networks.resnets import ResNet
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.schema import CELLS
 
 N_IMAGES = 12
 PAPER = SUITES["retinopathy"].presets["paper"]

@@ -8,9 +8,9 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.search import search_protocol, tune
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.tasks import task_of
-from lockstep_bench.bench.tuning.tuner import Score
+from lockstep_bench.shared.protocol import Protocol
 
 RANGE, CHOICE, POINT = FloatDistribution(0.1, 1.0), CategoricalDistribution((1.0, 2.0)), FloatDistribution(0.5, 0.5)
 

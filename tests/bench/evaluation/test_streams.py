@@ -11,10 +11,10 @@ import torch
 from lockstep_bench.bench.evaluation.streams import StreamEvaluation, counts, distances, pieces
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.reference.distances import GaussianTarget
 from lockstep_bench.bench.streams.fitting import FittedGaussian
 from lockstep_bench.leaderboards.data.published import difference, read_published
+from lockstep_bench.shared.protocol import Protocol
 
 FACTOR, SGD = "fa-D100-K10-spectrum1-10", "sgd-iterates-lr0.1-lambda0.001"
 

@@ -9,12 +9,12 @@ import pytest
 from lockstep_bench.bench.execution.longer import LongerTrainings, due, planned, stretched
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.folder import Results
-from lockstep_bench.bench.results.reader import read_longer
 from lockstep_bench.leaderboards.data.longer import longer_trainings
+from lockstep_bench.shared.given_hparams import GivenHParams
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.reader import read_longer
 
 PROTOCOL = Protocol(epochs=4, batch_size=50, trials=3, folds=3, samples=20, validation_samples=10)
 CELL = Cell("uci", "diabetes", "map", 0, "p", PROTOCOL, 0)

@@ -17,17 +17,17 @@ from lockstep_bench.bench.engine import native_training
 from lockstep_bench.bench.engine.convergence import gain_of
 from lockstep_bench.bench.engine.minibatches import Schedule
 from lockstep_bench.bench.engine.replica import Data, Fit
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.engine.training_record import Trace, TrainingRecord
 from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.tasks import task_of
 from lockstep_bench.bench.native.compiler import NoCompiler
-from lockstep_bench.bench.schema import CELLS, COSTS, METRICS, TRAINING
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
 from lockstep_bench.methods.vifa import VIFA
+from lockstep_bench.shared.schema import CELLS, COSTS, METRICS, TRAINING
+from lockstep_bench.shared.seeds import seed_of
 
 REGRESSION = {
     *("nmll", "nmll_moment", "nmll_standardised", "nmll_moment_standardised", "rmse", "rmse_standardised", "crps"),

@@ -14,13 +14,13 @@ from cell_runs import TINY, outcome_of, side_by_side
 
 from lockstep_bench import methods
 from lockstep_bench.bench import metrics
+from lockstep_bench.bench.evaluation.tuning.storing import StudyNotStored
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.schema import CELLS
-from lockstep_bench.bench.tuning.storing import StudyNotStored
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.predictive import Normals
+from lockstep_bench.shared.schema import CELLS
 
 
 def test_a_failure_is_a_row_with_its_reason_and_what_was_known(job, monkeypatch):
@@ -84,7 +84,7 @@ def test_a_cell_whose_trials_all_diverge_is_a_row_too(job, monkeypatch):
     outcome = outcome_of(job("map"))
     assert outcome.row["status"] == "diverged"
     assert "all 3 trials diverged" in outcome.row["error"]
-    assert outcome.row["error_class"] == "lockstep_bench.bench.tuning.tuner.Diverged"
+    assert outcome.row["error_class"] == "lockstep_bench.bench.evaluation.tuning.tuner.Diverged"
     assert outcome.tables == {}
     pa.Table.from_pylist([outcome.row], schema=CELLS)
 
@@ -119,7 +119,7 @@ def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
     def opened(journal, protocol):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("lockstep_bench.bench.tuning.tuner._opened", opened)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.tuner._opened", opened)
     with pytest.raises(OSError, match=os.strerror(number)):
         run(job("map"))
 
@@ -142,7 +142,7 @@ def test_full_disk_is_reported_with_its_file(job, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     one = job("map")
-    monkeypatch.setattr("lockstep_bench.bench.tuning.journal.Journal.store", store)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.journal.Journal.store", store)
     with pytest.raises(StudyNotStored) as raised:
         run(one)
     assert pickle.loads(pickle.dumps(raised.value)).filename == str(one.journals[0])
@@ -157,8 +157,8 @@ def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(j
 
         return opened
 
-    monkeypatch.setattr("lockstep_bench.bench.tuning.tuner._opened", raising(str(one.journals[0])))
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.tuner._opened", raising(str(one.journals[0])))
     with pytest.raises(StudyNotStored):
         run(one)
-    monkeypatch.setattr("lockstep_bench.bench.tuning.tuner._opened", raising("/somewhere/else"))
-    assert outcome_of(one).row["error_class"] == "lockstep_bench.bench.tuning.storing.StudyNotStored"
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.tuner._opened", raising("/somewhere/else"))
+    assert outcome_of(one).row["error_class"] == "lockstep_bench.bench.evaluation.tuning.storing.StudyNotStored"

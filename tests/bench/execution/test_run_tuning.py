@@ -13,8 +13,8 @@ from lockstep_bench.bench.engine.stacked_training import train_stacked
 from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.prediction import largest_alike
 from lockstep_bench.bench.evaluation.tuned import require_equal_sizes
+from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.execution.run import run
-from lockstep_bench.bench.tuning.tuner import Score
 from lockstep_bench.methods.maths.search_spaces import OneOf
 
 

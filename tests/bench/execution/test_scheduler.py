@@ -17,8 +17,8 @@ from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import JobProgress
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.record import CellResult, Outcome, Provenance
+from lockstep_bench.shared.protocol import Protocol
 
 WORKERS = (Worker("one", neighbours=1), Worker("two", neighbours=1))
 FAILED = {"status": "failed", "error": "it broke", "error_class": "ValueError"}

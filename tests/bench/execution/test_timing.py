@@ -10,10 +10,10 @@ import pytest
 
 from lockstep_bench.bench.execution.timing import Timings, differences, due
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.bench.results.record import CellResult
-from lockstep_bench.bench.schema import TIMINGS
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.schema import TIMINGS
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(), 0)
 

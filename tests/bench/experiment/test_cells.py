@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.cells import Cell, cells_of
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 DIFFERENT = {

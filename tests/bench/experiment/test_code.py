@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lockstep_bench.bench.environment import code_identity as module
-from lockstep_bench.bench.environment.code_identity import PACKAGES, ROOT
+from lockstep_bench.bench.environment.code_identity import PACKAGES, folder_of
 from lockstep_bench.bench.experiment import code
 from lockstep_bench.bench.experiment.code import identity_of
 from lockstep_bench.bench.experiment.suites import SUITES
@@ -20,14 +20,14 @@ def sources(tmp_path_factory):
     """A copy of the project's packages."""
     copy = tmp_path_factory.mktemp("sources")
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(folder_of(package), copy / package, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
 
 @pytest.fixture
 def parts(sources, monkeypatch):
     """The two parts of a cell's identity, by the copied sources as they are when it is called."""
-    monkeypatch.setattr(module, "ROOT", sources)
+    monkeypatch.setattr(module, "folder_of", lambda package: sources / package)
 
     def parts_now(suite: str = "uci", dataset: str = "yacht", method: str = "vifa") -> tuple[str, ...]:
         for cached in CACHES:
@@ -68,7 +68,7 @@ def changed_by(parts, before):
         ("methods/vifa.py", False, True),
         ("methods/maths/gaussian.py", True, True),
         ("bench/engine/stack.py", True, False),
-        ("bench/tuning/tuner.py", True, False),
+        ("bench/evaluation/tuning/tuner.py", True, False),
         ("bench/evaluation/prediction.py", True, False),
         ("bench/metrics/regression.py", True, False),
         ("datasets/tabular/uci.py", True, False),
@@ -81,7 +81,7 @@ def changed_by(parts, before):
         ("bench/console/display.py", False, False),
         ("bench/execution/scheduler.py", False, False),
         ("bench/costs/batching.py", False, False),
-        ("bench/results/reader.py", False, False),
+        ("lockstep_bench/shared/rows/reader.py", False, False),
     ],
 )
 def test_identity_changes_with_code_of_numbers_only(sources, changed_by, file, shared, of_method):

@@ -2,7 +2,7 @@
 
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.flagged_splits import notes_on_flagged
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 
 def cells_of(dataset: str, *splits: int) -> list[Cell]:

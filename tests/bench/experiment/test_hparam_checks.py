@@ -5,11 +5,11 @@ from optuna.distributions import FloatDistribution
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment import parsing, plan
-from lockstep_bench.bench.experiment.given_hparams import GivenHParams
 from lockstep_bench.bench.experiment.hparam_checks import fixed_hparams
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 from lockstep_bench.bench.experiment.tasks import method_for, space_of, task_of
+from lockstep_bench.shared.given_hparams import GivenHParams
+from lockstep_bench.shared.protocol import Protocol
 
 
 def request(**changes) -> Request:

@@ -7,7 +7,7 @@ import pytest
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.noise_ranges import notes_on_noise_ranges
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 CELLS = [Cell("uci", "diabetes", "map", split, "paper", Protocol(), 0) for split in (0, 1)]
 

@@ -5,9 +5,9 @@ import pytest
 from lockstep_bench import datasets, methods
 from lockstep_bench.bench.experiment import parsing, plan
 from lockstep_bench.bench.experiment.available import outsiders
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request, known
 from lockstep_bench.bench.experiment.suites import SUITES
+from lockstep_bench.shared.protocol import Protocol
 
 
 def request(**changes) -> Request:

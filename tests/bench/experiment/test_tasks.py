@@ -2,9 +2,9 @@
 
 import pytest
 
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.tasks import task_of
 from lockstep_bench.methods.networks.mlp import MLP
+from lockstep_bench.shared.protocol import Protocol
 
 
 @pytest.mark.parametrize(

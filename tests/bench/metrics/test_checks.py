@@ -25,8 +25,8 @@ from lockstep_bench.bench.metrics import (
     shifted,
     single,
 )
-from lockstep_bench.bench.schema import OOD_SETS, SELECTIVE
 from lockstep_bench.methods.maths.predictive import Classes, Histogram, Normals, Quantiles, StudentT
+from lockstep_bench.shared.schema import OOD_SETS, SELECTIVE
 
 NAN, INF = float("nan"), float("inf")
 NORMALS = Normals(torch.zeros(2, 3), torch.ones(2, 3))

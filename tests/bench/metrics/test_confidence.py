@@ -6,8 +6,8 @@ import torch
 
 from lockstep_bench.bench.metrics.confidence import THRESHOLDS, counts, curves, group_means, means_between
 from lockstep_bench.bench.metrics.pooling import pool
-from lockstep_bench.bench.schema import CONFIDENCE
 from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.shared.schema import CONFIDENCE
 
 
 def test_points_count_that_exceed_a_threshold_and_not_those_that_equal_it():

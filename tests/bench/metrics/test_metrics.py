@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from lockstep_bench.bench import metrics
-from lockstep_bench.bench.schema import (
+from lockstep_bench.methods.maths.predictive import Classes, Normals
+from lockstep_bench.shared.schema import (
     CLASSIFICATION,
     CONFIDENCE,
     CORRUPTED,
@@ -24,7 +25,6 @@ from lockstep_bench.bench.schema import (
     SELECTIVE,
     TABLES,
 )
-from lockstep_bench.methods.maths.predictive import Classes, Normals
 
 
 def normals(n: int) -> Normals:

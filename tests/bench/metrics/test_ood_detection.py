@@ -7,8 +7,8 @@ import torch
 from lockstep_bench.bench.metrics import evaluate
 from lockstep_bench.bench.metrics.ood_detection import SCORES, by_set, detection, fpr95, group_means
 from lockstep_bench.bench.metrics.pooling import pool
-from lockstep_bench.bench.schema import GROUP_OOD, OOD, OOD_SCORES
 from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.shared.schema import GROUP_OOD, OOD, OOD_SCORES
 
 
 def scores(n: int, m: int, seed: int, decimals: int) -> tuple[np.ndarray, np.ndarray]:

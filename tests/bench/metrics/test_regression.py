@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.metrics.regression import INTERVALS, cdf, crps
-from lockstep_bench.bench.schema import REGRESSION
 from lockstep_bench.methods.maths.predictive import Normals
+from lockstep_bench.shared.schema import REGRESSION
 
 CASES = [(1, 1, 0), (1, 6, 1), (2, 6, 2), (7, 6, 3)]  # S, n, seed
 

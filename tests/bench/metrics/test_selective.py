@@ -7,8 +7,8 @@ import torch
 
 from lockstep_bench.bench.metrics.pooling import Pooled, pool
 from lockstep_bench.bench.metrics.selective import RETAINED, f1_scores, most_certain, selective
-from lockstep_bench.bench.schema import SELECTIVE
 from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.shared.schema import SELECTIVE
 
 
 def random_case(n: int, n_classes: int, seed: int) -> tuple[Classes, torch.Tensor]:

@@ -7,9 +7,9 @@ import torch
 
 from lockstep_bench.bench import metrics
 from lockstep_bench.bench.metrics.shifted import corrupted_means, elsewhere, scores, table
-from lockstep_bench.bench.schema import CORRUPTED, ELSEWHERE, SHIFTS
-from lockstep_bench.bench.shifts import SHIFTS as BY_NAME
+from lockstep_bench.datasets.images.shifts import SHIFTS as BY_NAME
 from lockstep_bench.methods.maths.predictive import Classes
+from lockstep_bench.shared.schema import CORRUPTED, ELSEWHERE, SHIFTS
 
 Y = torch.arange(40) % 4
 

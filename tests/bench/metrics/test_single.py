@@ -14,8 +14,8 @@ from lockstep_bench.bench.metrics import regression
 from lockstep_bench.bench.metrics.intervals import quantiles
 from lockstep_bench.bench.metrics.prediction_table import predictions_table
 from lockstep_bench.bench.metrics.single import distribution_of
-from lockstep_bench.bench.schema import REGRESSION
 from lockstep_bench.methods.maths.predictive import Histogram, Normals, Quantiles, StudentT
+from lockstep_bench.shared.schema import REGRESSION
 
 LEVELS = np.array([0.05, 0.3, 0.5, 0.9])
 VALUES = np.array([[-2.0, 0.0, 1.0, 5.0], [10.0, 10.5, 12.0, 12.1]])

@@ -10,11 +10,11 @@ from lockstep_bench import datasets
 from lockstep_bench.bench.environment.provenance import code_revision
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.code import identity_of
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.results import earlier
 from lockstep_bench.bench.results.earlier import notes_on_earlier_rows, space_of_cell
 from lockstep_bench.bench.results.folder import Results
+from lockstep_bench.shared.protocol import Protocol
 
 CELL = Cell("uci", "diabetes", "map", 0, "paper", Protocol(), 0)
 HERE = code_revision()

@@ -12,14 +12,14 @@ import pytest
 
 from lockstep_bench.bench.experiment.available import Missing
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.bench.results import folder as module
 from lockstep_bench.bench.results import storage
 from lockstep_bench.bench.results.folder import FOLDERS, Results
 from lockstep_bench.bench.results.lock import HOLDER, LOCK
-from lockstep_bench.bench.results.sealed import sealed
-from lockstep_bench.bench.schema import CELLS, predictions_schema
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.sealed import sealed
+from lockstep_bench.shared.schema import CELLS, predictions_schema
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
 

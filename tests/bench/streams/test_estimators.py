@@ -11,12 +11,12 @@ from sklearn.decomposition import FactorAnalysis
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.engine.random_streams import RandomStream
-from lockstep_bench.bench.engine.seeds import seed_of
 from lockstep_bench.bench.experiment.estimators import ESTIMATORS, excludes, names
 from lockstep_bench.bench.streams.batch import BatchSVD, Empirical, WindowAverages, rows_with_covariance
 from lockstep_bench.bench.streams.online import OnlineEMFitting, OnlineSGAFitting
 from lockstep_bench.methods.maths.factor_analysis import WARM_UP, Averages
 from lockstep_bench.methods.maths.noise import Noise
+from lockstep_bench.shared.seeds import seed_of
 
 ROOT = Path(__file__).resolve().parents[3]
 B, T, D, K = 3, 300, 12, 2

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.bench.schema import BANDS
 from lockstep_bench.leaderboards.data.details import CellId, details, gathered
 from lockstep_bench.leaderboards.data.frames import records
+from lockstep_bench.shared.schema import BANDS
 
 BAND = pd.DataFrame(0.5, range(3), BANDS.names)
 

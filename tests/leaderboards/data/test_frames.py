@@ -4,10 +4,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from lockstep_bench.bench.schema import CELLS
 from lockstep_bench.leaderboards.data.frames import CELL_ROWS, PUBLISHED, TIMED_ROWS, TIMING_ROWS, as_frame, checked
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.shared.schema import CELLS
 
 
 def test_results_and_published_numbers_fit_their_schemas(folder):

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from lockstep_bench.bench.schema import LONGER
 from lockstep_bench.leaderboards.data.longer import longer_trainings, with_convergence
+from lockstep_bench.shared.schema import LONGER
 
 IMPROVING = {"objective_gain": 0.5, "objective_gain_stderr": 0.1, "still_improving": 1.0}
 

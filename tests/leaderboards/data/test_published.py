@@ -7,7 +7,6 @@ import pytest
 from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.estimators import ESTIMATORS
 from lockstep_bench.bench.experiment.suites import SUITES
-from lockstep_bench.bench.replications.entries import entries
 from lockstep_bench.leaderboards.data.published import (
     FOLLOWED,
     THESIS,
@@ -20,7 +19,8 @@ from lockstep_bench.leaderboards.data.published import (
 from lockstep_bench.leaderboards.metrics import MEASURED, metric
 from lockstep_bench.leaderboards.stats.summary import summarise
 from lockstep_bench.methods.catalogue import registry
-from lockstep_bench.methods.catalogue.options import registered
+from lockstep_bench.shared.method_names import registered
+from lockstep_bench.shared.papers.entries import entries
 
 
 def test_all_numbers_are_there_with_sources_to_cite():

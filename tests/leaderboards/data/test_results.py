@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.bench.schema import CELLS, SCHEMA_VERSION
 from lockstep_bench.leaderboards.data.results import read_results
+from lockstep_bench.shared.schema import CELLS, SCHEMA_VERSION
 
 
 def test_every_file_is_one_cell_more(folder):

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from lockstep_bench import leaderboards
-from lockstep_bench.bench.schema import CELLS, TIMES, TIMINGS, timing_key
 from lockstep_bench.leaderboards.data.results import read_results
 from lockstep_bench.leaderboards.data.times import about_times, latest_timings, with_exclusive_times
 from lockstep_bench.leaderboards.stats.summary import summarise
+from lockstep_bench.shared.schema import CELLS, TIMES, TIMINGS, timing_key
 
 SHARED = dict.fromkeys(TIMES, 9.0) | {"nmll": 1.0}
 

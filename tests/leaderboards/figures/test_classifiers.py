@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.bench.schema import CONFIDENCE, RELIABILITY, SELECTIVE, SHIFTS, cell_key
 from lockstep_bench.leaderboards.figures import classifiers
 from lockstep_bench.leaderboards.figures.illustrations import illustrations
+from lockstep_bench.shared.schema import CONFIDENCE, RELIABILITY, SELECTIVE, SHIFTS, cell_key
 
 
 def bins(confidence=(None, 0.4, 0.9), accuracy=(None, 0.5, 0.7), count=(0, 30, 70)) -> pa.Table:

@@ -7,9 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lockstep_bench.bench.schema import CURVES, POSTERIORS, cell_key
 from lockstep_bench.leaderboards.figures.covariances import heat_maps, means_and_deviations
 from lockstep_bench.leaderboards.figures.replications import figures
+from lockstep_bench.shared.schema import CURVES, POSTERIORS, cell_key
 
 TRUTH = np.array([[1.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 1.0]])
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 from scipy import stats
 
-from lockstep_bench.bench.uncertainty.uniformity import uniform_band, uniformity_p_value
 from lockstep_bench.leaderboards.figures import pit
 from lockstep_bench.leaderboards.stats.predictions import Predictions
+from lockstep_bench.shared.uncertainty.uniformity import uniform_band, uniformity_p_value
 
 
 def regression(sd: float, n: int = 60) -> Predictions:

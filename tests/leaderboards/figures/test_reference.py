@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.bench.schema import BANDS, POSTERIORS, cell_key
 from lockstep_bench.leaderboards.figures.illustrations import illustrations
 from lockstep_bench.leaderboards.figures.panels import PanelScale
 from lockstep_bench.leaderboards.figures.reference import (
@@ -19,6 +18,7 @@ from lockstep_bench.leaderboards.figures.reference import (
     densest,
     principal_axes,
 )
+from lockstep_bench.shared.schema import BANDS, POSTERIORS, cell_key
 
 
 def posterior(mean=(0.0, 0.0), covariance=(1.0, 0.5, 0.5, 1.0)) -> pd.DataFrame:

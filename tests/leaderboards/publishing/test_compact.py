@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lockstep_bench.bench.schema import LONGER, TIMINGS
 from lockstep_bench.leaderboards.data.results import UnavailableSet, read_results
 from lockstep_bench.leaderboards.publishing import compact
 from lockstep_bench.leaderboards.publishing.compact import ORDER, write_compact
+from lockstep_bench.shared.schema import LONGER, TIMINGS
 
 NO_TIMINGS = TIMINGS.empty_table().to_pandas()
 

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from lockstep_bench.bench.replications.entries import entries
 from lockstep_bench.leaderboards.rechecks import running
 from lockstep_bench.leaderboards.rechecks.running import NotRun, run_again, words
+from lockstep_bench.shared.papers.entries import entries
 
 
 def test_command_is_that_of_the_page(row):

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from lockstep_bench.bench.replications.entries import Claim, Entry, Ratio, Run
+from lockstep_bench.shared.papers.entries import Claim, Entry, Ratio, Run
 
 PAPER = "A made-up paper"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lockstep_bench.bench.replications.entries import Claim
 from lockstep_bench.leaderboards.replications.claims import JudgedClaim, judge_claim, tally_of
+from lockstep_bench.shared.papers.entries import Claim
 
 BELOW = Claim("a has a lower NMLL than b", "nmll", "a", "below", "b")
 ABOVE = Claim("a has a higher NMLL than b", "nmll", "a", "above", "b")

@@ -6,9 +6,9 @@ from math import isnan
 
 import pytest
 
-from lockstep_bench.bench.replications.entries import Claim
 from lockstep_bench.leaderboards.replications.comparison import replications
 from lockstep_bench.leaderboards.replications.lines import in_words
+from lockstep_bench.shared.papers.entries import Claim
 
 NAME = "made-up-table-1"
 

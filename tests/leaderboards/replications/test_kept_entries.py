@@ -2,9 +2,9 @@
 
 import pytest
 
-from lockstep_bench.bench.replications.entries import entries
 from lockstep_bench.leaderboards.data.published import read_published
 from lockstep_bench.leaderboards.replications.rows import canonical
+from lockstep_bench.shared.papers.entries import entries
 
 ENTRIES = {entry.name: entry for entry in entries()}
 

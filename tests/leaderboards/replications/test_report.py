@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from lockstep_bench.bench.replications import entries as registry
 from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.replications.comparison import replications
 from lockstep_bench.leaderboards.replications.report import COLUMNS, as_json, frame, show
+from lockstep_bench.shared.papers import entries as registry
 
 NAME = "made-up-table-1"
 

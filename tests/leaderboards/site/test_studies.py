@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lockstep_bench.bench.results.studies import write_study
-from lockstep_bench.bench.schema import TRAINING, cell_key
 from lockstep_bench.leaderboards.site.pages.method import training_curves
 from lockstep_bench.leaderboards.site.studies import training, tuning
+from lockstep_bench.shared.rows.studies import write_study
+from lockstep_bench.shared.schema import TRAINING, cell_key
 
 SCORES = [5.0, 7.0, 3.0, 4.0, 2.0, 9.0, 2.5, 1.0, 8.0, 6.0, 1.5, 3.5]
 

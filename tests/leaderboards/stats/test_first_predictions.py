@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lockstep_bench.bench.schema import cell_key, predictions_schema
 from lockstep_bench.leaderboards.stats.first_predictions import first_splits, published_path
+from lockstep_bench.shared.schema import cell_key, predictions_schema
 
 
 def test_of_each_method_the_first_split_that_can_be_read_counts(tmp_path, row, cells):

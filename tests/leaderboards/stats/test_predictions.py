@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from lockstep_bench.bench.schema import predictions_schema
 from lockstep_bench.leaderboards.stats.predictions import Predictions, pit, probabilities, read, reliability, roc
+from lockstep_bench.shared.schema import predictions_schema
 
 N, S, C = 400, 6, 5
 

@@ -8,13 +8,13 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from typer.testing import CliRunner
 
 from lockstep_bench.bench.experiment.cells import Cell
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.tasks import task_of
 from lockstep_bench.bench.results.earlier import space_of_cell
 from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.tables.search_ranges import Optimum, optima, position
 from lockstep_bench.methods.map import MAP
 from lockstep_bench.methods.maths.search_spaces import WIDE
+from lockstep_bench.shared.protocol import Protocol
 
 
 @pytest.mark.parametrize(

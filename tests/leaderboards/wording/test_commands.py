@@ -7,11 +7,11 @@ from typer.testing import CliRunner
 
 from lockstep_bench.bench.experiment.parsing import parse_settings
 from lockstep_bench.bench.experiment.plan import protocol_of
-from lockstep_bench.bench.experiment.protocol import SETTINGS, Protocol
 from lockstep_bench.bench.experiment.request import Request
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.leaderboards.wording.commands import command
 from lockstep_bench.run import app
+from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 OTHERS = {
     "epochs": 7, "batch_size": 3, "trials": 2, "folds": 4, "sampler": "tpe", "samples": 11, "validation_samples": 12,

@@ -1,7 +1,7 @@
 """Metrics that rows are too old to have are named in words."""
 
-from lockstep_bench.bench.schema import LATER, REGRESSION
 from lockstep_bench.leaderboards.wording.missing_metrics import older_rows
+from lockstep_bench.shared.schema import LATER, REGRESSION
 
 OLD = {"coverage_90": 0.9}
 NEW = OLD | dict.fromkeys(set(LATER) & set(REGRESSION), 0.5)

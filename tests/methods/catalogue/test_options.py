@@ -3,9 +3,9 @@
 import pytest
 
 from lockstep_bench import methods
-from lockstep_bench.bench.experiment.protocol import Protocol
 from lockstep_bench.bench.experiment.tasks import method_for, task_of
 from lockstep_bench.methods.catalogue import options, registry
+from lockstep_bench.shared.protocol import Protocol
 
 
 def test_an_option_is_given_to_the_constructor():

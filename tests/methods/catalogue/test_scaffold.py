@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lockstep_bench.bench import conformance
-from lockstep_bench.methods.__main__ import app
+from lockstep_bench.commands.methods import app
 from lockstep_bench.methods.catalogue import scaffold
 
 ROOT = Path(scaffold.__file__).resolve().parents[2]

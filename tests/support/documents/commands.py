@@ -7,11 +7,11 @@ from typing import Any
 
 import typer
 
+from lockstep_bench.bench.experiment.paper_requests import requests_of
 from lockstep_bench.bench.experiment.parsing import parse_hparams, parse_settings, parse_splits
 from lockstep_bench.bench.experiment.plan import chosen_datasets, chosen_methods, protocol_of
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
-from lockstep_bench.bench.replications.entries import SUITE as PAPERS
-from lockstep_bench.bench.replications.requests import requests_of
+from lockstep_bench.shared.papers.entries import SUITE as PAPERS
 
 MODULES = (
     "benchmarks.speed",

@@ -11,7 +11,7 @@ from documents.evidence import matches
 from documents.references import Item, Numbers, kind, numbers
 from documents.texts import Block
 from lockstep_bench.bench.experiment.code import identity_of
-from lockstep_bench.bench.replications.entries import entries
+from lockstep_bench.shared.papers.entries import entries
 
 
 def rested_on(comment: str, block: Block, after: Block | None, rows: pd.DataFrame) -> pd.DataFrame:

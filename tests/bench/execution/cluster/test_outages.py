@@ -14,7 +14,7 @@ from lockstep_bench.bench.execution.cluster.connection import Tls, connected
 from lockstep_bench.bench.execution.scheduler import run_jobs
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
-from lockstep_bench.bench.experiment.protocol import Protocol
+from lockstep_bench.shared.protocol import Protocol
 
 TINY = Protocol(epochs=1, batch_size=100, trials=2, folds=2, samples=5, validation_samples=5)
 METHODS = ("--methods", "map,hang-once")

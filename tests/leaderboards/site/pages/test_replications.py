@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from lockstep_bench.bench.replications.entries import read
 from lockstep_bench.leaderboards.data.results import Leaderboard
 from lockstep_bench.leaderboards.site import addresses, content
 from lockstep_bench.leaderboards.site.content import Site
 from lockstep_bench.leaderboards.site.pages import render
+from lockstep_bench.shared.papers.entries import read
 
 VIFA = "Fast and Scalable Factor Analysis Algorithm for Bayesian Deep Learning"
 ENTRIES = f"""

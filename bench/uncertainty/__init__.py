@@ -1,4 +1,0 @@
-"""Calibration errors, uniformity of the PIT and risk against coverage, from arrays. Imports `bench.schema`.
-
-Nothing here imports torch, so pages compute the same numbers as evaluations.
-"""

@@ -1,0 +1,118 @@
+"""Hyper-parameters that are given instead of tuned, as in "lr=0.01 slang:lr=0.08 noise_precision=0.2..0.5".
+
+A value fixes a hyper-parameter; two values with ".." between them are another range to search. Imports nothing heavy.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from lockstep_bench.shared.method_names import registered
+
+WRITTEN = re.compile(r"(?:(?P<method>\S+):)?(?P<name>[A-Za-z_]\w*)=(?P<value>[^\s:=]+)")
+
+
+class GivenHParam(NamedTuple):
+    """A hyper-parameter that is given instead of tuned, or whose range is given.
+
+    Attributes:
+        method: the only method that it is given for; None for all methods.
+        name: of the hyper-parameter.
+        value: its value, or the lower end of its range.
+        high: the upper end of its range, above `value`; None if it is not searched.
+    """
+
+    method: str | None
+    name: str
+    value: float
+    high: float | None = None
+
+    def __str__(self) -> str:
+        ends = (self.value,) if self.high is None else (self.value, self.high)
+        value = "..".join(repr(end).removesuffix(".0") for end in ends)
+        return f"{self.method}:{self.name}={value}" if self.method else f"{self.name}={value}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end of the range; equal for a fixed value."""
+        return self.value, self.value if self.high is None else self.high
+
+
+def parse(text: str) -> GivenHParam:
+    """Return the given hyper-parameter that "NAME=VALUE", "METHOD:NAME=VALUE" or "NAME=LOW..HIGH" says.
+
+    Raises:
+        ValueError: the text cannot be read, a value is no finite number, or a range is empty.
+    """
+    match = WRITTEN.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{text!r} cannot be read; write NAME=VALUE or METHOD:NAME=VALUE, as in lr=0.01")
+    texts = match["value"].split("..")
+    ends = [end for end in map(_finite, texts) if end is not None]
+    if len(ends) < len(texts) or len(texts) > 2:
+        raise ValueError(
+            f"{text!r} has the value {match['value']!r}; it must be a finite number, as in lr=0.01, or two, as in "
+            "lr=0.01..0.1"
+        )
+    if len(ends) == 2 and not ends[0] < ends[1]:
+        raise ValueError(f"{text!r} has an empty range; its lower end comes first, as in lr=0.01..0.1")
+    return GivenHParam(match["method"], match["name"], ends[0], ends[1] if len(ends) == 2 else None)
+
+
+def _finite(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class GivenHParams:
+    """The hyper-parameters that a protocol gives, in an order of their own; `of` and `read` make them.
+
+    Attributes:
+        every: sorted by method and name, each of which is there once.
+    """
+
+    every: tuple[GivenHParam, ...]
+
+    @classmethod
+    def of(cls, every: Iterable[GivenHParam]) -> "GivenHParams":
+        """Return given hyper-parameters, whatever their order.
+
+        Raises:
+            ValueError: there are none, or two give the same hyper-parameter.
+        """
+        ordered = sorted(every, key=lambda given: (given.method or "", given.name))
+        if not ordered:
+            raise ValueError("'' cannot be read; write NAME=VALUE or METHOD:NAME=VALUE, as in lr=0.01")
+        for before, after in pairwise(ordered):
+            if before[:2] == after[:2]:
+                raise ValueError(f"{before} and {after} fix the same hyper-parameter; leave one out")
+        return cls(tuple(ordered))
+
+    @classmethod
+    def read(cls, text: str) -> "GivenHParams":
+        """Return what a text gives, whose parts `parse` reads.
+
+        Raises:
+            ValueError: a part cannot be read, or two give the same hyper-parameter.
+        """
+        return cls.of(map(parse, text.split()))
+
+    def __str__(self) -> str:
+        """Return the text that `read` reads, with values in their shortest form."""
+        return " ".join(map(str, self.every))
+
+    def of_method(self, method: str) -> dict[str, GivenHParam]:
+        """Return the given hyper-parameters of a method, by name.
+
+        What is given for the method alone goes before what is given for it with any options, and that before what is
+        given for all methods.
+        """
+        owners = (None, registered(method), method)
+        return {given.name: given for owner in owners for given in self.every if given.method == owner}

@@ -1,0 +1,1 @@
+"""Files of rows: written at once, sealed, read and checked. Imports `shared.schema`."""

@@ -1,0 +1,38 @@
+"""Files that are complete or absent."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_atomically(content: bytes, path: Path) -> None:
+    """Write a file under a temporary name in its folder, and rename it; both steps survive a power failure.
+
+    No link is followed: what is at either place is replaced.
+
+    Raises:
+        OSError: The file cannot be written; `filename` says where, also for a full disk.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(
+        f".{path.name}.tmp"
+    )  # a fixed name, so that the leftover of a killed process is overwritten
+    try:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as problem:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if problem.filename is None:  # a full disk
+            problem.filename = str(path)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # not every system can open a folder
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

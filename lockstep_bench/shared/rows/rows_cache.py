@@ -1,0 +1,114 @@
+"""Rows of cells that were read before, in the user's cache folder.
+
+A row is found by the state of its file: device, inode, size, and the times of its last change. A file that was replaced
+has another inode. One that was written to has another time of its last change (ctime), which no program can set, unlike
+the time of modification. Nothing is taken from a results folder, which others may have filled. There is a Parquet file
+for each results folder, which carries a digest of its own; a damaged one is passed over. It may be deleted at any time.
+The environment variable BENCH_ROWS_CACHE names another folder.
+"""
+
+import os
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from struct import Struct
+
+import pyarrow as pa
+
+from lockstep_bench.shared.rows.atomic import write_atomically
+from lockstep_bench.shared.rows.encoded import encoded, joined, values
+from lockstep_bench.shared.rows.sealed import Damaged, sealed, unsealed
+from lockstep_bench.shared.schema import CELLS, cell_key
+
+WORTHWHILE = 200  # files: what can be read in half a second is not remembered
+KEY = ("suite", "dataset", "method", "preset", "protocol_hash", "split", "seed")
+STATE, PACKED = pa.field("file_state", pa.binary()), Struct("3Q2q")
+SETTLED = 2 * 10**9  # ns after a change, from which on a further change has another time on every file system
+VERSION = sha256(CELLS.append(STATE).to_string().encode()).hexdigest()[:8]  # of programs with the same columns
+
+
+class Remembered:
+    """The rows of one results folder's files that were read before.
+
+    Args:
+        out: The results folder.
+        columns: Columns that rows are returned with, among them `KEY`.
+    """
+
+    def __init__(self, out: Path, columns: Collection[str] = CELLS.names) -> None:
+        folder = sha256(os.fsencode(out.resolve())).hexdigest()[:16]
+        self._path = _cache_folder() / f"{VERSION}-{folder}.parquet"
+        self._folder = out / "cells"
+        self._schema = pa.schema([field for field in CELLS if field.name in columns])
+        self._states: dict[str, bytes] = {}
+        self._n_known = 0
+
+    def rows(self, names: Sequence[str]) -> tuple[list[str], pa.Table]:
+        """Return those of the files that were read before and that nobody has touched since, and their rows.
+
+        Args:
+            names: Names below OUT/cells of files that hold one cell each.
+        """
+        if len(names) < WORTHWHILE:
+            return [], encoded(self._schema.empty_table())
+        rows = self._stored(self._schema)
+        self._states = _states(self._folder, names)
+        place_of = {state: place for place, state in enumerate(rows[STATE.name].to_pylist())}
+        keys = [f"{cell_key(*key)}.parquet" for key in zip(*(values(rows[name]) for name in KEY), strict=True)]
+        found = {name: place_of[state] for name, state in self._states.items() if state in place_of}
+        places = {name: place for name, place in found.items() if keys[place] == name}
+        self._n_known = len(places)
+        return list(places), rows.select(self._schema.names).take(pa.array(places.values(), pa.int64()))
+
+    def add(self, names: Sequence[str], rows: pa.Table) -> None:
+        """Remember the rows of further files, in all columns, if they are many. No failure to do so is an error."""
+        new = [place for place, name in enumerate(names) if name in self._states]
+        if len(new) < max(WORTHWHILE, self._n_known // 10):  # each time, all are written
+            return
+        stored, present = self._stored(CELLS), set(self._states.values())
+        states = stored[STATE.name].to_pylist()
+        kept = [place for place, state in enumerate(states) if state in present]
+        states = [states[place] for place in kept] + [self._states[names[place]] for place in new]
+        known = stored.select(CELLS.names).take(pa.array(kept, pa.int64()))
+        both = joined([known, rows.take(pa.array(new, pa.int64()))])
+        with suppress(OSError):
+            write_atomically(
+                sealed(both.append_column(STATE, pa.array(states, STATE.type)), compression="zstd"), self._path
+            )
+
+    def _stored(self, schema: pa.Schema) -> pa.Table:
+        """Return the rows of the cache, encoded, with the states of files; none if it cannot be read."""
+        schema = schema.append(STATE)
+        with suppress(OSError, Damaged, pa.ArrowException, KeyError):
+            stored = encoded(unsealed(self._path.read_bytes(), schema).unify_dictionaries().select(schema.names))
+            pa.default_memory_pool().release_unused()  # or it keeps a fifth of what a resumed run takes
+            return stored
+        return encoded(schema.empty_table())
+
+
+def _states(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Return the state of each file that can be found: while it is the same, the file is the same, with its content.
+
+    Files that were changed within the last moment have none, nor has any file where the system does not tell the time
+    of the last change (Windows).
+    """
+    if os.name != "posix":
+        return {}
+    states, before = {}, time.time_ns() - SETTLED
+    for name in names:
+        with suppress(OSError):
+            found = os.stat(f"{folder}/{name}")
+            if found.st_ctime_ns < before:
+                times = found.st_mtime_ns, found.st_ctime_ns
+                states[name] = PACKED.pack(found.st_dev, found.st_ino, found.st_size, *times)
+    return states
+
+
+def _cache_folder() -> Path:
+    if given := os.environ.get("BENCH_ROWS_CACHE"):
+        return Path(given)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("lockstep-bench", appauthor=False) / "rows"

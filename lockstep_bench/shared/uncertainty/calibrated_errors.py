@@ -1,0 +1,43 @@
+"""Calibration errors that a perfectly calibrated classifier with the same predictions would have.
+
+A calibration error of finitely many points is above 0 by chance. Its distribution under calibration is known: labels
+are drawn from the predicted probabilities (consistency resampling, Bröcker and Smith 2007; as a test of calibration,
+Vaicenavicius et al. 2019).
+"""
+
+import numpy as np
+
+from lockstep_bench.shared.uncertainty.calibration_error import ece_20_of, ece_classwise_of, ece_equal_mass_of, ece_of
+from lockstep_bench.shared.uncertainty.numbers import without_nan
+
+DRAWS = 500
+SEED = 0
+
+
+def calibrated_errors(probabilities: np.ndarray) -> dict[str, float]:
+    """Return the mean of each calibration error over `DRAWS` draws of the labels from the probabilities (n, C).
+
+    Returns:
+        `ece_null`, `ece_equal_mass_null`, `ece_20_null` and `ece_classwise_null`; and `ece_null_95`, the 95 % quantile
+        of the draws of `ece`. The seed is fixed, and the order of the points does not matter.
+    """
+    probabilities = without_nan(probabilities, "probabilities")
+    probabilities = probabilities[np.lexsort(probabilities.T)]
+    confidence, predicted = probabilities.max(1), probabilities.argmax(1)
+    of_correct = {
+        "ece": ece_of(confidence),
+        "ece_equal_mass": ece_equal_mass_of(confidence),
+        "ece_20": ece_20_of(confidence),
+    }
+    classwise = ece_classwise_of(probabilities)
+    upper = probabilities.cumsum(1)[:, :-1]  # the last class takes what rounding leaves of 1
+    generator = np.random.default_rng(SEED)
+    errors: dict[str, list[float]] = {name: [] for name in (*of_correct, "ece_classwise")}
+    for _ in range(DRAWS):  # one at a time: n numbers in memory, not DRAWS x n
+        labels = (upper <= generator.uniform(size=(len(upper), 1))).sum(1)
+        correct = labels == predicted
+        for name, error in of_correct.items():
+            errors[name].append(error(correct))
+        errors["ece_classwise"].append(classwise(labels))
+    means = {f"{name}_null": float(np.mean(values)) for name, values in errors.items()}
+    return means | {"ece_null_95": float(np.quantile(errors["ece"], 0.95))}

@@ -1,0 +1,85 @@
+"""A test that PIT values are uniform, and its simultaneous band around their distribution function.
+
+The number R_z of n independent uniform values that are at most z is binomial(n, z). The test takes the smallest of the
+two-sided binomial p values at z = 1/K, ..., (K - 1)/K, so that all parts of the distribution count alike (Säilynoja et
+al. 2022). The Kolmogorov-Smirnov test hardly sees the tails, where overconfidence shows. The p value of the smallest
+one is exact: the increments of R are those of a Poisson process that is conditioned on its sum n.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy import stats
+
+from lockstep_bench.shared.uncertainty.numbers import without_nan
+
+N_CELLS = 50  # K
+POINTS = np.arange(1, N_CELLS) / N_CELLS
+NEGLIGIBLE = 1e-18  # probability of an increment that is left out
+TIE = 1 + 1e-9  # p values whose ratio is less are equal but for rounding
+
+
+def uniformity_p_value(pit: np.ndarray) -> float:
+    """Return the p value of the hypothesis that the values (n,) are independent and uniform on [0, 1].
+
+    Raises:
+        ValueError: A value is NaN or outside [0, 1], or there is none.
+    """
+    counts = _counts(pit)
+    local = _local_p_values(len(pit))
+    smallest = local[counts, np.arange(len(POINTS))].min()
+    return min(max(1 - _probability(local > smallest * TIE), 0.0), 1.0)
+
+
+def distribution(pit: np.ndarray) -> np.ndarray:
+    """Return the fraction of the values (n,) that are at most z, at each z of `POINTS`; errors as above."""
+    return _counts(pit) / len(pit)
+
+
+@lru_cache(maxsize=64)
+def uniform_band(n: int, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the band that holds `distribution` of n uniform values everywhere with probability `level`.
+
+    The test rejects at 1 - level exactly where the distribution leaves the band at some point.
+    """
+    local = _local_p_values(n)
+    thresholds = np.unique(np.append(local, 0.0))
+    low, high = 0, len(thresholds) - 1  # the probability falls with the threshold: bisection
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _probability(local > thresholds[middle] * TIE) >= level else (low, middle - 1)
+    inside = local > thresholds[low] * TIE
+    first, last = inside.argmax(axis=0), n - inside[::-1].argmax(axis=0)
+    return first / n, last / n
+
+
+def _counts(pit: np.ndarray) -> np.ndarray:
+    values = without_nan(pit, "PIT values")
+    if not len(values) or values.min() < 0 or values.max() > 1:
+        raise ValueError("a test of uniformity needs PIT values, from 0 to 1; some are outside, or there are none")
+    return np.searchsorted(np.sort(values), POINTS, side="right")
+
+
+@lru_cache(maxsize=4)
+def _local_p_values(n: int) -> np.ndarray:
+    """Return the two-sided p value of each count 0, ..., n at each point, (n + 1, K - 1)."""
+    below = np.asarray(stats.binom.cdf(np.arange(n + 1)[:, None], n, POINTS))
+    smaller: np.ndarray = np.minimum(below, below[::-1, ::-1])  # by symmetry the upper tail is the lower one reversed
+    return 2 * smaller
+
+
+def _probability(inside: np.ndarray) -> float:
+    """Return the probability that the counts of n uniform values are all `inside`, bool (n + 1, K - 1)."""
+    n = len(inside) - 1
+    increment = stats.poisson.pmf(np.arange(n + 1), n / N_CELLS)
+    increment = increment[: np.flatnonzero(increment > NEGLIGIBLE)[-1] + 1]
+    least, chances = 0, np.ones(1)  # probabilities of the counts least, least + 1, ...
+    for allowed in inside.T:
+        moved = np.convolve(chances, increment)[: n + 1 - least]
+        chances = moved * allowed[least : least + len(moved)]
+        if not chances.any():
+            return 0.0
+        kept = np.flatnonzero(chances)
+        least, chances = least + kept[0], chances[kept[0] : kept[-1] + 1]
+    rest = n - least - np.arange(len(chances))
+    return float(chances @ stats.poisson.pmf(rest, n / N_CELLS) / stats.poisson.pmf(n, n))

@@ -1,0 +1,164 @@
+"""A study ends the same way, however often it was interrupted."""
+
+import math
+
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+from tuning_runs import GP_TRIALS, ROUNDS, SAMPLERS, SPACE, TRIALS, Crash, Objective, run, trials_of
+
+from lockstep_bench.bench.evaluation.tuning.tuner import Search, tune
+from lockstep_bench.bench.results import storage
+from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.studies import read_study
+
+
+@pytest.mark.parametrize("crash_in_round", [0, 1, 4])
+def test_interrupted_bayesian_optimisation_ends_as_if_undisturbed(optimised, journal, crash_in_round):
+    with pytest.raises(Crash):
+        run(journal, "gp", Objective(crash_in_round), trials=GP_TRIALS)
+    assert (run(journal, "gp", trials=GP_TRIALS), trials_of(journal)) == optimised
+
+
+@pytest.mark.parametrize(("sampler", "crash_in_round"), [("random", 0), ("tpe", 0), ("tpe", 1), ("tpe", 2)])
+def test_an_interrupted_study_goes_on_and_ends_as_if_undisturbed(undisturbed, journal, sampler, crash_in_round):
+    with pytest.raises(Crash):
+        run(journal, sampler, Objective(crash_in_round))
+    objective = Objective()
+    assert (run(journal, sampler, objective), trials_of(journal)) == undisturbed[sampler]
+    assert [len(numbers) for numbers in objective.rounds] == ROUNDS[sampler][crash_in_round:]
+
+
+def test_a_study_may_be_interrupted_again_and_again(undisturbed, journal):
+    for _ in range(2):
+        for crash_in_round in (0, 1):
+            with pytest.raises(Crash):
+                run(journal, "tpe", Objective(crash_in_round))
+    assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
+
+
+@pytest.fixture
+def crash_after(journal, monkeypatch):
+    """Run a study that crashes when a method of `optuna.Study` has been called so many times."""
+
+    def crash(sampler: str, name: str, calls: int) -> None:
+        call, left = getattr(optuna.Study, name), iter(range(calls))
+
+        def fragile(*arguments, **options):
+            if next(left, None) is None:
+                raise Crash
+            return call(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(optuna.Study, name, fragile)
+            with pytest.raises(Crash):
+                run(journal, sampler)
+
+    return crash
+
+
+@pytest.mark.parametrize(("sampler", "told"), [("random", 0), ("random", 9), ("tpe", 3), ("tpe", 12)])
+def test_a_round_of_which_only_some_trials_were_told_is_run_again(undisturbed, journal, crash_after, sampler, told):
+    crash_after(sampler, "tell", told)
+    assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+@pytest.mark.parametrize("asked", [0, 4, 11])
+def test_a_round_of_which_only_some_trials_were_asked_for_is_run_again(
+    undisturbed, journal, crash_after, sampler, asked
+):
+    crash_after(sampler, "ask", asked)
+    assert (run(journal, sampler), trials_of(journal)) == undisturbed[sampler]
+
+
+@pytest.mark.parametrize("fraction", [0, 0.3, 0.97])
+def test_file_cut_short_is_a_new_study(undisturbed, journal, fraction):
+    run(journal, "tpe")
+    written = journal.read_bytes()
+    journal.write_bytes(written[: int(fraction * len(written))])
+    assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
+
+
+def test_an_empty_file_is_a_new_study(undisturbed, journal):
+    journal.parent.mkdir()
+    journal.touch()
+    assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
+
+
+def test_crash_while_a_round_is_stored_loses_no_earlier_round(undisturbed, journal, monkeypatch):
+    with pytest.raises(Crash):
+        run(journal, "tpe", Objective(crash_in_round=1))
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.os, "replace", lambda *_: (_ for _ in ()).throw(Crash))
+        with pytest.raises(Crash):
+            run(journal, "tpe")
+    objective = Objective()
+    assert (run(journal, "tpe", objective), trials_of(journal)) == undisturbed["tpe"]
+    assert objective.rounds[0][0] == 10
+
+
+def test_a_round_is_written_at_once(journal):
+    with pytest.raises(Crash):
+        run(journal, "tpe", Objective(crash_in_round=1))
+    assert [number for number, *_ in trials_of(journal)] == list(range(10))
+
+
+@SAMPLERS
+def test_a_finished_study_is_not_run_again(undisturbed, journal, sampler):
+    run(journal, sampler)
+    objective = Objective()
+    assert run(journal, sampler, objective) == undisturbed[sampler][0]
+    assert objective.rounds == []
+
+
+def test_an_interrupted_study_keeps_its_failures(journal):
+    scores = {4: math.nan, 12: math.inf}
+    run(journal.with_name("whole"), "tpe", Objective(scores=scores))
+    with pytest.raises(Crash):
+        run(journal, "tpe", Objective(crash_in_round=2, scores=scores))
+    assert run(journal, "tpe", Objective(scores=scores)).n_failed == 2
+    assert trials_of(journal) == trials_of(journal.with_name("whole"))
+
+
+@pytest.mark.parametrize("damage", [(b'"value": ', b'"value": -9'), (b'"lr": ', b'"x": '), (b":", b"")])
+@pytest.mark.parametrize("fraction", [0.1, 0.4, 0.9])
+def test_damaged_study_is_run_again(undisturbed, journal, damage, fraction):
+    run(journal, "tpe")
+    written = journal.read_bytes()
+    place = written.index(damage[0], int(fraction * len(written)))
+    journal.write_bytes(written[:place] + written[place:].replace(*damage, 1))
+    assert (run(journal, "tpe"), trials_of(journal)) == undisturbed["tpe"]
+    objective = Objective()
+    run(journal, "tpe", objective)
+    assert objective.rounds == []  # the damage is mended
+
+
+def test_trials_of_another_search_space_are_not_used(undisturbed, journal):
+    wider = SPACE | {"lr": FloatDistribution(1e-5, 1e-1, log=True)}
+    protocol = Protocol(trials=TRIALS, sampler="random")
+    tune([Search(journal, wider, protocol, 0)], protocol, lambda due: [[1.0] * len(trials) for _, trials in due])
+    assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
+
+
+def test_stored_trials_can_be_added_to_any_study(journal):
+    """As for optuna-dashboard, which opens studies in databases."""
+    run(journal, "tpe")
+    study = optuna.create_study(storage=f"sqlite:///{journal.with_suffix('.db')}")
+    study.add_trials(read_study(journal).trials)
+    assert study.best_params == read_study(journal).best_params
+
+
+@pytest.mark.parametrize(
+    "content", [b"5\n[]\n", b"{}\n", b'{"study": 4}\n', b'{"study": {}, "sha256": 4}\n', b"\xff\xfe\n"]
+)
+def test_what_is_no_study_is_a_new_study(undisturbed, journal, content):
+    journal.parent.mkdir()
+    journal.write_bytes(content)
+    assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
+
+
+@SAMPLERS
+def test_the_time_of_a_study_outlives_an_interruption(journal, sampler):
+    first = run(journal, sampler).seconds
+    assert 0 < first == run(journal, sampler).seconds

@@ -1,0 +1,79 @@
+"""The command line of the methods."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from lockstep_bench import methods
+from lockstep_bench.bench import conformance
+from lockstep_bench.bench.conformance import Finding, parallel
+from lockstep_bench.commands.methods import _applicability, app
+from lockstep_bench.methods.maths.likelihoods import KINDS
+
+
+def invoke(*arguments: str):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.mark.parametrize("arguments", [(), ("list",), ("check",), ("new",)])
+def test_help_imports_no_torch(arguments):
+    command = [sys.executable, "-X", "importtime", "-m", "lockstep_bench.methods", *arguments, "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Usage" in result.stdout
+    assert "torch" not in result.stderr
+
+
+def test_list_shows_titles_and_papers():
+    shown = " ".join(invoke("list").stdout.split())
+    for part in ("vifa-lr", "Deep ensemble", "MacKay 1992", "ensemble:NAME"):
+        assert part in shown
+
+
+class Limited:
+    def __init__(self, *likelihoods: str, limits: str = ""):
+        self.likelihoods, self.limits = likelihoods, limits
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (Limited(*KINDS), "all tasks"),
+        (Limited("gaussian", limits="50 rows"), "gaussian; 50 rows"),
+        (Limited("categorical", "bernoulli"), "classification"),
+        (Limited("gaussian", "heteroscedastic", "categorical"), "regression, categorical"),
+    ],
+)
+def test_list_describes_applicability(method, words):
+    assert _applicability(method) == words
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_list_fits_the_terminal(columns):
+    shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": columns}).stdout
+    assert all(part in shown for part in ("applies to", "all tasks", "MacKay 1992"))
+    assert max(map(len, shown.splitlines())) <= int(columns)
+    assert all(any(line.startswith(name) for line in shown.splitlines()) for name in methods.names())
+
+
+@pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
+def test_check_prints_findings_and_fails_on_failures(monkeypatch, passed, code):
+    findings = [Finding("first", True, "fine"), Finding("second", passed, "[odd] detail")]
+    monkeypatch.setattr(conformance, "check", lambda method: iter(findings))
+    result = invoke("check", "map")
+    assert result.exit_code == code
+    assert "second: [odd] detail" in result.stdout
+
+
+def test_check_passes_the_number_of_jobs(monkeypatch):
+    given = []
+    monkeypatch.setattr(parallel, "check_each", lambda names, jobs, on_method: given.append((names, jobs)) or iter(()))
+    assert invoke("check", "map", "swa", "map", "--jobs", "3").exit_code == 0
+    assert given == [(["map", "swa"], 3)]
+
+
+def test_check_refuses_unknown_or_missing_names():
+    assert "did you mean 'map'" in invoke("check", "mapp").stderr
+    assert invoke("check").exit_code == 2
+    assert invoke("check", "map", "--all").exit_code == 2

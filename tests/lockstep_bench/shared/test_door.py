@@ -1,0 +1,91 @@
+"""No character ends a command, whatever the encoding of its output, and limits of the system are said in words."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lockstep_bench.shared.door import Door
+from lockstep_bench.__main__ import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+OTHERS = ("lockstep_bench.__main__", "benchmarks.speed", "benchmarks.overhead", "benchmarks.stream_memory")
+DOORS = (*(module for module, _ in COMMANDS.values()), *OTHERS)
+
+
+@pytest.mark.parametrize("module", DOORS)
+def test_every_command_is_a_door(module):
+    assert isinstance(import_module(module).app, Door)
+
+
+def printed(folder: Path, encoding: str, *command: str) -> tuple[int, str]:
+    """Return the exit code and the output of a command that runs in a folder with an encoding."""
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return done.returncode, done.stdout.decode(encoding, errors="replace")
+
+
+@pytest.fixture
+def table(tmp_path) -> str:
+    """Name of a table whose file and columns have letters of many scripts."""
+    area = np.linspace(1, 2, 40)
+    frame = pd.DataFrame({"Fläche": area, "市": np.resize(["東京", "Łódź"], 40), "цена": area**2})
+    frame.to_csv(tmp_path / "häuser ☃.csv", index=False)
+    return "häuser ☃.csv"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_run_ends_well_in_any_encoding(tmp_path, table, encoding):
+    options = ("--methods", "constant", "--splits", "0", "--workers", "1", "--out", "résultats ☃")
+    code, output = printed(tmp_path, encoding, str(ROOT / "run_all.py"), "--csv", table, "--target", "цена", *options)
+    assert code == 0, output
+    assert r"\u0446\u0435\u043d\u0430" in output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("lockstep_bench.datasets", "new", "houses", "--csv", "häuser ☃.csv", "--target", "цена", "--into", "пакет"),
+        ("lockstep_bench.methods", "new", "mine", "--into", "метод"),
+        ("lockstep_bench.datasets", "list"),
+        ("lockstep_bench.methods", "list"),
+        ("lockstep_bench.leaderboards", "rank", "--help"),
+        ("lockstep_bench.leaderboards", "edges", "--help"),
+        ("lockstep_bench", "run", "--list"),
+    ],
+)
+def test_a_command_ends_well_in_ascii(tmp_path, table, command):
+    code, output = printed(tmp_path, "ascii", "-m", *command)
+    assert code == 0, output
+
+
+def limited(limit: str, *command: str) -> tuple[int, str]:
+    """Return the exit code and the output of a command under a limit of `ulimit`."""
+    line = f'ulimit {limit}; exec "$@"'
+    done = subprocess.run(
+        ["bash", "-c", line, "-", sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limits")
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("-n 8", "no more files open (the limit is 8); allow more of them"),
+        ("-v 150000", "there is no memory left (the limit is 146 MiB); allow more"),
+    ],
+)
+def test_a_limit_of_the_system_is_said_in_words(tmp_path, limit, words):
+    options = ("--datasets", "diabetes", "--methods", "constant", "--splits", "0", "--workers", "1")
+    code, output = limited(limit, "run_all.py", *options, "--out", str(tmp_path / "results"))
+    assert code != 0
+    assert words in output
+    assert "Traceback" not in output

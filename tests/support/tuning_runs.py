@@ -38,9 +38,9 @@ class Objective:
         return (math.log10(hparams["lr"]) + 2) ** 2 + math.log10(hparams["precision"]) ** 2
 
 
-def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS) -> Tuned:
+def run(journal, sampler="tpe", objective=None, seed=0, trials=TRIALS, space=SPACE) -> Tuned:
     objective, protocol = objective or Objective(), Protocol(trials=trials, sampler=sampler)
-    search = Search(journal, SPACE, protocol, seed)
+    search = Search(journal, space, protocol, seed)
     for due in rounds([search], protocol):
         due.tell([Score(value) for value in objective([(number, hparams) for _, number, hparams in due.trials])])
     return search.best()

@@ -102,7 +102,7 @@ class Calibrations:
     def _path(self, cell: Cell) -> Path:
         source, settings = datasets.entry(cell.dataset), _settings(cell.protocol)
         key = cell.suite, cell.method, cell.dataset, source.n_rows, source.n_features, settings, self._place
-        return self._folder / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]}.json"
+        return self._folder / f"{hashlib.sha256(json.dumps(key, default=str).encode()).hexdigest()[:32]}.json"
 
 
 @cache

@@ -93,13 +93,17 @@ def _definer(module: str, name: str) -> str:
     """Return the module that `module.name` is, or else the one that defines it."""
     if _file(f"{module}.{name}"):
         return f"{module}.{name}"
-    if _file(module):
-        for node in _run(_code(module)):
-            if isinstance(node, ast.ImportFrom) and (package := _package(node)):
-                for alias in node.names:
-                    if (alias.asname or alias.name) == name:
-                        return _definer(package, alias.name)
+    if name in (imported := _names_from_elsewhere(module)):
+        return _definer(*imported[name])
     return module
+
+
+@cache
+def _names_from_elsewhere(module: str) -> dict[str, tuple[str, str]]:
+    """Return the names that the body of a module imports from others of ours: name -> module and name there."""
+    body = _code(module).body if _file(module) else ()
+    imports = [(package, node) for node in body if isinstance(node, ast.ImportFrom) and (package := _package(node))]
+    return {alias.asname or alias.name: (package, alias.name) for package, node in imports for alias in node.names}
 
 
 def _package(node: ast.ImportFrom) -> str | None:

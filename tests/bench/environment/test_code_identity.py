@@ -9,7 +9,14 @@ import pytest
 from lockstep_bench.bench.environment import code_identity as module
 from lockstep_bench.bench.environment.code_identity import code_identity
 
-CACHES = (module.code_identity, module._hash_of, module._imports, module._code, module._file)
+CACHES = (
+    module.code_identity,
+    module._hash_of,
+    module._imports,
+    module._names_from_elsewhere,
+    module._code,
+    module._file,
+)
 MINE = '''"""Mine."""
 from lockstep_bench import methods
 

@@ -12,7 +12,15 @@ from lockstep_bench.bench.experiment import code
 from lockstep_bench.bench.experiment.code import identity_of
 from lockstep_bench.bench.experiment.suites import SUITES
 
-CACHES = (identity_of, module.code_identity, module._hash_of, module._imports, module._code, module._file)
+CACHES = (
+    identity_of,
+    module.code_identity,
+    module._hash_of,
+    module._imports,
+    module._names_from_elsewhere,
+    module._code,
+    module._file,
+)
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_rows_of_an_entry_name_it_as_preset(written):
     assert {(cell.suite, cell.preset, cell.method, cell.split) for cell in cells} == {
         ("uci", "table-1", method, split) for method in ("map", "vifa") for split in range(3)
     }
-    assert {(cell.protocol.epochs, cell.protocol.hparams) for cell in cells} == {(7, "vifa:lr=0.01")}
+    assert {(cell.protocol.epochs, str(cell.protocol.hparams)) for cell in cells} == {(7, "vifa:lr=0.01")}
 
 
 def test_an_entry_can_be_narrowed_but_not_changed(written):

@@ -7,7 +7,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from tuning_runs import GP_TRIALS, ROUNDS, SAMPLERS, SPACE, TRIALS, Crash, Objective, run, trials_of
 
-from lockstep_bench.bench.evaluation.tuning.tuner import Search, tune
+from lockstep_bench.bench.evaluation.tuning.tuner import Score, Search, rounds
 from lockstep_bench.bench.results import storage
 from lockstep_bench.shared.protocol import Protocol
 from lockstep_bench.shared.rows.studies import read_study
@@ -137,7 +137,8 @@ def test_damaged_study_is_run_again(undisturbed, journal, damage, fraction):
 def test_trials_of_another_search_space_are_not_used(undisturbed, journal):
     wider = SPACE | {"lr": FloatDistribution(1e-5, 1e-1, log=True)}
     protocol = Protocol(trials=TRIALS, sampler="random")
-    tune([Search(journal, wider, protocol, 0)], protocol, lambda due: [[1.0] * len(trials) for _, trials in due])
+    for due in rounds([Search(journal, wider, protocol, 0)], protocol):
+        due.tell([Score(1.0) for _ in due.trials])
     assert (run(journal, "random"), trials_of(journal)) == undisturbed["random"]
 
 

@@ -11,7 +11,7 @@ from lockstep_bench import methods
 from lockstep_bench.bench.arrays.data import SUITE, Arrays
 from lockstep_bench.bench.arrays.posterior import Posterior, single_threaded
 from lockstep_bench.bench.evaluation.assignment import Assignment
-from lockstep_bench.bench.evaluation.prediction import PredictionRows, work_of
+from lockstep_bench.bench.evaluation.prediction import PredictionRows, prepared_fits
 from lockstep_bench.bench.evaluation.search import tune as search_for
 from lockstep_bench.bench.evaluation.tuned import reported_of
 from lockstep_bench.bench.evaluation.tuning.tuner import Tuned
@@ -89,7 +89,7 @@ def tune(
     assignment = _assignment(data, method, protocol, seed, device)
     with single_threaded():
         progress = ProgressReporter(1, on_progress)
-        work = work_of(assignment, PredictionRows(assignment), progress)
+        work = prepared_fits(assignment, PredictionRows(assignment), progress)
         search = work.search()
         progress.n_stacks = work.n_stacks(search)
         return search_for(work.trainer, work.splits, search, [None], work.scorer.trials)[0].best()
@@ -126,7 +126,7 @@ def fit(
         raise ValueError(f"hparams should be those of {assignment.method.name} ({expected}), got {got}")
     hparams = {name: float(checks.reals(value, f"hparams[{name!r}]", "()")) for name, value in hparams.items()}
     with single_threaded():
-        work = work_of(assignment, PredictionRows(assignment), ProgressReporter(1, on_progress))
+        work = prepared_fits(assignment, PredictionRows(assignment), ProgressReporter(1, on_progress))
         (split,) = work.splits
         started = time.perf_counter()
         # Besides the one, those that show whether the fit had settled are recorded; each takes as long as ten others.

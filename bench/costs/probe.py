@@ -24,7 +24,7 @@ from lockstep_bench.bench.engine.stacked_training import Execution
 from lockstep_bench.bench.engine.trained import TrainedFits
 from lockstep_bench.bench.environment.clock import now
 from lockstep_bench.bench.environment.memory import peak_during
-from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES, Work
+from lockstep_bench.bench.evaluation.tuned import RECORDED_UPDATES, PreparedFits
 from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
@@ -116,7 +116,7 @@ def survey(device: str, *, on_progress: OnProgress = lambda progress: None) -> t
     return torch.cuda.get_device_name(where), torch.cuda.mem_get_info(where)[0]
 
 
-def _cost_of_fits(cell: Cell, work: Work, n_train: int) -> Cost:
+def _cost_of_fits(cell: Cell, work: PreparedFits, n_train: int) -> Cost:
     """Return the cost of a cell with so many training rows, of whose final fit `work` speaks."""
     protocol, method, device, (split,) = cell.protocol, work.trainer.method, work.trainer.device, work.splits
     validates = work.fits_per_trial > 1 or protocol.validation == "holdout"
@@ -156,7 +156,7 @@ class _Trainer:
         native: whether a run trains natively.
     """
 
-    def __init__(self, cell: Cell, work: Work):
+    def __init__(self, cell: Cell, work: PreparedFits):
         self._trainer, self._split, self._protocol = work.trainer, work.splits[0], cell.protocol
         self._method, self._device = work.trainer.method.proxy(), work.trainer.device
         self._hparams = Centred(self._split.space).best().hparams
@@ -245,7 +245,7 @@ class _Trainer:
         return trainer.train(self._method, self._split, fits, len(fits[0].rows), n_recorded), clock
 
 
-def _updates(work: Work, rows: int) -> int:
+def _updates(work: PreparedFits, rows: int) -> int:
     """Return the updates of a fit on so many training rows."""
     return work.trainer.schedule(work.trainer.method, rows).plan.n_updates
 

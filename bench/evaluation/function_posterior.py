@@ -13,8 +13,8 @@ import torch
 from torch.func import vmap
 
 from lockstep_bench.bench.evaluation.assignment import Assignment
-from lockstep_bench.bench.evaluation.prediction import PredictionRows, work_of
-from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
+from lockstep_bench.bench.evaluation.prediction import PredictionRows, prepared_fits
+from lockstep_bench.bench.evaluation.tuned import PreparedFits, TunedEvaluation
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
 from lockstep_bench.bench.metrics.agreement import compare, sd_ratio
@@ -35,12 +35,14 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Tu
     """
     assignment = Assignment.of(job, device)
     rows = PredictionRows(assignment)
-    return TunedEvaluation(job, assignment, rows.facts, partial(_work_of, assignment, rows), on_progress)
+    return TunedEvaluation(job, assignment, rows.facts, partial(_prepared_fits, assignment, rows), on_progress)
 
 
-def _work_of(assignment: Assignment, rows: PredictionRows, progress: ProgressReporter) -> Work:
+def _prepared_fits(assignment: Assignment, rows: PredictionRows, progress: ProgressReporter) -> PreparedFits:
     comparison = FunctionComparison(assignment, progress)
-    return work_of(assignment, rows, progress, settled=settled_by(assignment.source), compared=comparison.compared)
+    return prepared_fits(
+        assignment, rows, progress, settled=settled_by(assignment.source), compared=comparison.compared
+    )
 
 
 def settled_by(source: Source) -> dict[str, float]:

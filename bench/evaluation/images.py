@@ -22,7 +22,7 @@ from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.scoring import diverged, validation_score
 from lockstep_bench.bench.evaluation.trainer import Trainer
-from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work, require_equal_sizes
+from lockstep_bench.bench.evaluation.tuned import PreparedFits, TunedEvaluation, require_equal_sizes
 from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
@@ -54,7 +54,7 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Tu
         replace(assignment.facts(place), n_train=len(part.train) + len(part.validation), n_test=len(part.test))
         for place, part in enumerate(parts)
     ]
-    return TunedEvaluation(job, assignment, facts.__getitem__, partial(_work_of, assignment, parts), on_progress)
+    return TunedEvaluation(job, assignment, facts.__getitem__, partial(_prepared_fits, assignment, parts), on_progress)
 
 
 def parts_of(assignment: Assignment) -> list[Split]:
@@ -74,7 +74,7 @@ def _chosen(split: Split, protocol: Protocol, seed: int) -> Split:
     return Split(train, test[: protocol.max_test], validation)
 
 
-def _work_of(assignment: Assignment, parts: Sequence[Split], progress: ProgressReporter) -> Work:
+def _prepared_fits(assignment: Assignment, parts: Sequence[Split], progress: ProgressReporter) -> PreparedFits:
     """Return the fits of an assignment; trials are scored on the validation images, which the final fit sees too."""
     require_equal_sizes(assignment)
     data = Data.of(assignment.dataset.x, assignment.dataset.y, assignment.device)
@@ -93,7 +93,7 @@ def _work_of(assignment: Assignment, parts: Sequence[Split], progress: ProgressR
     for place, part in enumerate(parts):
         train, held_out = np.concatenate([part.train, part.validation]), HeldOut(part.train, part.validation).alone
         splits.append(SplitFits.of(assignment, place, held_out, train, largest, scorer.n_points(place)))
-    return Work(splits, trainer, scorer)
+    return PreparedFits(splits, trainer, scorer)
 
 
 def _image(source: Source) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.imputation import Imputed
 from lockstep_bench.bench.evaluation.scoring import diverged, validation_score
 from lockstep_bench.bench.evaluation.trainer import stacked_trainer
-from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
+from lockstep_bench.bench.evaluation.tuned import PreparedFits, TunedEvaluation
 from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
@@ -38,16 +38,16 @@ def evaluation_of(
     """Return the evaluation of a job; arguments as of `Assignment.of`, and what is called with the progress."""
     assignment = Assignment.of(job, device, loaded)
     rows = PredictionRows(assignment)
-    return TunedEvaluation(job, assignment, rows.facts, partial(work_of, assignment, rows), on_progress)
+    return TunedEvaluation(job, assignment, rows.facts, partial(prepared_fits, assignment, rows), on_progress)
 
 
-def work_of(
+def prepared_fits(
     assignment: Assignment,
     rows: "PredictionRows",
     progress: ProgressReporter,
     settled: Mapping[str, float] | None = None,
     compared: Comparison | None = None,
-) -> Work:
+) -> PreparedFits:
     """Return the fits of an assignment with their trainer and their scorer.
 
     Args:
@@ -63,7 +63,9 @@ def work_of(
         held_out, n_points = partial(rows.held_out, place, settled or {}), len(split.test) + len(assignment.dataset.ood)
         fits = SplitFits.of(assignment, place, held_out, rows.training(place), rows.largest(place), n_points, settled)
         splits.append(fits)
-    return Work(splits, trainer, PredictionScorer(assignment, rows, compared), assignment.protocol.fits_per_trial)
+    return PreparedFits(
+        splits, trainer, PredictionScorer(assignment, rows, compared), assignment.protocol.fits_per_trial
+    )
 
 
 class PredictionRows:

@@ -29,7 +29,7 @@ RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are
 
 
 @dataclass(frozen=True)
-class Work:
+class PreparedFits:
     """What an assignment comes to: what is trained, by whom, and who judges it.
 
     Attributes:
@@ -72,7 +72,7 @@ class TunedEvaluation:
     job: Job
     assignment: Assignment
     facts: Callable[[int], DataFacts]
-    prepare: Callable[[ProgressReporter], Work]
+    prepare: Callable[[ProgressReporter], PreparedFits]
     on_progress: OnProgress
 
     def run(self) -> Iterator[list[Outcome]]:
@@ -109,8 +109,10 @@ class TunedEvaluation:
             yield known
 
 
-def fitted(work: Work, tuned: Mapping[int, Tuned], known: Sequence[Outcome]) -> tuple[TrainedFits, list[Outcome]]:
-    """Return the final fits of some cells, which train together, and the outcomes of all cells with what is known then.
+def fitted(
+    work: PreparedFits, tuned: Mapping[int, Tuned], known: Sequence[Outcome]
+) -> tuple[TrainedFits, list[Outcome]]:
+    """Return the final fits of some cells, which train together, and the outcomes of all cells as then known.
 
     Args:
         work: Of the job.
@@ -129,7 +131,7 @@ def fitted(work: Work, tuned: Mapping[int, Tuned], known: Sequence[Outcome]) -> 
     ]
 
 
-def scored(work: Work, trained: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
+def scored(work: PreparedFits, trained: TrainedFits, numbers: Sequence[int], known: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes of all cells after the scores of some; arguments as of `fitted`, with these cells' fits."""
     outcomes = list(known)
     of_stack = work.scorer.finals(trained, numbers, [known[number] for number in numbers])

@@ -15,7 +15,7 @@ from lockstep_bench.bench.evaluation.assignment import Assignment
 from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.scoring import diverged
 from lockstep_bench.bench.evaluation.trainer import stacked_trainer
-from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work, require_equal_sizes
+from lockstep_bench.bench.evaluation.tuned import PreparedFits, TunedEvaluation, require_equal_sizes
 from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import OnProgress, ProgressReporter
@@ -76,10 +76,10 @@ def evaluation_of(job: Job, device: torch.device, on_progress: OnProgress) -> Tu
     The precisions of the model are not tuned, because the reference posterior depends on them.
     """
     assignment = Assignment.of(job, device)
-    return TunedEvaluation(job, assignment, assignment.facts, partial(_work_of, assignment), on_progress)
+    return TunedEvaluation(job, assignment, assignment.facts, partial(_prepared_fits, assignment), on_progress)
 
 
-def _work_of(assignment: Assignment, progress: ProgressReporter) -> Work:
+def _prepared_fits(assignment: Assignment, progress: ProgressReporter) -> PreparedFits:
     require_equal_sizes(assignment)
     rows = WeightRows(assignment)
     effort = model_of(assignment.source).effort
@@ -90,7 +90,7 @@ def _work_of(assignment: Assignment, progress: ProgressReporter) -> Work:
         held_out = HeldOut(test, place, settled=rows.test_parts[place].hparams).alone
         settled = rows.train_parts[place].hparams
         splits.append(SplitFits.of(assignment, place, held_out, train, largest, len(test) + n_ood, settled))
-    return Work(splits, trainer, WeightScorer(assignment, rows, progress))
+    return PreparedFits(splits, trainer, WeightScorer(assignment, rows, progress))
 
 
 class WeightScorer:

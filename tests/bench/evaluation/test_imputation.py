@@ -9,8 +9,8 @@ import torch
 
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation.imputation import Imputed
-from lockstep_bench.bench.evaluation.prediction import PredictionRows, evaluation_of, work_of
-from lockstep_bench.bench.evaluation.tuned import TunedEvaluation, Work
+from lockstep_bench.bench.evaluation.prediction import PredictionRows, evaluation_of, prepared_fits
+from lockstep_bench.bench.evaluation.tuned import PreparedFits, TunedEvaluation
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import ProgressReporter
@@ -65,9 +65,9 @@ def frame():
     return frame.mask(generator.uniform(size=frame.shape) < [0.3, 0.1, 0.0])
 
 
-def rows_and_work(made: TunedEvaluation) -> tuple[PredictionRows, Work]:
+def rows_and_work(made: TunedEvaluation) -> tuple[PredictionRows, PreparedFits]:
     rows = PredictionRows(made.assignment)
-    return rows, work_of(made.assignment, rows, ProgressReporter(1, lambda progress: None))
+    return rows, prepared_fits(made.assignment, rows, ProgressReporter(1, lambda progress: None))
 
 
 def test_fits_see_no_missing_value_and_their_own_medians(evaluation, frame):

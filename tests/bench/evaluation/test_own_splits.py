@@ -11,12 +11,12 @@ import torch
 from lockstep_bench import datasets
 from lockstep_bench.bench.evaluation.prediction import evaluation_of
 from lockstep_bench.bench.evaluation.tuned import TunedEvaluation
-from lockstep_bench.bench.evaluation.tuning.tuner import Search
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job
 from lockstep_bench.bench.experiment.progress import ProgressReporter
 from lockstep_bench.bench.results.record import Outcome
 from lockstep_bench.shared.protocol import Protocol
+from lockstep_bench.shared.rows.studies import read_study
 
 PROTOCOL = Protocol(trials=3, folds=2, epochs=5)
 TEST = range(48, 60)  # rows of the only split's test part
@@ -66,10 +66,7 @@ def evaluation(tmp_path) -> Evaluations:
 def trained(made: TunedEvaluation) -> tuple[list[Outcome], list[list[tuple[dict[str, float], float | None]]]]:
     """Return the outcomes of an evaluation, and the hyper-parameters and the score of every trial of each cell."""
     *_, outcomes = made.run()
-    trials = [
-        [(trial.params, trial.value) for trial in Search(journal, {}, PROTOCOL, 0)._study.trials]
-        for journal in made.job.journals
-    ]
+    trials = [[(trial.params, trial.value) for trial in read_study(journal).trials] for journal in made.job.journals]
     return outcomes, trials
 
 

@@ -10,8 +10,10 @@ from lockstep_bench.bench.evaluation.fits import HeldOut, LargestFits, SplitFits
 from lockstep_bench.bench.evaluation.search import search_protocol, tune
 from lockstep_bench.bench.evaluation.tuning.tuner import Score
 from lockstep_bench.bench.experiment.tasks import task_of
+from lockstep_bench.shared.given_hparams import GivenHParams
 from lockstep_bench.shared.protocol import Protocol
 
+GIVEN = GivenHParams.read("lr=0.5")
 RANGE, CHOICE, POINT = FloatDistribution(0.1, 1.0), CategoricalDistribution((1.0, 2.0)), FloatDistribution(0.5, 0.5)
 
 
@@ -22,8 +24,8 @@ RANGE, CHOICE, POINT = FloatDistribution(0.1, 1.0), CategoricalDistribution((1.0
         ({}, {"lr": POINT}, "random", 1),
         ({"sampler": "grid"}, {"eta": CHOICE}, "grid", 2),
         ({"sampler": "tpe"}, {"eta": CHOICE}, "tpe", 30),
-        ({"hparams": "lr=0.5"}, {"lr": RANGE}, "centre", 1),
-        ({"hparams": "lr=0.5"}, {"lr": RANGE, "eta": CHOICE}, "random", 30),
+        ({"hparams": GIVEN}, {"lr": RANGE}, "centre", 1),
+        ({"hparams": GIVEN}, {"lr": RANGE, "eta": CHOICE}, "random", 30),
     ],
 )
 def test_search_has_no_needless_trials(changes, space, sampler, trials):
@@ -32,7 +34,7 @@ def test_search_has_no_needless_trials(changes, space, sampler, trials):
 
 
 def test_given_hyper_parameters_are_scored_on_request():
-    found = search_protocol(Protocol(hparams="lr=0.5"), "map", {"lr": RANGE}, validated=True)
+    found = search_protocol(Protocol(hparams=GIVEN), "map", {"lr": RANGE}, validated=True)
     assert (found.sampler, found.trials) == ("random", 1)
 
 

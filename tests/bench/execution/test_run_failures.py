@@ -116,7 +116,7 @@ def test_a_failure_side_by_side_is_everybodys_with_what_was_known(job, monkeypat
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
 def test_a_full_disk_is_no_cells_fault(job, monkeypatch, number):
-    def opened(journal, protocol):
+    def opened(journal, space, protocol):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.tuner._opened", opened)
@@ -138,11 +138,11 @@ def test_full_scratch_disk_fails_its_cell_alone(job, monkeypatch, number):
 
 
 def test_full_disk_is_reported_with_its_file(job, monkeypatch):
-    def store(self, study):
+    def write(study, path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     one = job("map")
-    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.journal.Journal.store", store)
+    monkeypatch.setattr("lockstep_bench.bench.evaluation.tuning.tuner.write_study", write)
     with pytest.raises(StudyNotStored) as raised:
         run(one)
     assert pickle.loads(pickle.dumps(raised.value)).filename == str(one.journals[0])
@@ -152,7 +152,7 @@ def test_a_study_that_may_not_be_written_is_no_cells_fault_but_another_file_is(j
     one = job("map")
 
     def raising(name: str):
-        def opened(journal, protocol):
+        def opened(journal, space, protocol):
             raise PermissionError(errno.EACCES, "Permission denied", name)
 
         return opened

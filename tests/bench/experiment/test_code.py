@@ -89,7 +89,7 @@ def changed_by(parts, before):
         ("bench/console/display.py", False, False),
         ("bench/execution/scheduler.py", False, False),
         ("bench/costs/batching.py", False, False),
-        ("lockstep_bench/shared/rows/reader.py", False, False),
+        ("shared/rows/reader.py", False, False),
     ],
 )
 def test_identity_changes_with_code_of_numbers_only(sources, changed_by, file, shared, of_method):

@@ -97,9 +97,9 @@ def lines_of_the_page() -> list[str]:
 def test_commands_of_the_page_lead_to_a_result(shell, tmp_path):
     new, install, check, run = lines_of_the_page()
     assert [line.split()[:3] for line in (new, install, check)] == [
-        ["python", "-m", "lockstep_bench.methods"],
+        ["python", "-m", "methods"],
         ["pip", "install", "-e"],
-        ["python", "-m", "lockstep_bench.methods"],
+        ["python", "-m", "methods"],
     ]
     shell(new)
     shell(install)

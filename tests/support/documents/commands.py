@@ -13,14 +13,15 @@ from lockstep_bench.bench.experiment.plan import chosen_datasets, chosen_methods
 from lockstep_bench.bench.experiment.request import InvalidRequest, Request
 from lockstep_bench.shared.papers.entries import SUITE as PAPERS
 
-MODULES = (
-    "benchmarks.speed",
-    "benchmarks.overhead",
-    "benchmarks.stream_memory",
-    "leaderboards",
-    "methods",
-    "datasets",
-)
+# Where the command of `python -m NAME` is.
+MODULES = {
+    "benchmarks.speed": "benchmarks.speed",
+    "benchmarks.overhead": "benchmarks.overhead",
+    "benchmarks.stream_memory": "benchmarks.stream_memory",
+    "leaderboards": "lockstep_bench.leaderboards.__main__",
+    "methods": "lockstep_bench.commands.methods",
+    "datasets": "lockstep_bench.datasets.__main__",
+}
 RUN_ALL = "run_all.py"
 PLACEHOLDERS = ("mine", "sklearn-gp", "houses", "a", "b", "x", "y")  # names that stand for the reader's own
 
@@ -42,9 +43,8 @@ def problem_with(command: str) -> str:
     arguments = words[2:] if words[0] == "-m" else words[1:]
     if module != RUN_ALL and module not in MODULES:
         return f"there is no command {module}"
-    name = "lockstep_bench.run" if module == RUN_ALL else f"lockstep_bench.{module}.__main__"
     try:
-        given = _given(importlib.import_module(module if module.startswith("benchmarks.") else name).app, arguments)
+        given = _given(importlib.import_module(MODULES.get(module, "lockstep_bench.run")).app, arguments)
         if module == RUN_ALL and given:  # nothing is given to --help
             _check_request(given)
     except InvalidRequest as problem:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from results_of_cells import result_of  # noqa: F401 (a fixture)
 
 from lockstep_bench.methods.catalogue import registry
 

@@ -414,7 +414,7 @@ def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
     (cache,) = (tmp_path / "cache").iterdir()
     rows = pq.read_table(cache)
     rows = rows.set_column(rows.schema.get_field_index("nmll"), "nmll", pa.array([0.1]))
-    rows_cache.write_bytes(sealed(rows))  # which is believed
+    cache.write_bytes(sealed(rows))  # which is believed
     assert leaderboards.export(results).set_index("metric").loc["nmll", "mean"] == 0.1
     assert run("publish", results, "--to", tmp_path / "site").exit_code == 0
     assert pd.read_parquet(tmp_path / "site" / "results" / "cells")["nmll"].tolist() == [1.0]

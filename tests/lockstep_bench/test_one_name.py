@@ -130,7 +130,7 @@ def test_checkout_without_links_works(sources, tmp_path):
     shown = subprocess.run([sys.executable, "-c", program], cwd=copy, env=clean, check=True, capture_output=True)
     assert Path(shown.stdout.decode().strip()).is_relative_to(copy)
     wheel = wheel_of(copy, tmp_path / "wheel")
-    assert "lockstep_bench/lockstep_bench/shared/schema.py" in ZipFile(wheel).namelist()
+    assert "lockstep_bench/shared/schema.py" in ZipFile(wheel).namelist()
 
 
 @pytest.mark.parametrize("module", ["methods", "datasets", "leaderboards"])

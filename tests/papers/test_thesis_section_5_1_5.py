@@ -26,7 +26,7 @@ def test_slangs_mean_step_is_vifas_times_the_covariance():  # equation 5.33, L =
     first = Step(number(1), None)
 
     vifa = VIFAState(torch.stack([mean, spread, spread]), SGD())
-    after, _ = VIFA(1, 1, SGD).update(problem, vifa, Batch(x, y), at_the_mean, first)
+    after, _ = VIFA(1, 1, "sgd").update(problem, vifa, Batch(x, y), at_the_mean, first)
     step_of_vifa = (after.params[0] - mean) / hparams.lr
     assert step_of_vifa.norm() < 10  # not clipped
 

@@ -210,7 +210,7 @@ def _run_updates(
     examples = [*one_fixed, *streams.tensors(), *one_state]
     graph = trace(update, examples)
     with pytest.MonkeyPatch.context() as patch:  # hundreds of operators compile in a tenth of the time
-        patch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O0"))
+        patch.setattr(compiler, "FLAGS", (*compiler.FLAGS, "-O1"))
         compiler.target.cache_clear()
         loop = compile_loop(graph, values_of(graph, examples), one_fixed, streams, one_state)
     compiler.target.cache_clear()

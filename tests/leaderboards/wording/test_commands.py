@@ -11,6 +11,7 @@ from lockstep_bench.bench.experiment.request import Request
 from lockstep_bench.bench.experiment.suites import SUITES
 from lockstep_bench.leaderboards.wording.commands import command
 from lockstep_bench.run import app
+from lockstep_bench.shared.given_hparams import GivenHParams, parse
 from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 OTHERS = {
@@ -19,7 +20,7 @@ OTHERS = {
     "network": "cnn", "schedule": "constant", "max_train": 15, "max_test": 16, "max_shifted": 17, "shifts": "all",
     "start": "imagenet", "precision": "bfloat16",
     "milestones": "5", "validation": "holdout", "fold_kind": "block",
-    "stream_batch": 10, "window": 50, "factor": 10, "hparams": "lr=0.01 map:lr=0.1",
+    "stream_batch": 10, "window": 50, "factor": 10, "hparams": GivenHParams.of(map(parse, ("lr=0.01", "map:lr=0.1"))),
     "activation": "softplus", "hidden": "20,20",
 }  # fmt: skip
 

@@ -103,17 +103,17 @@ def test_recently_changed_files_are_not_remembered(out, cache, monkeypatch, n_pa
     for _ in range(2):
         assert nmll(out) == [1.0, 2.0]
     assert n_parsed == [2, 2]
-    assert not rows_cache.exists()
+    assert not cache.exists()
 
 
 def test_index_in_a_results_folder_is_ignored(out, cache):
-    shutil.copy(next(rows_cache.iterdir()), out / "index.json")
-    shutil.copy(next(rows_cache.iterdir()), out / "index.parquet")
+    shutil.copy(next(cache.iterdir()), out / "index.json")
+    shutil.copy(next(cache.iterdir()), out / "index.parquet")
     assert nmll(out) == [1.0, 2.0]
 
 
 def test_damaged_cache_is_read_from_the_files(out, cache, n_parsed):
-    (stored,) = rows_cache.iterdir()
+    (stored,) = cache.iterdir()
     content = stored.read_bytes()
     stored.write_bytes(content[:200] + bytes([content[200] ^ 1]) + content[201:])
     assert nmll(out) == [1.0, 2.0]
@@ -130,7 +130,7 @@ def test_file_moved_to_another_place_is_refused(out):
 
 def test_unwritable_cache_is_no_error(out, cache):
     shutil.rmtree(cache)
-    rows_cache.write_text("a file is in the way")
+    cache.write_text("a file is in the way")
     assert nmll(out) == [1.0, 2.0]
 
 
@@ -138,4 +138,4 @@ def test_few_files_are_not_remembered(tmp_path, cache, monkeypatch, result_of):
     monkeypatch.setattr(rows_cache, "WORTHWHILE", 200)
     Results(tmp_path / "few").write(result_of(CELL, nmll=1.0))
     assert nmll(tmp_path / "few") == [1.0]
-    assert not rows_cache.exists()
+    assert not cache.exists()

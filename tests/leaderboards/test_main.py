@@ -404,6 +404,7 @@ def test_simulate_refuses_numbers_out_of_bounds(option, value):
 def test_published_numbers_come_from_the_files(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("BENCH_ROWS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(rows_cache, "WORTHWHILE", 1)
+    monkeypatch.setattr(rows_cache, "SETTLED", 0)
     results = folder({"nmll": 1.0})
     (stored,) = (results / "cells").glob("*.parquet")
     (row,) = pd.read_parquet(stored)[list(rows_cache.KEY)].itertuples(index=False)

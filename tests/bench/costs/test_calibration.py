@@ -14,6 +14,7 @@ from lockstep_bench.bench.costs.calibration import Calibrations
 from lockstep_bench.bench.costs.cost import Cost
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.cells import Cell
+from lockstep_bench.shared.given_hparams import GivenHParams, parse
 from lockstep_bench.shared.protocol import SETTINGS, Protocol
 
 CELL = Cell("uci", "yacht", "map", 0, "p", Protocol(epochs=2, trials=4), 0)  # fills a stack of 20
@@ -79,7 +80,7 @@ def test_pipe_in_the_place_of_a_cost_is_measured_again(kept, tmp_path):
     assert kept.kept(CELL) is None
 
 
-TEXTS = {"hparams": "lr=0.1", "milestones": "5,10", "hidden": "50,50"}
+TEXTS = {"hparams": GivenHParams.of([parse("lr=0.1")]), "milestones": "5,10", "hidden": "50,50"}
 CHANGES = {
     name: TEXTS[name]
     if name in TEXTS

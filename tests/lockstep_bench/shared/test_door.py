@@ -13,7 +13,7 @@ import pytest
 from lockstep_bench.shared.door import Door
 from lockstep_bench.__main__ import COMMANDS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OTHERS = ("lockstep_bench.__main__", "benchmarks.speed", "benchmarks.overhead", "benchmarks.stream_memory")
 DOORS = (*(module for module, _ in COMMANDS.values()), *OTHERS)
 

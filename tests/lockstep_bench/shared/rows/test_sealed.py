@@ -15,7 +15,7 @@ from lockstep_bench.shared.rows.reader import CellFiles
 from lockstep_bench.shared.rows.sealed import MARK, Damaged, sealed, unsealed
 
 CELL = Cell("uci", "yacht", "vifa", 3, "paper", Protocol(), 0)
-KEPT = Path(__file__).resolve().parents[3] / "leaderboards" / "results" / "cells" / "toy.parquet"
+KEPT = Path(__file__).resolve().parents[4] / "leaderboards" / "results" / "cells" / "toy.parquet"
 TABLE = pa.table({"x": [1.5, None, float("nan")], "name": ["a", MARK.decode(), None], "many": [[1], [], [2, 3]]})
 
 

@@ -37,7 +37,7 @@ VIFA_SAMPLES = 4
 INITIAL_SD = 0.3
 
 
-class HParams(NamedTuple):
+class JaxHParams(NamedTuple):
     """Hyper-parameters and constants of one fit, () each."""
 
     lr: Array
@@ -46,7 +46,7 @@ class HParams(NamedTuple):
     n_train: Array
 
 
-class Batch(NamedTuple):
+class JaxBatch(NamedTuple):
     """L minibatches of M rows, standardised."""
 
     x: Array  # (L, M, P)
@@ -58,7 +58,7 @@ State = tuple[Array, ...]
 Carry = tuple[State, Array]  # states and keys, each with a leading axis of R
 
 
-class Loop(NamedTuple):
+class JaxLoop(NamedTuple):
     """A method for one network.
 
     Attributes:
@@ -70,7 +70,7 @@ class Loop(NamedTuple):
     """
 
     init: Callable[[Array], State]
-    update: Callable[[int, State, Batch, Array, Array, HParams], State]
+    update: Callable[[int, State, JaxBatch, Array, Array, JaxHParams], State]
     noise: Callable[[int], int]
     minibatches: int = 1
     collect: Callable[[State], State] | None = None
@@ -108,14 +108,14 @@ def with_adam(params: Array) -> State:
     return params, jnp.zeros_like(params), jnp.zeros_like(params)
 
 
-def map_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+def map_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of MAP after an update."""
     error = jax.grad(partial(half_squared_error, hidden))(state[0], batch.x[0], batch.y[0])
     gradient = hparams.n_train * hparams.noise_precision * error + hparams.prior_precision * state[0]
     return adam(state, gradient, count, hparams.lr)
 
 
-def mfvi_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+def mfvi_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of mean-field VI after an update."""
 
     def negative_elbo(params: Array) -> Array:
@@ -128,7 +128,7 @@ def mfvi_update(hidden: int, state: State, batch: Batch, noise: Array, count: Ar
     return adam(state, jax.grad(negative_elbo)(state[0]), count, hparams.lr)
 
 
-def vifa_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+def vifa_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of VIFA with one factor after an update."""
     mean, factor, log_variance = state[0]
     variance, sd = jnp.exp(log_variance), jnp.exp(0.5 * log_variance)
@@ -148,7 +148,7 @@ def vifa_update(hidden: int, state: State, batch: Batch, noise: Array, count: Ar
     return adam(state, jnp.stack(clipped), count, hparams.lr)
 
 
-def swag_update(hidden: int, state: State, batch: Batch, noise: Array, count: Array, hparams: HParams) -> State:
+def swag_update(hidden: int, state: State, batch: JaxBatch, noise: Array, count: Array, hparams: JaxHParams) -> State:
     """Return the state of SWAG after a step of its trajectory."""
     weights, velocity, *collected = state
     error = jax.grad(partial(half_squared_error, hidden))(weights, batch.x[0], batch.y[0])
@@ -175,13 +175,13 @@ def swag_init(weights: Array) -> State:
 
 
 LOOPS = {
-    "map": Loop(with_adam, map_update, lambda dim: 0),
-    "mfvi": Loop(
+    "map": JaxLoop(with_adam, map_update, lambda dim: 0),
+    "mfvi": JaxLoop(
         lambda weights: with_adam(jnp.stack([weights, jnp.full_like(weights, INITIAL_LOG_SD)])),
         mfvi_update,
         lambda dim: dim,
     ),
-    "vifa": Loop(
+    "vifa": JaxLoop(
         lambda weights: with_adam(
             jnp.stack([jnp.zeros_like(weights), weights / jnp.linalg.norm(weights), jnp.zeros_like(weights)])
         ),
@@ -189,7 +189,7 @@ LOOPS = {
         lambda dim: VIFA_SAMPLES * (dim + 1),
         VIFA_SAMPLES,
     ),
-    "swag": Loop(swag_init, swag_update, lambda dim: 0, collect=swag_collect),
+    "swag": JaxLoop(swag_init, swag_update, lambda dim: 0, collect=swag_collect),
 }
 
 
@@ -211,7 +211,7 @@ def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
     x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
     keys = jax.random.split(jax.random.key(0), n_replicas)
     states = jax.vmap(lambda key: loop.init(INITIAL_SD * jax.random.normal(key, (network.dim,))))(keys)
-    hparams = HParams(*(jnp.full(n_replicas, value) for value in (1e-3, 1.0, 1.0, len(x))))
+    hparams = JaxHParams(*(jnp.full(n_replicas, value) for value in (1e-3, 1.0, 1.0, len(x))))
     shape = n_updates, n_replicas, loop.minibatches, schedule.minibatch
     rows = jnp.asarray(np.random.default_rng(0).integers(len(x), size=shape, dtype=np.int32))
     run, clock = jax.jit(partial(train, loop, network, collected)), clock_for("cpu")
@@ -226,12 +226,12 @@ def timed_loop(name: str, n_replicas: int) -> Callable[[], float]:
 
 
 def train(
-    loop: Loop,
+    loop: JaxLoop,
     network: MLP,
     phases: Sequence[bool],
     states: State,
     keys: Array,
-    hparams: HParams,
+    hparams: JaxHParams,
     x: Array,
     y: Array,
     rows: Array,
@@ -251,10 +251,10 @@ def train(
     """
     (hidden,), n_noise = network.hidden, loop.noise(network.dim)
 
-    def update_one(state: State, key: Array, rows: Array, count: Array, hparams: HParams) -> tuple[State, Array]:
+    def update_one(state: State, key: Array, rows: Array, count: Array, hparams: JaxHParams) -> tuple[State, Array]:
         key, draws = jax.random.split(key)
         noise = jax.random.normal(draws, (n_noise,))
-        return loop.update(hidden, state, Batch(x[rows], y[rows]), noise, count, hparams), key
+        return loop.update(hidden, state, JaxBatch(x[rows], y[rows]), noise, count, hparams), key
 
     update_all = jax.vmap(update_one, in_axes=(0, 0, 0, None, 0))
 

@@ -36,7 +36,7 @@ DTYPE = torch.float32
 REPEATS = 5
 
 
-class Cost(NamedTuple):
+class UpdateCost(NamedTuple):
     """Cost of a method on a network of D weights.
 
     Attributes:
@@ -54,7 +54,7 @@ class Cost(NamedTuple):
     update: float
 
 
-class Scale:
+class Size:
     """A large network, images for it, and plain SGD to compare with.
 
     Args:
@@ -75,7 +75,7 @@ class Scale:
         self._sgd = plain_sgd.minibatches(self.task.network, self.task.likelihood, self._data, batch_size)
         next(self._sgd)  # sets up
         _, peak = peak_during(lambda: next(self._sgd), device)
-        self.sgd = Cost("plain SGD", 1.0, 1.0, 1.0, self._vectors(peak))
+        self.sgd = UpdateCost("plain SGD", 1.0, 1.0, 1.0, self._vectors(peak))
         self._sgd_seconds: list[float] = []
 
     @property
@@ -83,7 +83,7 @@ class Scale:
         """Median seconds of all timed minibatches of plain SGD."""
         return median(self._sgd_seconds)
 
-    def cost(self, method: Method) -> Cost:
+    def cost(self, method: Method) -> UpdateCost:
         """Return the cost of a method that is adapted to the task."""
         plan = Schedule(N_IMAGES, self._batch_size, EPOCHS, method.batches_per_update).plan
         phases = Counter(method.phase(update, plan) for update in range(1, plan.n_updates + 1))
@@ -96,7 +96,7 @@ class Scale:
             peak = max(peak, phase_peak)
         state, optimiser = held(training.state)
         vectors = (self._vectors(size) for size in (state, optimiser, peak))
-        return Cost(method.name, ratio * method.members, *vectors)
+        return UpdateCost(method.name, ratio * method.members, *vectors)
 
     def _ratio(self, training: "_Training", phase: Any) -> float:
         """Return the time of an update over that of the SGD minibatches before and after it, median of `REPEATS`."""

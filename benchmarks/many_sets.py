@@ -19,7 +19,7 @@ N_ROWS, N_FEATURES, N_SPLITS = 500, 8, 20
 NAMES = tuple(f"made-up-{number:02}" for number in range(100))
 
 
-class Plan(NamedTuple):
+class PlannedCells(NamedTuple):
     """Numbers of methods, data sets and splits."""
 
     methods: int = 200
@@ -41,9 +41,9 @@ class Plan(NamedTuple):
         ]
 
 
-def plan_of(n_cells: int) -> Plan:
+def plan_of(n_cells: int) -> PlannedCells:
     """Return a plan of at least `n_cells` cells: that of 400,000 with fewer or more methods."""
-    whole = Plan()
+    whole = PlannedCells()
     return whole._replace(methods=max(1, -(-n_cells // (whole.datasets * whole.splits))))
 
 

@@ -36,7 +36,7 @@ EARLIER = 0, 10, 100, 1000
 REPEATS, CELLS = 3, 5
 
 
-class Line(NamedTuple):
+class ScalingLine(NamedTuple):
     """A straight line through measured seconds, by least squares.
 
     Attributes:
@@ -54,7 +54,7 @@ class Line(NamedTuple):
     r_squared: float
 
     @classmethod
-    def through(cls, counts: Sequence[int], seconds: Sequence[float]) -> "Line":
+    def through(cls, counts: Sequence[int], seconds: Sequence[float]) -> "ScalingLine":
         """Return the line through points."""
         slope, intercept = (float(part) for part in np.polyfit(counts, seconds, 1))
         residual, variance = np.var(np.asarray(seconds) - (slope * np.asarray(counts) + intercept)), np.var(seconds)
@@ -65,9 +65,9 @@ class Line(NamedTuple):
 class Scaling(NamedTuple):
     """Seconds of a fit by updates, and by training rows at a fixed number of epochs; of a cell by earlier cells."""
 
-    updates: Line
-    rows: Line
-    earlier: Line
+    updates: ScalingLine
+    rows: ScalingLine
+    earlier: ScalingLine
 
 
 def measure(on_measured: Callable[[], None] = lambda: None) -> Scaling:
@@ -81,13 +81,13 @@ def measure(on_measured: Callable[[], None] = lambda: None) -> Scaling:
         fit_seconds(N_ROWS, UPDATES[0])  # warms up
         cell_seconds(folders[EARLIER[0]], EARLIER[0], 1)
 
-        def line(counts: Sequence[int], seconds_of: Callable[[int, int], float]) -> Line:
+        def line(counts: Sequence[int], seconds_of: Callable[[int, int], float]) -> ScalingLine:
             seconds: dict[int, list[float]] = {count: [] for count in counts}
             for repeat in range(REPEATS):
                 for count in counts:
                     seconds[count].append(seconds_of(count, repeat))
                     on_measured()
-            return Line.through(counts, [median(repeats) for repeats in seconds.values()])
+            return ScalingLine.through(counts, [median(repeats) for repeats in seconds.values()])
 
         return Scaling(
             line(UPDATES, lambda updates, _: fit_seconds(N_ROWS, updates)),

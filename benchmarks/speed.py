@@ -220,10 +220,10 @@ def _relative_to_sgd(
     """Measure what methods cost on a large network relative to plain SGD, and print the rows."""
     import torch
 
-    from benchmarks.large_networks import Scale
+    from benchmarks.large_networks import Size
     from benchmarks.published_costs import published
 
-    scale = Scale(network, batch_size, torch.device(device))
+    scale = Size(network, batch_size, torch.device(device))
     suited = [method.suited_to(scale.task) for method in chosen]
     reasons = {method.name: method.excludes(scale.task) for method in suited}
     usable = [method for method in suited if reasons[method.name] is None]

@@ -25,8 +25,8 @@ from lockstep_bench.datasets.records import Dataset, File, Source, Split
 from lockstep_bench.datasets.registry import add, added, entry, names, problems, provider, published
 from lockstep_bench.datasets.splits import block_folds, fixed_splits, folds, held_out_splits
 from lockstep_bench.datasets.standardise import Standardisation, noise_precisions
+from lockstep_bench.datasets.storage.data_folder import data_dir
 from lockstep_bench.datasets.storage.download import fetch
-from lockstep_bench.datasets.storage.places import data_dir
 from lockstep_bench.datasets.storage.store import Availability, availability
 from lockstep_bench.full_name import require_full_name
 

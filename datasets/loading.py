@@ -10,7 +10,7 @@ from lockstep_bench.datasets.images import weights
 from lockstep_bench.datasets.images.weights import Weights
 from lockstep_bench.datasets.records import Dataset, Source, Split
 from lockstep_bench.datasets.registry import entry, published
-from lockstep_bench.datasets.storage import places, store
+from lockstep_bench.datasets.storage import data_folder, store
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
         Unavailable: files are missing or differ from the published ones.
         BrokenDataset: the reader of the set fails or contradicts the description of the set.
     """
-    source, folder = entry(name), places.data_dir(data_dir)
+    source, folder = entry(name), data_folder.data_dir(data_dir)
     # Checked first, so that the error about a set that was never fetched counts all files and not only the first.
     if faults := store.faults(source, folder, deep=False):
         raise store.unavailable(source, folder, faults)
@@ -57,7 +57,7 @@ def load_weights(name: str, data_dir: str | os.PathLike[str] | None = None) -> d
         ValueError: the name is that of a data set.
         Unavailable: the file is missing or differs from the published one.
     """
-    source, folder = published(name), places.data_dir(data_dir)
+    source, folder = published(name), data_folder.data_dir(data_dir)
     if not isinstance(source, Weights):
         raise ValueError(f"{name!r} is a data set, not trained weights; use `datasets.load({name!r})`")
     if faults := store.faults(source, folder, deep=True):

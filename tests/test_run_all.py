@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from lockstep_bench import methods
 from lockstep_bench import run as front_door
-from lockstep_bench.bench.execution.spare import Spare
+from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.methods.catalogue import registry
 from lockstep_bench.shared.schema import REGRESSION
 

@@ -10,7 +10,7 @@ from lockstep_bench.bench.console import display
 from lockstep_bench.bench.console.endings import NO_PROCESS
 from lockstep_bench.bench.console.runner import CellStore, run
 from lockstep_bench.bench.costs.workload import Surroundings, workload
-from lockstep_bench.bench.execution import longer, timing
+from lockstep_bench.bench.execution import longer_training, timing
 from lockstep_bench.bench.execution.pool import NoProcess
 from lockstep_bench.bench.execution.scheduler import Backend
 from lockstep_bench.bench.execution.workers import Worker
@@ -62,9 +62,9 @@ def train_longer(
     timeout: float | None,
 ) -> tuple[bool, Mapping[Cell, str]]:
     """Train cells for longer; return whether Ctrl-C ended it, and the status of those that could not be trained."""
-    trainings = longer.due(results, wanted, factor)
+    trainings = longer_training.due(results, wanted, factor)
     display.show_longer([*dict.fromkeys(training.of for training in trainings)], factor)
-    store, interrupted = longer.LongerTrainings(results, trainings), False
+    store, interrupted = longer_training.LongerTrainings(results, trainings), False
     if trainings:
         cells = list(dict.fromkeys(training.cell for training in trainings))
         with TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ EARLIER, SCALED, PROBED, RELATED, GUESSED = BASES = (
 SECONDS_PER_WORK = 3e-5  # the guess, by `Cell.work`: median of the 1,908 cells of uci in leaderboards/results
 
 
-class Estimate(NamedTuple):
+class CostEstimate(NamedTuple):
     """Estimate for a job on its worker.
 
     Attributes:
@@ -68,7 +68,7 @@ class Estimates:
                 for part in (key, key[:3], key[:2]):
                     self._rates.setdefault(part, []).append(seconds / work)
 
-    def of(self, cells: Sequence[Cell], rows: int) -> Estimate:
+    def of(self, cells: Sequence[Cell], rows: int) -> CostEstimate:
         """Return the estimate of a job.
 
         Args:
@@ -86,11 +86,11 @@ class Estimates:
             memory = probed.need.bytes_with(max(1, min(rows, rows_of(first) * len(cells))))
         for part, basis in ((key, EARLIER), (key[:3], SCALED), (key[:2], SCALED)):
             if rates := self._rates.get(part):
-                return Estimate(fsum(rates) / len(rates) * (work * len(cells)), memory, basis)
+                return CostEstimate(fsum(rates) / len(rates) * (work * len(cells)), memory, basis)
         if probed:
             basis = PROBED if self._measured(first) else RELATED
-            return Estimate(probed.seconds(cells, rows, work), memory, basis)
-        return Estimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
+            return CostEstimate(probed.seconds(cells, rows, work), memory, basis)
+        return CostEstimate(SECONDS_PER_WORK * (work * len(cells)), memory, GUESSED)
 
     def need(self, cell: Cell) -> Need:
         """Return the memory of a job: probed on this cell or on the one with the most features, else assumed."""

@@ -13,7 +13,7 @@ import pandas as pd
 
 from lockstep_bench.bench.costs.batching import ROOM, batches, rows_of, stack_rows, workers_per_device
 from lockstep_bench.bench.costs.calibration import Calibrations
-from lockstep_bench.bench.costs.estimates import GUESSED, SECONDS_PER_WORK, Estimate, Estimates
+from lockstep_bench.bench.costs.estimates import GUESSED, SECONDS_PER_WORK, CostEstimate, Estimates
 from lockstep_bench.bench.environment.machine import this_machine
 from lockstep_bench.bench.environment.provenance import host
 from lockstep_bench.bench.execution.workers import Worker, workers_on
@@ -37,7 +37,7 @@ class PlannedJob(NamedTuple):
 
     cells: tuple[Cell, ...]
     rows: int
-    estimate: Estimate
+    estimate: CostEstimate
 
 
 class Workload(NamedTuple):
@@ -173,7 +173,7 @@ def workload_elsewhere(todo: Sequence[Cell], workers: Sequence[Worker]) -> Workl
     kind = workers[0].device
     rows = ROOM[kind].rows
     jobs = [
-        PlannedJob(batch, rows, Estimate(SECONDS_PER_WORK * sum(cell.work for cell in batch), None, GUESSED))
+        PlannedJob(batch, rows, CostEstimate(SECONDS_PER_WORK * sum(cell.work for cell in batch), None, GUESSED))
         for batch in batches(todo, kind, len(workers), lambda cell: rows)
     ]
     return Workload(list(workers), _in_order(jobs, len(workers)), None)

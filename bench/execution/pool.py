@@ -8,7 +8,7 @@ from typing import Any
 
 from lockstep_bench.bench.evaluation.tuning.storing import StudyNotStored
 from lockstep_bench.bench.execution.run import ready, result_of_lost_process, run
-from lockstep_bench.bench.execution.spare import Spare
+from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.supervisor import Died, Stopped, Supervised, Timeout
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.jobs import Job

@@ -12,7 +12,7 @@ from typing import Protocol
 from joblib import Parallel, delayed
 
 from lockstep_bench.bench.execution.pool import Pool, run_on_worker
-from lockstep_bench.bench.execution.spare import Spare
+from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.supervisor import Stopped
 from lockstep_bench.bench.execution.workers import Worker
 from lockstep_bench.bench.experiment.jobs import Job

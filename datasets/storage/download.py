@@ -19,7 +19,7 @@ from lockstep_bench.datasets.errors import Unavailable, Unreachable
 from lockstep_bench.datasets.paths import regular
 from lockstep_bench.datasets.records import File
 from lockstep_bench.datasets.registry import Published, published
-from lockstep_bench.datasets.storage import places, store
+from lockstep_bench.datasets.storage import data_folder, store
 from lockstep_bench.datasets.storage.unpack import UnexpectedContent, limit, unpack
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def fetch(
         Unreachable: the server cannot be connected to.
         Unavailable: the set cannot be downloaded, the server's answer is refused, or the folder cannot be written.
     """
-    source, folder = published(name), places.data_dir(data_dir)
+    source, folder = published(name), data_folder.data_dir(data_dir)
     faults = store.faults(source, folder, deep=True)
     if not faults:
         return ()
@@ -200,7 +200,7 @@ def _explained(source: Published, folder: Path, url: str) -> Iterator[None]:
         raise Unavailable(source.name, f"what was sent for {url} is refused: {error}", retry) from error
     except OSError as error:
         reason = f"cannot write to {error.filename or folder}: {error.strerror or error}"
-        writable = f"choose a folder you can write to with --data-dir or {places.VARIABLE}"
+        writable = f"choose a folder you can write to with --data-dir or {data_folder.VARIABLE}"
         raise Unavailable(source.name, reason, writable) from error
 
 

@@ -12,7 +12,7 @@ from lockstep_bench.datasets.errors import BrokenDataset, Fault, Unavailable, in
 from lockstep_bench.datasets.paths import regular
 from lockstep_bench.datasets.records import Contents, File, Source
 from lockstep_bench.datasets.registry import Published, published
-from lockstep_bench.datasets.storage import places
+from lockstep_bench.datasets.storage import data_folder
 
 
 class OnDisk(Contents):
@@ -63,7 +63,7 @@ def availability(name: str, data_dir: str | os.PathLike[str] | None = None, deep
     Raises:
         UnknownDataset: nothing is registered under this name.
     """
-    folder = places.data_dir(data_dir)
+    folder = data_folder.data_dir(data_dir)
     try:
         source = published(name)
         problems = faults(source, folder, deep)
@@ -176,14 +176,15 @@ def remedy(source: Published, folder: Path) -> str:
     """Return how to get the files, in words."""
     if source.by_hand:
         target = folder / source.folder
-        return f"{source.by_hand} {target}, or point {places.VARIABLE} at a folder that holds {source.folder}"
+        return f"{source.by_hand} {target}, or point {data_folder.VARIABLE} at a folder that holds {source.folder}"
     command = ["python", "-m", "datasets", "fetch", source.name]
-    if folder != places.data_dir():
+    if folder != data_folder.data_dir():
         command += ["--data-dir", str(folder)]
     folders = sorted({os.path.dirname(f"{source.folder}/{file.path}".lstrip("/")) for file in source.files})
     place = os.path.commonpath(folders) or " and ".join(folders)
     return (
-        f"run `{shlex.join(command)}` where there is network, or point {places.VARIABLE} at a folder that holds {place}"
+        f"run `{shlex.join(command)}` where there is network, or point {data_folder.VARIABLE} at a folder that holds "
+        f"{place}"
     )
 
 

@@ -18,8 +18,7 @@ from lockstep_bench.leaderboards.site.cell_details import COLUMNS, TRAINED, Row
 from lockstep_bench.leaderboards.site.standings import Standings, standings_of
 from lockstep_bench.leaderboards.stats import Ranking, rank_on_datasets
 from lockstep_bench.leaderboards.stats.summary import BOARD, per_split, summarise, with_labelled_presets
-from lockstep_bench.leaderboards.tables.boards import Board, Sources, board
-from lockstep_bench.leaderboards.tables.boards import Row as BoardRow
+from lockstep_bench.leaderboards.tables.boards import Board, BoardRow, Sources, board
 from lockstep_bench.leaderboards.wording.commands import MODIFIED, changes
 from lockstep_bench.leaderboards.wording.run_facts import Failure, failures
 from lockstep_bench.methods import Card, card

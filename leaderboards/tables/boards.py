@@ -69,7 +69,7 @@ class BoardCell(NamedTuple):
     remark: str = ""
 
 
-class Row(NamedTuple):
+class BoardRow(NamedTuple):
     """A row of a table: measured results of a method, or what one source reports of it."""
 
     method: str
@@ -123,7 +123,7 @@ class Board(NamedTuple):
     headline: dict[str, Metric]
     others: dict[str, Metric]
     by_median: bool
-    rows: list[Row]
+    rows: list[BoardRow]
     fewer: set[str]
     sentence: str
     unmatched: list[Unmatched]
@@ -137,7 +137,7 @@ class Board(NamedTuple):
         """Return the largest number of splits that a method was run on; of the methods `fewer`, if asked for."""
         return max(row.n + row.n_failed for row in self.rows if (row.method in self.fewer) == fewer)
 
-    def rows_about(self, columns: dict[str, Metric], fewer: bool = False) -> list[Row]:
+    def rows_about(self, columns: dict[str, Metric], fewer: bool = False) -> list[BoardRow]:
         """Return the measured rows of a table, and its published rows that have one of the metrics `columns`.
 
         Args:
@@ -219,7 +219,7 @@ def board(summary: pd.DataFrame, rankings: Mapping[str, Ranking], published: pd.
     )
 
 
-def _fewer(measured: dict[str, Row], ranking: Ranking | None) -> set[str]:
+def _fewer(measured: dict[str, BoardRow], ranking: Ranking | None) -> set[str]:
     """Return the methods that were run on fewer splits than those with places in the ranking."""
     if ranking is None or not ranking.fewer:
         return set()
@@ -228,7 +228,7 @@ def _fewer(measured: dict[str, Row], ranking: Ranking | None) -> set[str]:
     return unranked | {row.method for row in ranking.fewer}
 
 
-def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking]) -> list[Row]:
+def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Ranking]) -> list[BoardRow]:
     places = {(row.method, name): row for name, ranking in rankings.items() for row in ranking.all_rows}
     of_method: dict[str, dict[str, Moments]] = {}
     for (method, name), values in means.items():
@@ -238,7 +238,7 @@ def _measured(summary: pd.DataFrame, means: Means, rankings: Mapping[str, Rankin
         cells = {name: _cell(v, places.get((method, name)), rankings.get(name)) for name, v in by_metric.items()}
         cells |= {name: BoardCell(hint=OLDER) for name in names if name not in cells}
         n, n_failed = (max(counts) for counts in zip(*((v.n, v.n_failed) for v in by_metric.values()), strict=True))
-        rows.append(Row(method, False, False, n, n_failed, _with_intervals(cells)))
+        rows.append(BoardRow(method, False, False, n, n_failed, _with_intervals(cells)))
     return rows
 
 
@@ -304,7 +304,9 @@ def outlier_in_words(values: Moments) -> str:
     return f"median {middle}, one split {farthest}"
 
 
-def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: Sources, by_median: bool) -> list[Row]:
+def _reported(
+    published: pd.DataFrame, names: list[str], means: Means, sources: Sources, by_median: bool
+) -> list[BoardRow]:
     """Return one row per method and source that report one of the metrics `names`."""
     relevant = published[published["metric"].isin(names)]
     rows = []
@@ -315,7 +317,7 @@ def _reported(published: pd.DataFrame, names: list[str], means: Means, sources: 
             for name, report in reports.groupby("metric")
         }
         ours = any(measured == method for measured, _ in means)
-        rows.append(Row(method, True, ours, 0, 0, cells))
+        rows.append(BoardRow(method, True, ours, 0, 0, cells))
     return sorted(rows, key=lambda row: row.method)
 
 

@@ -11,7 +11,7 @@ import typer
 from lockstep_bench.shared.door import Door
 from lockstep_bench.bench.console import display
 from lockstep_bench.bench.console.endings import stops
-from lockstep_bench.bench.execution.spare import Spare
+from lockstep_bench.bench.execution.spare_process import Spare
 from lockstep_bench.bench.execution.workers import workers_on
 from lockstep_bench.bench.experiment.available import check_data_folder
 from lockstep_bench.bench.experiment.request import InvalidRequest

@@ -14,13 +14,13 @@ from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.flagged_splits import notes_on_flagged
 from lockstep_bench.bench.experiment.noise_ranges import notes_on_noise_ranges
 from lockstep_bench.bench.experiment.resolved import Resolved
-from lockstep_bench.bench.results.earlier import notes_on_earlier_rows
+from lockstep_bench.bench.results.earlier_rows import notes_on_earlier_rows
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.run.request import RunRequest
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A request with its cells.
 
     Attributes:
@@ -45,7 +45,7 @@ class Plan:
         return surroundings(self.request.devices)
 
 
-def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> Plan:
+def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> RunPlan:
     """Return the plan of a request. Invalid files of its results folder are renamed, but in a dry run.
 
     Raises:
@@ -54,17 +54,17 @@ def plan_of(request: RunRequest, resolved: Resolved, results: Results) -> Plan:
     wanted = resolved.cells
     notes = [*notes_on_noise_ranges(wanted, request.data_dir), *notes_on_flagged(wanted)]
     if request.fresh:
-        return Plan(request, resolved, results, tuple(wanted), (), tuple(notes))
+        return RunPlan(request, resolved, results, tuple(wanted), (), tuple(notes))
     results.require_readable()
     renamed = () if request.dry_run else tuple(results.mend())
     notes = [*notes_on_earlier_rows(results.rows(), wanted, request.data_dir), *notes]
     todo = tuple(cell for cell in wanted if not results.has(cell))
     results.require_place(todo)
-    return Plan(request, resolved, results, todo, renamed, tuple(notes))
+    return RunPlan(request, resolved, results, todo, renamed, tuple(notes))
 
 
 @contextmanager
-def backend_and_workload(plan: Plan) -> Iterator[tuple[Backend | None, Workload]]:
+def backend_and_workload(plan: RunPlan) -> Iterator[tuple[Backend | None, Workload]]:
     """Yield the cluster that does the work, or None for this machine, and the jobs in their order.
 
     In a dry run, and where a GPU's memory has to be known, methods are tried for seconds.

@@ -7,15 +7,15 @@ from lockstep_bench.bench.console import display, forecast
 from lockstep_bench.bench.console.endings import INTERRUPTED, INVALID, NOT_OK
 from lockstep_bench.bench.console.outcome import show_outcome
 from lockstep_bench.bench.costs.workload import Workload
-from lockstep_bench.bench.execution import longer
+from lockstep_bench.bench.execution import longer_training
 from lockstep_bench.leaderboards.data.longer import LongerTraining, longer_trainings
 from lockstep_bench.leaderboards.stats.remarks import SIGNS
-from lockstep_bench.run.plan import Plan
+from lockstep_bench.run.plan import RunPlan
 from lockstep_bench.run.work import Work
 from lockstep_bench.shared.rows.reader import read_longer
 
 
-def show_plan(plan: Plan, load: Workload) -> None:
+def show_plan(plan: RunPlan, load: Workload) -> None:
     """Print what is wrong with the results folder, notes, and what is about to run."""
     resolved, results = plan.resolved, plan.results
     if not (plan.request.dry_run or plan.request.fresh):
@@ -27,14 +27,14 @@ def show_plan(plan: Plan, load: Workload) -> None:
     display.show_given(resolved.given)
 
 
-def show_forecast(plan: Plan, load: Workload) -> None:
+def show_forecast(plan: RunPlan, load: Workload) -> None:
     """Print how long the plan may take, and what would be trained for longer."""
     forecast.show(display.out, load)
     if factor := plan.request.longer:
-        display.show_longer(longer.planned(plan.results, plan.resolved.cells, factor), factor)
+        display.show_longer(longer_training.planned(plan.results, plan.resolved.cells, factor), factor)
 
 
-def report(plan: Plan, work: Work) -> int:
+def report(plan: RunPlan, work: Work) -> int:
     """Build the page, print the closing tables, and return the exit code."""
     request, resolved, results = plan.request, plan.resolved, plan.results
     if request.longer:
@@ -51,8 +51,8 @@ def report(plan: Plan, work: Work) -> int:
     return 0 if every and work.reproduced and not work.not_longer else NOT_OK
 
 
-def _gains(plan: Plan, factor: int) -> Sequence[LongerTraining]:
+def _gains(plan: RunPlan, factor: int) -> Sequence[LongerTraining]:
     """Return the longer trainings of the plan's cells that the results folder has."""
-    keys = {cell.key for cell in longer.sampled(plan.results, plan.resolved.cells)}
+    keys = {cell.key for cell in longer_training.sampled(plan.results, plan.resolved.cells)}
     every = longer_trainings(read_longer(plan.results.out).table.to_pandas())
     return [pair for pair in every if pair.key in keys and pair.factor == factor]

@@ -12,7 +12,7 @@ from lockstep_bench.bench.costs.workload import Workload
 from lockstep_bench.bench.execution.scheduler import Backend
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.native.libraries import obstacle
-from lockstep_bench.run.plan import Plan
+from lockstep_bench.run.plan import RunPlan
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Work:
     not_longer: Mapping[Cell, str] = field(default_factory=dict)
 
 
-def run_left(plan: Plan, backend: Backend, load: Workload) -> Work:
+def run_left(plan: RunPlan, backend: Backend, load: Workload) -> Work:
     """Run the cells that are left, while pages grow with them."""
     request, results, wanted = plan.request, plan.results, plan.resolved.cells
     if request.fresh and (aside := results.put_aside()):  # not before a cluster can be had
@@ -50,7 +50,7 @@ def run_left(plan: Plan, backend: Backend, load: Workload) -> Work:
         return Work(passes.run_cells(store, jobs, backend, load.weights, request.timeout, slow_fits))
 
 
-def run_further(plan: Plan, work: Work) -> Work:
+def run_further(plan: RunPlan, work: Work) -> Work:
     """Repeat cells for their times, and train cells for longer, where that was asked for."""
     request, results, wanted = plan.request, plan.results, plan.resolved.cells
     common = request.data_dir, request.timeout

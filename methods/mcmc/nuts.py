@@ -145,7 +145,7 @@ def sample(
     seeds = generator.integers(2**32, size=chains)
     with nuts_jax.float64_on_the_cpu():
         precision = 1.0 if noise_precision is None else noise_precision * y_scale**2
-        posterior = nuts_jax.Posterior(*_padded(x, y), prior_precision=prior_precision, noise_precision=precision)
+        posterior = nuts_jax.JaxPosterior(*_padded(x, y), prior_precision=prior_precision, noise_precision=precision)
         transitions = nuts_jax.transitions(network, likelihood.kind, warmup, max_tree_depth)
         length = warmup + draws
         recorded: dict[str, list[np.ndarray]] = {name: [] for name in RECORDED}

@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, Callable[[Array], jax.Array]] = {
 }
 
 
-class Posterior(NamedTuple):
+class JaxPosterior(NamedTuple):
     """The data and precisions that define a posterior of weights.
 
     Attributes:
@@ -93,7 +93,7 @@ LOG_LIKELIHOODS: dict[str, Callable[[Array, Array, ArrayLike], Array]] = {
 }
 
 
-def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: Posterior) -> Array:
+def log_joint(network: MLP, kind: str, weights: jax.Array, posterior: JaxPosterior) -> Array:
     """Return log p(y | x, weights) + log N(weights; 0, I / prior_precision), ()."""
     data = LOG_LIKELIHOODS[kind](outputs(network, weights, posterior.x), posterior.y, posterior.noise_precision)
     alpha = posterior.prior_precision
@@ -105,12 +105,12 @@ class Transitions(NamedTuple):
     """Compiled transitions of one chain, for all posteriors of one network, likelihood and number of rows.
 
     Attributes:
-        init: (seed, weights (D,), Posterior) -> the state before the first transition.
-        step: (state, Posterior) -> the state after one more transition, during warm-up or after it.
+        init: (seed, weights (D,), JaxPosterior) -> the state before the first transition.
+        step: (state, JaxPosterior) -> the state after one more transition, during warm-up or after it.
     """
 
-    init: Callable[[int, np.ndarray, Posterior], HMCState]
-    step: Callable[[HMCState, Posterior], HMCState]
+    init: Callable[[int, np.ndarray, JaxPosterior], HMCState]
+    step: Callable[[HMCState, JaxPosterior], HMCState]
 
 
 @cache
@@ -124,13 +124,13 @@ def transitions(network: MLP, kind: str, warmup: int, max_tree_depth: int) -> Tr
         max_tree_depth: a transition has at most 2^max_tree_depth - 1 leapfrog steps.
     """
 
-    def potential(posterior: Posterior) -> Callable[[jax.Array], Array]:
+    def potential(posterior: JaxPosterior) -> Callable[[jax.Array], Array]:
         return lambda weights: -log_joint(network, kind, weights, posterior)
 
     # The data are arguments, not constants, so that one compiled program serves all folds.
     init, step = hmc(potential_fn_gen=potential, algo="NUTS")
 
-    def start(seed: int, weights: np.ndarray, posterior: Posterior) -> HMCState:
+    def start(seed: int, weights: np.ndarray, posterior: JaxPosterior) -> HMCState:
         key = jax.random.key(seed)
         return init(weights, warmup, max_tree_depth=max_tree_depth, model_args=(posterior,), rng_key=key)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks import large_networks, published_costs
-from benchmarks.large_networks import Scale, held
+from benchmarks.large_networks import Size, held
 from lockstep_bench import methods
 from lockstep_bench.bench.evaluation.tuning.tuner import Centred
 from lockstep_bench.methods.base import Method, Paper
@@ -56,7 +56,7 @@ def timed(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(large_networks, "time", clock)
     monkeypatch.setattr(large_networks.plain_sgd, "minibatches", lambda *arguments: iter(lambda: 4.0, None))
-    return Scale("cnn", 4, CPU), clock
+    return Size("cnn", 4, CPU), clock
 
 
 def test_the_ratio_is_per_minibatch_all_members_together_and_phases_count_by_their_share(timed):

@@ -19,7 +19,7 @@ from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.site.strengths import RUNTIME, Measured, measured
 from lockstep_bench.leaderboards.site.studies import Tuning, training, tuning
 from lockstep_bench.leaderboards.stats.remarks import legend
-from lockstep_bench.leaderboards.tables.boards import Row
+from lockstep_bench.leaderboards.tables.boards import BoardRow
 from lockstep_bench.leaderboards.wording.formats import difference_in_words, visible
 from lockstep_bench.leaderboards.wording.formulas import formula
 
@@ -45,7 +45,7 @@ class MethodSection(NamedTuple):
     suite: str
     preset: str
     columns: dict[str, Metric]
-    rows: list[tuple[str, Row]]
+    rows: list[tuple[str, BoardRow]]
     hparams: dict[str, list[tuple[str, str, str, str]]]
     measured: Measured
     plot: Plot | None

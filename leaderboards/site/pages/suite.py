@@ -11,7 +11,7 @@ from lockstep_bench.leaderboards.site.pages.overall import figures, matrix
 from lockstep_bench.leaderboards.site.pages.parts import PagePart, Rendered, placed
 from lockstep_bench.leaderboards.site.standings import Standings
 from lockstep_bench.leaderboards.stats.remarks import legend
-from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, Row
+from lockstep_bench.leaderboards.tables.boards import Board, BoardCell, BoardRow
 from lockstep_bench.leaderboards.wording.run_facts import RunWords, runs
 
 
@@ -158,7 +158,7 @@ def grid(site: Site, suite: str, preset: str, name: str, boards: list[Board], le
     return Grid(name, metric(name), [made.dataset for made in boards], methods, standings, rows, signs, *drawn)
 
 
-def _missing(row: Row, most: int) -> str:
+def _missing(row: BoardRow, most: int) -> str:
     """Return in words how many of `most` splits a mean does not include, and how many failed."""
     unfinished = f"{row.n} of {most} splits" if row.n + row.n_failed < most else ""
     return ", ".join(filter(None, (unfinished, f"{row.n_failed} failed" if row.n_failed else "")))

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lockstep_bench.bench.console.forecast import START_SECONDS, duration, makespan, show
 from lockstep_bench.bench.costs.batching import MIB
-from lockstep_bench.bench.costs.estimates import EARLIER, GUESSED, Estimate
+from lockstep_bench.bench.costs.estimates import EARLIER, GUESSED, CostEstimate
 from lockstep_bench.bench.costs.workload import PlannedJob, Workload
 from lockstep_bench.bench.execution.workers import workers_on
 from lockstep_bench.bench.experiment.cells import Cell
@@ -58,9 +58,9 @@ def shown(*planned: PlannedJob) -> str:
 def test_plan_shows_times_bases_workers_and_end():
     pair = (YACHT, replace(YACHT, split=1))
     text = shown(
-        PlannedJob(pair, 150, Estimate(70.0, 512 * MIB, EARLIER)),
-        PlannedJob((BOSTON,), 150, Estimate(30.0, None, GUESSED)),
-        PlannedJob((replace(YACHT, method="vifa"),), 150, Estimate(2.0, 50 * MIB, GUESSED)),
+        PlannedJob(pair, 150, CostEstimate(70.0, 512 * MIB, EARLIER)),
+        PlannedJob((BOSTON,), 150, CostEstimate(30.0, None, GUESSED)),
+        PlannedJob((replace(YACHT, method="vifa"),), 150, CostEstimate(2.0, 50 * MIB, GUESSED)),
     )
     lines = {line.split()[0]: " ".join(line.split()) for line in text.splitlines()}
     assert lines["yacht"] == "yacht 3 2 1 min 12 s 512 MiB earlier runs, rough guess"

@@ -7,7 +7,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 
-from lockstep_bench.bench.execution import spare
+from lockstep_bench.bench.execution import spare_process
 from lockstep_bench.bench.execution.pool import NoProcess, Pool, run_on_worker
 from lockstep_bench.bench.execution.run import result_of_lost_process
 from lockstep_bench.bench.execution.supervisor import Died, Stopped
@@ -92,7 +92,7 @@ class Unlucky:
 
 
 def test_processes_that_never_begin_are_told_with_their_last_words(monkeypatch, job, pool):
-    monkeypatch.setattr(spare, "Supervised", Unlucky)
+    monkeypatch.setattr(spare_process, "Supervised", Unlucky)
     with pytest.raises(NoProcess, match=r"3 processes of the worker 'alone' .* SIGSEGV\nlast words"):
         run_on_worker(job("map", 0), ALONE, pool=pool)
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.tasks import task_of
-from lockstep_bench.bench.results.earlier import space_of_cell
+from lockstep_bench.bench.results.earlier_rows import space_of_cell
 from lockstep_bench.leaderboards.__main__ import app
 from lockstep_bench.leaderboards.tables.search_ranges import Optimum, optima, position
 from lockstep_bench.methods.map import MAP

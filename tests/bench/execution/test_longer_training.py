@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from lockstep_bench.bench.execution.longer import LongerTrainings, due, planned, stretched
+from lockstep_bench.bench.execution.longer_training import LongerTrainings, due, planned, stretched
 from lockstep_bench.bench.execution.run import run
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.jobs import Job

@@ -11,8 +11,8 @@ from lockstep_bench.bench.environment.provenance import code_revision
 from lockstep_bench.bench.experiment.cells import Cell
 from lockstep_bench.bench.experiment.code import identity_of
 from lockstep_bench.bench.experiment.request import InvalidRequest
-from lockstep_bench.bench.results import earlier
-from lockstep_bench.bench.results.earlier import notes_on_earlier_rows, space_of_cell
+from lockstep_bench.bench.results import earlier_rows
+from lockstep_bench.bench.results.earlier_rows import notes_on_earlier_rows, space_of_cell
 from lockstep_bench.bench.results.folder import Results
 from lockstep_bench.shared.protocol import Protocol
 
@@ -126,5 +126,5 @@ def test_other_boards_give_no_notes(stored, other):
 
 def test_data_load_only_for_shared_boards(stored, monkeypatch):
     rows = stored(row(replace(CELL, preset="quick")))
-    monkeypatch.setattr(earlier.datasets, "load", lambda *_: pytest.fail("no row shares the board"))
+    monkeypatch.setattr(earlier_rows.datasets, "load", lambda *_: pytest.fail("no row shares the board"))
     assert notes_on_earlier_rows(rows, [CELL], None) == []

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from lockstep_bench.bench.execution import spare as module
+from lockstep_bench.bench.execution import spare_process as module
 
 
 def variable(name, *, on_progress):

@@ -3,12 +3,12 @@
 import pytest
 
 from benchmarks import scaling
-from benchmarks.scaling import Line, Scaling
+from benchmarks.scaling import ScalingLine, Scaling
 from benchmarks.trivial import trivial_cells
 
 
 def test_line_recovers_slope_and_intercept():
-    line = Line.through((10, 20, 40), (3.0, 5.0, 9.0))
+    line = ScalingLine.through((10, 20, 40), (3.0, 5.0, 9.0))
     assert (line.slope, line.intercept, line.r_squared) == pytest.approx((0.2, 1.0, 1.0))
 
 
@@ -33,7 +33,7 @@ def test_every_size_is_measured_as_announced(monkeypatch, tmp_path):
 
 
 def test_figure_has_three_labelled_panels(tmp_path):
-    line = Line.through((1, 2, 3), (1.0, 2.0, 3.5))
+    line = ScalingLine.through((1, 2, 3), (1.0, 2.0, 3.5))
     scaling.draw(Scaling(line, line, line), tmp_path / "out.svg")
     assert (tmp_path / "out.svg").read_text().count('id="axes_') == 3
 

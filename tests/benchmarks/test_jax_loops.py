@@ -38,7 +38,7 @@ def after_updates(loops, name):
     problem = Problem(NETWORK, Gaussian((0.1, 1.0)), hparams, number, torch.tensor(0.0), torch.tensor(1.0))
     state = method.init(problem, Noise(torch.randn(5000, generator=generator)))
     of_jax = tuple(jnp.asarray(leaf.numpy()) for leaf in tree_leaves(state))
-    jax_hparams = loops.HParams(*(jnp.float32(HPARAMS[key]) for key in HPARAMS), jnp.float32(N_TRAIN))
+    jax_hparams = loops.JaxHParams(*(jnp.float32(HPARAMS[key]) for key in HPARAMS), jnp.float32(N_TRAIN))
     chosen = loops.LOOPS[name]
     x, y = (torch.tensor(array, dtype=torch.float32) for array in synthetic())
     for update in range(1, N_UPDATES + 1):
@@ -49,7 +49,7 @@ def after_updates(loops, name):
         phase = Collection(collected, burn_in=0) if chosen.collect else None
         result = method.update(problem, state, Batch(x[rows], y[rows]), Noise(numbers), Step(count, phase))
         state = result[0] if type(result) is tuple else result
-        batch = loops.Batch(jnp.asarray(x[rows].numpy()), jnp.asarray(y[rows].numpy()))
+        batch = loops.JaxBatch(jnp.asarray(x[rows].numpy()), jnp.asarray(y[rows].numpy()))
         arguments = batch, jnp.asarray(numbers.numpy()), jnp.float32(update), jax_hparams
         of_jax = chosen.update(NETWORK.hidden[0], of_jax, *arguments)
         if collected:
@@ -81,7 +81,7 @@ def test_swag_scan_collects_at_its_phases(loops):
 
     loop, phases = loops.LOOPS["swag"], [False, False, True, False, True, False, True, False]
     states = jax.vmap(loop.init)(jnp.ones((2, NETWORK.dim)))
-    hparams = loops.HParams(*(jnp.full(2, value) for value in (1e-3, 1.0, 1.0, 277.0)))
+    hparams = loops.JaxHParams(*(jnp.full(2, value) for value in (1e-3, 1.0, 1.0, 277.0)))
     x, y = (jnp.asarray(array, jnp.float32) for array in synthetic())
     rows = jnp.zeros((len(phases), 2, 1, BATCH_SIZE), int)
     keys = jax.random.split(jax.random.key(0), 2)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import scaling
-from benchmarks.scaling import ScalingLine, Scaling
+from benchmarks.scaling import Scaling, ScalingLine
 from benchmarks.trivial import trivial_cells
 
 

@@ -57,7 +57,7 @@ def test_density_and_gradient_equal_torch(jax_part, likelihood, shape):
     expected = torch_log_joint(network, likelihood, x, y, alpha, beta, y_scale)(weights)
     expected.backward()
     with jax_part.float64_on_the_cpu():
-        posterior = jax_part.Posterior(*nuts._padded(x, y), alpha, beta * y_scale**2)
+        posterior = jax_part.JaxPosterior(*nuts._padded(x, y), alpha, beta * y_scale**2)
         density = jax.jit(jax.value_and_grad(partial(jax_part.log_joint, network, likelihood.kind)))
         value, gradient = density(weights.detach().numpy(), posterior)
     np.testing.assert_allclose(value, expected.detach(), rtol=1e-10)

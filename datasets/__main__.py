@@ -10,7 +10,7 @@ from lockstep_bench.shared.door import Door
 from lockstep_bench import datasets
 from lockstep_bench.datasets.errors import BrokenDataset, Unavailable, UnknownDataset, Unreachable
 from lockstep_bench.datasets.images.weights import WEIGHTS
-from lockstep_bench.datasets.options import folder
+from lockstep_bench.shared.options import folder
 
 app = Door(
     help="The benchmark's data sets: which there are, getting them, checking them, adding one.",

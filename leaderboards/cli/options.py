@@ -19,13 +19,6 @@ Folders = Annotated[
 ]
 
 
-def folder(text: str | Path) -> Path:
-    """Return the path of a folder; exit at an empty text, which as a path is the current folder."""
-    if not str(text):
-        raise typer.BadParameter("an empty text is no folder; write . for the current one")
-    return Path(text)
-
-
 def only(option: str, what: str) -> typer.models.OptionInfo:
     """Return an option that takes names, separated by commas."""
     names: typer.models.OptionInfo = typer.Option(option, metavar="A,B", help=f"Only these {what}.", show_default=False)

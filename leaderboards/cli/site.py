@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from lockstep_bench import leaderboards
-from lockstep_bench.leaderboards.cli.options import Folders, folder, read_folders, require_results, stop
+from lockstep_bench.leaderboards.cli.options import Folders, read_folders, require_results, stop
+from lockstep_bench.shared.options import folder
 from lockstep_bench.shared.texts import visible
 
 

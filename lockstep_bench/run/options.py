@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from typer import Option
 
-from lockstep_bench.datasets.options import folder
+from lockstep_bench.shared.options import folder
 
 LARGEST_SEED = 2**63 - 1  # what a column of results holds
 MOST_WORKERS, MOST_TIMES = 10_000, 1_000

@@ -1,18 +1,22 @@
 """From options to one frozen request, without a command line."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lockstep_bench import datasets
 from lockstep_bench.bench.experiment.request import InvalidRequest
 from lockstep_bench.run.options import How, Options, OwnTable, Ways, What, Where
 from lockstep_bench.run.request import request_of
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Iterator[Path]:
+    """An empty folder, in which a test is; tables that it registers are forgotten after it."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with datasets.added([]):
+        yield tmp_path
 
 
 def test_defaults_ask_for_uci_quick_on_the_cpu():

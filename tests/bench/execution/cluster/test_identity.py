@@ -35,7 +35,7 @@ def test_other_code_is_told_apart(field, value, said):
 
 
 def test_sources_change_with_a_files_name_or_content_and_nothing_else(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "folder_of", lambda package: tmp_path / package)
     file = tmp_path / "bench" / "a.py"
     file.parent.mkdir()
     file.write_text("one")

@@ -60,7 +60,7 @@ COVARIANCES = {
 
 
 class Described:
-    """What is said of a method beside its mathematics. An adapter says it in its class, our methods in `cards.toml`.
+    """Facts about a method beside its mathematics. An adapter says it in its class, our methods in `cards.toml`.
 
     Attributes:
         name: key in the registry.

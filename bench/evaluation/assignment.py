@@ -1,4 +1,4 @@
-"""What is to be learned: a method on splits of a data set, which are cells of a run or arrays in memory."""
+"""The assignment of an evaluation: a method on splits of a data set, which are cells of a run or arrays in memory."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ RECORDED_UPDATES = 50  # of a final fit, at which diagnostics along training are
 
 @dataclass(frozen=True)
 class PreparedFits:
-    """What an assignment comes to: what is trained, by whom, and who judges it.
+    """An assignment that is ready to run: its fits, their trainer and their scorer.
 
     Attributes:
         splits: The fits of each split.

@@ -32,7 +32,7 @@ class Kind:
 
     @property
     def evaluation(self) -> Callable[..., Any]:
-        """What makes the evaluation of a job, a torch device and a progress callback.
+        """Return the function that makes an evaluation of a job, a torch device and a progress callback.
 
         The method `run` of an evaluation yields the outcomes of all cells after each step, as far as they are known.
         """

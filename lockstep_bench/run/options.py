@@ -148,7 +148,7 @@ class Where:
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
-    """What is done instead of a plain run, or besides it."""
+    """Actions instead of a plain run, or besides it."""
 
     title: ClassVar[str] = "Other ways to go about it"
 

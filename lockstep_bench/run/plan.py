@@ -1,4 +1,4 @@
-"""What a request comes to: its cells, those that are left to run, and the notes that a person should read first."""
+"""The plan of a request: its cells, those that are left to run, and the notes that a person should read first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a person reads of a run: what is missing, the plan, the forecast of a dry run, the closing tables."""
+"""Messages of a run: the plan, the forecast of a dry run, the closing tables, and the exit code."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a request comes to, planned without a command line."""
+"""Plans of requests, made without a command line."""
 
 import pytest
 

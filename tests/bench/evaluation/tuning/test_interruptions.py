@@ -138,7 +138,7 @@ def test_trials_of_another_search_space_are_not_used(undisturbed, journal):
 
 
 def test_stored_trials_can_be_added_to_any_study(journal):
-    """As for optuna-dashboard, which opens studies in databases."""
+    """A database as optuna-dashboard opens it holds the trials of a study."""
     run(journal, "tpe")
     study = optuna.create_study(storage=f"sqlite:///{journal.with_suffix('.db')}")
     study.add_trials(read_study(journal).trials)

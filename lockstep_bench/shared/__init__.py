@@ -1,4 +1,4 @@
-"""The floor that runs and pages share: the schema and its reader, the protocol, the papers' entries, and what commands have.
+"""The floor that runs and pages share: schema, reader, protocol, entries of the papers, and what commands have.
 
 Imports nothing else of this project, and no torch.
 """

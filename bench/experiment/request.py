@@ -22,7 +22,7 @@ class Request:
         changes: values for fields of the preset's `Protocol`.
         seed: seed of the whole run.
         options: options of methods, each "METHOD:NAME=VALUE".
-        replication: entry of `bench.replications` that the request belongs to, which its rows name as their preset;
+        replication: entry of `shared.papers` that the request belongs to, which its rows name as their preset;
             "" for none.
     """
 

@@ -1,4 +1,4 @@
-"""The results folder: write, read, index and lock it.
+"""The results folder: its record, its files and its lock.
 
 Imports `bench.experiment`, `bench.environment` and `shared.schema`.
 """

@@ -11,7 +11,7 @@ class Apart(NamedTuple):
     """Results in two parts, which differ in `cells` and `choices` alone.
 
     Attributes:
-        replications: rows that were run for entries of `bench.replications`.
+        replications: rows that were run for entries of `shared.papers`.
         others: all other rows, which boards and standings use.
     """
 
@@ -24,7 +24,7 @@ def set_apart(results: Leaderboard, made_for: Iterable[Entry] | None = None) -> 
 
     Args:
         results: as read.
-        made_for: the entries; None for those of `bench.replications`.
+        made_for: the entries; None for those of `shared.papers`.
     """
     presets = {entry.rows for entry in (entries() if made_for is None else made_for)}
     chosen = results.cells["preset"].isin(presets).astype(bool)

@@ -1,4 +1,4 @@
-"""Every entry of `bench.replications` beside the rows that were run for it."""
+"""Every entry of `shared.papers` beside the rows that were run for it."""
 
 from collections.abc import Iterable
 from functools import cached_property

@@ -92,7 +92,7 @@ class Site:
         cells: with labelled presets (`summary.with_labelled_presets`).
         splits: result of `summary.per_split`.
         summary: result of `summary.summarise`.
-        replications: every table and figure of `bench.replications` beside its rows.
+        replications: every table and figure of `shared.papers` beside its rows.
         replicated: results with the rows of these alone.
         published: published numbers.
         sources: sources of published numbers, filled as boards are made.

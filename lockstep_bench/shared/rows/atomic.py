@@ -14,9 +14,7 @@ def write_atomically(content: bytes, path: Path) -> None:
         OSError: The file cannot be written; `filename` says where, also for a full disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(
-        f".{path.name}.tmp"
-    )  # a fixed name, so that the leftover of a killed process is overwritten
+    temporary = path.with_name(f".{path.name}.tmp")  # fixed, so that a killed process leaves one file at most
     try:
         temporary.unlink(missing_ok=True)
         with temporary.open("xb") as file:

@@ -1,4 +1,4 @@
-"""The entries of `bench.replications`, against the published numbers that they are compared with."""
+"""The entries of `shared.papers`, against the published numbers that they are compared with."""
 
 import pytest
 

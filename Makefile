@@ -1,5 +1,5 @@
 # `make` sets everything up and runs the benchmark; `make test` sets everything up, checks the code and passes the tests;
-# `make unit` passes those that take less than a minute together.
+# `make unit` passes those that take under three minutes together.
 # TORCH chooses the build: `make TORCH=torch==2.13.0`. It is named beside the project in one command, because pip then
 # chooses the torchvision that was made for that torch. ARGS goes to run_all.py: `make ARGS="--preset paper"`.
 

@@ -22,7 +22,7 @@ collect_ignore = ["assets"]  # packages of others with tests of their own
 FAULTY = TESTS / "faulty.py"
 
 # Folders and files, by the start of their path, whose tests train, sample, start processes or build a site.
-# All other tests are unit tests; `make unit` runs them in less than a minute.
+# All other tests are unit tests; `make unit` runs them in under three minutes.
 INTEGRATION = (
     "bench/arrays",
     "bench/conformance",

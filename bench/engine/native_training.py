@@ -18,6 +18,7 @@ from lockstep_bench.bench.engine.random_streams import RandomStream, next_step
 from lockstep_bench.bench.engine.stack import Stack
 from lockstep_bench.bench.engine.vectorise import replica_of
 from lockstep_bench.bench.native.compiler import NoCompiler
+from lockstep_bench.bench.native.layouts import ACROSS, WITHIN, Layout
 from lockstep_bench.bench.native.loop import ExampleInputs, Loop, Replicas, compile_loop
 from lockstep_bench.bench.native.values import Unsupported
 from lockstep_bench.methods.maths.noise import Noise
@@ -50,9 +51,12 @@ def native_training(
     )
     if not fits or schedule.plan.n_updates < MIN_UPDATES:
         return None
+    import os
+
+    layout = WITHIN if os.environ.get("LAYOUT") == "within" else ACROSS
     loops: dict[Hashable, Loop] = {}
     for phase in phases:
-        loop = _loop(stack, schedule, state, noise.length, phase)
+        loop = _loop(stack, schedule, state, noise.length, phase, layout)
         if isinstance(loop, str):
             note_obstacle(model.method.name, loop)
             return None
@@ -106,8 +110,8 @@ class NativeTraining:
         leaves, self._structure = tree_flatten(state)
         fixed = tree_flatten(stack.replicas)[0]
         self._loops, self._noise, self._dtype = loops, noise, stack.model.dtype
-        width = next(iter(loops.values())).width
-        self._replicas = Replicas(width, fixed, stack.data.x, stack.data.y, leaves, noise.states())
+        lanes = next(iter(loops.values())).lanes(len(leaves[0]))
+        self._replicas = Replicas(lanes, fixed, stack.data.x, stack.data.y, leaves, noise.states())
 
     def state(self) -> Any:
         """Return the present state; every tensor has a leading axis of R."""
@@ -128,7 +132,9 @@ class NativeTraining:
         self._replicas.advance(self._loops[phase], rows, first_update)
 
 
-def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable) -> Loop | str:
+def _loop(
+    stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase: Hashable, layout: Layout
+) -> Loop | str:
     """Return the loop of a phase, or why there is none; from this process's memory if it has tried before."""
     model, data = stack.model, stack.data
     replica, before = tree_map(replica_of, (stack.replicas, state))
@@ -138,7 +144,7 @@ def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase
     noise, count = torch.zeros(noise_length, dtype=model.dtype), torch.ones((), dtype=model.dtype)
     streams = ExampleInputs(data.x, data.y, index, noise, count)
     examples = [example.clone() for example in (*fixed, *streams.tensors(), *leaves)]
-    key = _key(stack, phase, examples)
+    key = _key(stack, (phase, layout), examples)
     if key is not None and key in _LOOPS:
         _LOOPS.move_to_end(key)
         return _LOOPS[key]
@@ -160,7 +166,7 @@ def _loop(stack: Stack, schedule: Schedule, state: Any, noise_length: int, phase
     loop: Loop | str
     try:
         graph = trace(update, examples)
-        loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves)
+        loop = compile_loop(graph, values_of(graph, examples), fixed, streams, leaves, layout)
     except (Unsupported, NoCompiler) as reason:
         loop = str(reason)
     if key is not None:

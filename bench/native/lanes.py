@@ -1,4 +1,4 @@
-"""Arrays of replicas in lanes: for each block of replicas and each number, the numbers of all replicas of the block."""
+"""Arrays of replicas in blocks: for each block and each number, the numbers of all replicas of the block."""
 
 import ctypes
 from collections.abc import Sequence
@@ -9,20 +9,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-ALIGNMENT = 128  # bytes, of the longest SIMD value
+from lockstep_bench.bench.native.layouts import ALIGNMENT
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """The layout of R replicas. Lanes of the last block that have no replica of their own repeat the last replica.
+    """The blocks of R replicas. Lanes of the last block that have no replica of their own repeat the last replica.
 
     Attributes:
-        width: lanes, which is replicas in a block.
+        width: replicas in a block.
         n_replicas: R.
+        slack: numbers after those of each block, of any value.
     """
 
     width: int
     n_replicas: int
+    slack: int = 0
 
     @property
     def n_blocks(self) -> int:
@@ -30,20 +32,22 @@ class Lanes:
         return -(-self.n_replicas // self.width)
 
     def spread(self, leaf: Tensor) -> np.ndarray:
-        """Return a tensor (R, ...) in lanes, (blocks, numbers, width); true is -1."""
+        """Return a tensor (R, ...) in blocks, (blocks, numbers + slack, width); true is -1."""
         flat = leaf.detach().reshape(self.n_replicas, leaf[0].numel())
         if flat.dtype == torch.bool:
             flat = -flat.to(torch.int32)
         missing = self.n_blocks * self.width - self.n_replicas
         padded = torch.cat([flat, flat[-1:].expand(missing, -1)])
         blocks = padded.reshape(self.n_blocks, self.width, flat.shape[1]).transpose(1, 2).numpy()
-        spread = aligned(blocks.shape, blocks.dtype)
-        spread[...] = blocks
+        spread = aligned((self.n_blocks, flat.shape[1] + self.slack, self.width), blocks.dtype)
+        spread[:, : flat.shape[1]] = blocks
+        spread[:, flat.shape[1] :] = 0
         return spread
 
     def joined(self, spread: np.ndarray) -> np.ndarray:
-        """Return an array in lanes as one of replicas, (R, numbers)."""
-        flat = spread.transpose(0, 2, 1).reshape(self.n_blocks * self.width, spread.shape[1])
+        """Return an array in blocks as one of replicas, (R, numbers)."""
+        numbers = spread[:, : spread.shape[1] - self.slack]
+        flat = numbers.transpose(0, 2, 1).reshape(self.n_blocks * self.width, numbers.shape[1])
         return np.ascontiguousarray(flat[: self.n_replicas])
 
 

@@ -13,6 +13,7 @@ from torch.fx import GraphModule, Node
 
 from lockstep_bench.bench.native.delays import delay
 from lockstep_bench.bench.native.lanes import Lanes, address, addresses, aligned
+from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.libraries import compiled
 from lockstep_bench.bench.native.lowering import lower
 from lockstep_bench.bench.native.nests import bind
@@ -50,15 +51,16 @@ class Loop:
     Attributes:
         library: with the functions `run`, `width` and `workspace_bytes`.
         chains: leaves that exchange their memory with that of the next state of the first of them, after an update.
+        layout: of the memory.
     """
 
     library: ctypes.CDLL
     chains: tuple[tuple[int, ...], ...]
+    layout: Layout
 
-    @property
-    def width(self) -> int:
-        """Replicas in a block, which is lanes in a SIMD value."""
-        return int(self.library.width())
+    def lanes(self, n_replicas: int) -> Lanes:
+        """Return the blocks of so many replicas."""
+        return Lanes(int(self.library.width()), n_replicas, self.layout.slack)
 
 
 def compile_loop(
@@ -67,6 +69,7 @@ def compile_loop(
     fixed: Sequence[Tensor],
     streams: ExampleInputs,
     state: Sequence[Tensor],
+    layout: Layout,
 ) -> Loop:
     """Return the training loop of a graph.
 
@@ -76,6 +79,7 @@ def compile_loop(
         fixed: example tensors of one replica that stay the same during training.
         streams: example tensors of what an update reads.
         state: example tensors of one replica.
+        layout: of the memory.
 
     Raises:
         Unsupported: if an operation has no native form.
@@ -91,17 +95,17 @@ def compile_loop(
     program = lower(module, examples, [*constant, *data, *read, *leaves])
     delay(program)
     origins = bind(program, leaves)
-    library = compiled(source_of(program, constant, leaves, origins, *read))
+    library = compiled(source_of(program, constant, leaves, origins, *read, layout))
     for function in (library.width, library.workspace_bytes):
         function.restype = ctypes.c_int64
-    return Loop(library, tuple(map(tuple, chains(origins))))
+    return Loop(library, tuple(map(tuple, chains(origins))), layout)
 
 
 class Replicas:
-    """The state of R replicas in lanes, which loops advance.
+    """The state of R replicas, which loops advance.
 
     Args:
-        width: of the loops.
+        lanes: the blocks of the loops.
         fixed: tensors (R, ...) that stay the same.
         x: (N, P), float64.
         y: (N,), float64.
@@ -111,14 +115,14 @@ class Replicas:
 
     def __init__(
         self,
-        width: int,
+        lanes: Lanes,
         fixed: Sequence[Tensor],
         x: Tensor,
         y: Tensor,
         state: Sequence[Tensor],
         generators: np.ndarray,
     ):
-        self._lanes = Lanes(width, len(state[0]))
+        self._lanes = lanes
         self._like = list(state)
         self._fixed = [self._lanes.spread(leaf) for leaf in fixed]
         self._x, self._y = (np.ascontiguousarray(part.numpy(), dtype=np.float64) for part in (x, y))

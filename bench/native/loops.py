@@ -1,21 +1,39 @@
 """Writes loop nests in C++."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 
+from lockstep_bench.bench.native.layouts import Layout, lane_axis
+from lockstep_bench.bench.native.memory import operands
 from lockstep_bench.bench.native.operators import C_TYPES, LANES
-from lockstep_bench.bench.native.values import Call, Compute, Nest, Reduce, Shape, Value, View, contiguous_strides
+from lockstep_bench.bench.native.values import (
+    Call,
+    Compute,
+    Nest,
+    Reduce,
+    Shape,
+    Statement,
+    StoreStep,
+    Value,
+    View,
+    contiguous_strides,
+)
 
 
 class LoopWriter:
     """Writes nests; collects the constants that they read.
 
+    Args:
+        layout: of the memory.
+
     Attributes:
         constants: values that are the same for all replicas, and the names of their C++ arrays.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
         self.constants: dict[Value, str] = {}
 
     def lines(self, nests: Sequence[Nest]) -> Iterator[str]:
@@ -26,89 +44,178 @@ class LoopWriter:
                 assert isinstance(call, Call)
                 targets = [address(View.of(value)) for value in call.targets]
                 yield call.text.format(*targets, *map(address, call.operands))
-            else:
-                yield from self._loops(nest, nest.domain)
+            elif nest.statements:
+                yield from _NestWriter(self, nest, nest.domain).lines()
 
     def declarations(self) -> Iterator[str]:
         """Yield the arrays of the constants."""
         for value, name in self.constants.items():
             assert value.constant is not None
             numbers = ", ".join(map(_number, value.constant.flatten().tolist()))
-            yield f"static const {C_TYPES[value.dtype]} {name}[] = {{{numbers}}};"
+            length = value.size + self.layout.slack
+            yield f"static const {C_TYPES[value.dtype]} {name}[{length}] = {{{numbers}}};"
 
-    def _loops(self, nest: Nest, domain: Shape) -> Iterator[str]:  # noqa: C901 (a nest is written from top to bottom)
+
+class _NestWriter:
+    """Writes one nest.
+
+    What all reductions sum over is innermost. With a pass over memory for each term, VIFA took a tenth longer.
+    """
+
+    def __init__(self, writer: LoopWriter, nest: Nest, domain: Shape):
+        self._writer, self._across = writer, writer.layout.across
+        if not self._across:
+            nest, domain = _merged(nest, domain)
+        self._nest, self._domain = nest, domain
         reductions = [statement for statement in nest.statements if isinstance(statement, Reduce)]
-        names = {statement: f"a{number}" for number, statement in enumerate(reductions)}
-        # What all reductions sum over is innermost. With a pass over memory for each term, VIFA took a tenth longer.
-        summed = reductions[0].axes if len({statement.axes for statement in reductions}) == 1 else ()
+        self._names = {statement: f"a{number}" for number, statement in enumerate(reductions)}
+        innermost = reductions[0].axes if len({statement.axes for statement in reductions}) == 1 else ()
         depth = len(domain)
-        order = [axis for axis in range(depth) if axis not in summed] + list(summed)
+        self._order = [axis for axis in range(depth) if axis not in innermost] + list(innermost)
         # An accumulator is a register, declared at a level of the loops, if all loops below that level are summed over.
-        registers = {
+        self._levels = {
             statement: depth - len(statement.axes)
-            for statement in names
-            if statement.axes == tuple(order[depth - len(statement.axes) :])
+            for statement in reductions
+            if statement.axes == tuple(self._order[depth - len(statement.axes) :])
         }
+        summed = {axis for statement in reductions for axis in statement.axes}
+        self._lane_axis = None if self._across else lane_axis(domain, _views(nest, domain), summed)
+
+    def lines(self) -> Iterator[str]:
         yield "{"
-        for statement in names:
-            if statement not in registers:
-                target = View.of(statement.target)
-                yield f"for (int i = 0; i < {statement.target.size}; i++) {address(target)}[i] = {statement.start};"
-        for level in range(depth + 1):
-            for statement in names:
-                if registers.get(statement) == level:
-                    yield f"{LANES[statement.target.dtype]} {names[statement]} = {statement.start};"
-            if level < depth:
-                yield _loop(order[level], domain)
-        yield from self._body(nest, domain, {statement: names[statement] for statement in registers})
-        for level in reversed(range(depth + 1)):
-            for statement in names:
-                if registers.get(statement) == level:
-                    yield f"{_sum_of(statement, domain)} = {names[statement]};"
-            if level:
-                yield "}"
+        for statement, name in self._names.items():
+            if statement not in self._levels:
+                target = address(View.of(statement.target))
+                begun = self._stored(f"{target} + i", statement.start, "1", 1)
+                yield f"for (int i = 0; i < {statement.target.size}; i++) {begun}"
+        yield from self._loops(0, "W" if self._across else "1")
         yield "}"
 
-    def _body(self, nest: Nest, domain: Shape, registers: dict[Reduce, str]) -> Iterator[str]:
+    def _loops(self, level: int, lanes: str) -> Iterator[str]:
+        """Yield the loops from a level on; `lanes` is how many lanes are in use, in C++."""
+        begun = [statement for statement, at in self._levels.items() if at == level]
+        for statement in begun:
+            yield f"{LANES[statement.target.dtype]} {self._names[statement]} = {statement.start};"
+        if level == len(self._order):
+            yield from self._body(lanes)
+        else:
+            axis = self._order[level]
+            index, size = f"i{axis}", self._domain[axis]
+            if axis != self._lane_axis:
+                yield f"for (int {index} = 0; {index} < {size}; {index}++) {{"
+                yield from self._loops(level + 1, lanes)
+                yield "}"
+            else:
+                yield f"for (int {index} = 0; {index} + W <= {size}; {index} += W) {{"
+                yield from self._loops(level + 1, "W")
+                yield f"}} if (constexpr int {index} = {size} / W * W; {index} < {size}) {{"
+                yield from self._loops(level + 1, f"{size} % W")
+                yield "}"
+        for statement in begun:
+            yield self._written(self._sum_of(statement), self._names[statement], lanes)
+
+    def _body(self, lanes: str) -> Iterator[str]:
         known: dict[Value, str] = {}
-        for number, statement in enumerate(nest.statements):
+        for number, statement in enumerate(self._nest.statements):
             if isinstance(statement, Compute):
-                texts = [self._read(view, known) for view in statement.operands]
+                texts = [self._read(view, known, lanes) for view in statement.operands]
                 target = statement.target
                 known[target] = f"t{number}"
                 yield f"const {LANES[target.dtype]} t{number} = {statement.expression.format(*texts)};"
                 if target.stored:
-                    yield f"{element(_over(target, domain))} = t{number};"
+                    yield self._written(_over(target, self._domain), f"t{number}", lanes)
             elif isinstance(statement, Reduce):
-                accumulator = registers.get(statement) or _sum_of(statement, domain)
-                text = statement.combine.format(accumulator, self._read(statement.operand, known))
-                yield f"{accumulator} = {text};"
+                operand, target_view = self._read(statement.operand, known, lanes), self._sum_of(statement)
+                name = self._names[statement] if statement in self._levels else ""
+                text = statement.combine.format(name or self._element(target_view, lanes), operand)
+                yield f"{name} = {text};" if name else self._written(target_view, text, lanes)
             elif not isinstance(statement, Call):
-                yield f"{element(statement.target)} = {self._read(statement.operand, known)};"
+                yield self._written(statement.target, self._read(statement.operand, known, lanes), lanes)
 
-    def _read(self, view: View, known: dict[Value, str]) -> str:
+    def _read(self, view: View, known: dict[Value, str], lanes: str) -> str:
         """Return the expression of a window's number at the present indices of the loops."""
         value = view.value
         if value in known and view.is_whole:
             return known[value]
         if value.constant is None:
-            return element(view)
+            return self._element(view, lanes)
         numbers = value.constant.flatten()
+        sign = "-" if value.dtype == torch.bool else ""
         if len(numbers) and bool((numbers == numbers[0]).all()):
-            text = _number(numbers[0].item())
-        else:
-            text = f"{self.constants.setdefault(value, f'c{len(self.constants)}')}[{_position(view)}]"
-        return f"splat({C_TYPES[value.dtype]}({'-' if value.dtype == torch.bool else ''}{text}))"
+            return f"splat({C_TYPES[value.dtype]}({sign}{_number(numbers[0].item())}))"
+        name = self._writer.constants.setdefault(value, f"c{len(self._writer.constants)}")
+        if self._across:
+            return f"splat({C_TYPES[value.dtype]}({sign}{name}[{_position(view)}]))"
+        return sign + self._loaded(name, view, lanes)
+
+    def _element(self, view: View, lanes: str) -> str:
+        start = address(View(view.value, view.shape, view.strides))
+        return f"{start}[{_position(view)}]" if self._across else self._loaded(start, view, lanes)
+
+    def _loaded(self, start: str, view: View, lanes: str) -> str:
+        """Return the expression of the numbers of a window in the lanes of one replica."""
+        kind, place = LANES[view.value.dtype], f"{start} + {_position(view)}"
+        step = 1 if self._lane_axis is None else view.strides[self._lane_axis]
+        if step == 0:
+            return f"splat(*({place}))"
+        return f"load<{kind}>({place})" if step == 1 else f"strided<{kind}, {lanes}>({place}, {step})"
+
+    def _written(self, view: View, text: str, lanes: str) -> str:
+        start = address(View(view.value, view.shape, view.strides))
+        step = 1 if self._lane_axis is None else view.strides[self._lane_axis]
+        return self._stored(f"{start} + {_position(view)}", text, lanes, step)
+
+    def _stored(self, place: str, text: str, lanes: str, step: int) -> str:
+        if self._across:
+            return f"*({place}) = {text};"
+        return f"store<{lanes}>({place}, {text});" if step == 1 else f"scatter<{lanes}>({place}, {text}, {step});"
+
+    def _sum_of(self, statement: Reduce) -> View:
+        """Return the window onto a reduction's result that loops over the domain go through."""
+        kept = tuple(1 if axis in statement.axes else size for axis, size in enumerate(self._domain))
+        return _over(statement.target, kept)
 
 
-def _loop(axis: int, domain: Shape) -> str:
-    return f"for (int i{axis} = 0; i{axis} < {domain[axis]}; i{axis}++) {{"
+def _views(nest: Nest, domain: Shape) -> list[View]:
+    """Return what a nest reads from memory and writes, as windows of the domain's shape."""
+    computed, views = set[Value](), list[View]()
+    for statement in nest.statements:
+        views += [view for view in operands(statement) if not (view.value in computed and view.is_whole)]
+        if isinstance(statement, Compute):
+            computed.add(statement.target)
+            if statement.target.stored:
+                views.append(_over(statement.target, domain))
+        elif isinstance(statement, StoreStep):
+            views.append(statement.target)
+    return views
 
 
-def _sum_of(statement: Reduce, domain: Shape) -> str:
-    """Return the lvalue of a reduction's result at the present indices of the loops."""
-    kept = tuple(1 if axis in statement.axes else size for axis, size in enumerate(domain))
-    return element(_over(statement.target, kept))
+def _merged(nest: Nest, domain: Shape) -> tuple[Nest, Shape]:
+    """Return a nest with one axis in place of two neighbours, wherever everything goes through both as through one."""
+    for axis in range(len(domain) - 1):
+        views = _views(nest, domain)
+        sums = [statement.axes for statement in nest.statements if isinstance(statement, Reduce)]
+        if all(view.strides[axis] == view.strides[axis + 1] * domain[axis + 1] for view in views) and all(
+            (axis in axes) == (axis + 1 in axes) for axes in sums
+        ):
+            fewer = (*domain[:axis], domain[axis] * domain[axis + 1], *domain[axis + 2 :])
+            return _merged(Nest(fewer, [_with_merged(statement, axis) for statement in nest.statements]), fewer)
+    return nest, domain
+
+
+def _with_merged(statement: Statement, axis: int) -> Statement:
+    def merged(view: View) -> View:
+        shape = (*view.shape[:axis], view.shape[axis] * view.shape[axis + 1], *view.shape[axis + 2 :])
+        return View(view.value, shape, (*view.strides[:axis], *view.strides[axis + 1 :]), view.offset)
+
+    if isinstance(statement, Compute):
+        return replace(statement, operands=tuple(map(merged, statement.operands)))
+    if isinstance(statement, Reduce):
+        axes = tuple(at - (at > axis) for at in statement.axes if at != axis + 1)
+        return replace(statement, operand=merged(statement.operand), axes=axes)
+    if isinstance(statement, StoreStep):
+        return replace(statement, target=merged(statement.target), operand=merged(statement.operand))
+    return statement
 
 
 def address(view: View) -> str:
@@ -118,12 +225,6 @@ def address(view: View) -> str:
         value, place = value.home
         offset += place
     return f"({value.pointer} + {offset})" if offset else value.pointer
-
-
-def element(view: View) -> str:
-    """Return the lvalue of a window's number at the present indices of the loops."""
-    start = View(view.value, view.shape, view.strides)
-    return f"{address(start)}[{_position(view)}]"
 
 
 def _over(value: Value, domain: Shape) -> View:

@@ -4,21 +4,24 @@ A value's place is free again after the last nest that reads it, so that the wor
 """
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
-from lockstep_bench.bench.native.operators import BYTES, LANES
+from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.values import Call, Nest, Program, Reduce, Statement, StoreStep, Value, View
 
 
 class Workspace:
     """Places for values, given out from the start of one piece of memory.
 
+    Args:
+        layout: of the memory.
+
     Attributes:
-        size: bytes that are needed, for one lane.
+        size: bytes that are needed, divided by the layout's scale.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.size = 0
+        self._layout = layout
         self._n_values = 0
         self._free: list[tuple[int, int]] = []  # (offset, bytes) of places that can be used again
 
@@ -44,17 +47,17 @@ class Workspace:
             self._free += [(offset, size) for last, offset, size in in_use if last < start]
             in_use = [place for place in in_use if place[0] >= start]
             offset = self._reuse(value)
-            in_use.append((end, offset, bytes_of(value)))
+            in_use.append((end, offset, self._layout.bytes_of(value)))
             declarations.append(self._declaration(value, offset))
         return declarations
 
     def _grow(self, value: Value) -> int:
-        self.size += bytes_of(value)
-        return self.size - bytes_of(value)
+        self.size += self._layout.bytes_of(value)
+        return self.size - self._layout.bytes_of(value)
 
     def _reuse(self, value: Value) -> int:
         """Return the offset of the smallest free place that is large enough, or of a new one."""
-        wanted = bytes_of(value)
+        wanted = self._layout.bytes_of(value)
         fitting = [place for place in self._free if place[1] >= wanted]
         if not fitting:
             return self._grow(value)
@@ -68,13 +71,8 @@ class Workspace:
         if not value.pointer:
             self._n_values += 1
             value.pointer = f"v{self._n_values}"
-        kind = LANES[value.dtype]
-        return f"{kind}* const {value.pointer} = ({kind}*)(workspace + {offset} * W);"
-
-
-def bytes_of(value: Value) -> int:
-    """Return the bytes of a value in one lane."""
-    return prod(value.shape) * BYTES[LANES[value.dtype]]
+        kind = self._layout.type_of(value.dtype)
+        return f"{kind}* const {value.pointer} = ({kind}*)(workspace + {offset} * {self._layout.scale});"
 
 
 def root(value: Value) -> Value:

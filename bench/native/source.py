@@ -1,24 +1,27 @@
-"""Writes the C++ of a training loop: updates of all replicas of a stack, in blocks of as many as there are lanes."""
+"""Writes the C++ of a training loop: updates of all replicas of a stack, block by block.
+
+A block is as many replicas as there are lanes, or one replica (`bench.native.layouts`).
+"""
 
 from collections.abc import Sequence
 
+import torch
+
+from lockstep_bench.bench.native.layouts import Layout
 from lockstep_bench.bench.native.loops import LoopWriter
 from lockstep_bench.bench.native.memory import Workspace, stored_roots
-from lockstep_bench.bench.native.operators import LANES
 from lockstep_bench.bench.native.values import Program, Value
 
 TEMPLATE = """\
-#include "data.hpp"
-#include "elementary.hpp"
-#include "linalg.hpp"
-#include "random.hpp"
+#include "within.hpp"
 
 #include <utility>
 
 {constants}
 
-extern "C" int64_t width() {{ return W; }}
-extern "C" int64_t workspace_bytes() {{ return {workspace_bytes} * W; }}
+extern "C" int64_t width() {{ return {scale}; }}
+extern "C" int64_t workspace_bytes() {{ return {workspace_bytes} * {scale}; }}
+{opened}
 
 // Makes updates of the replicas of some blocks. `fixed`, `state` and `next_state` hold for each tensor the numbers of
 // all blocks. What an update computes goes to `next_state` where it cannot replace the old numbers. Then the two change
@@ -31,7 +34,7 @@ for (int64_t block = first_block; block < last_block; block++) {{
 {block_pointers}
 {once}
 for (int64_t update = 0; update < n_updates; update++) {{
-const F count[1] = {{splat(float(first_update + update))}};
+const {float} count[1] = {{{float}{{}} + float(first_update + update)}};
 {inputs}
 {update_pointers}
 {nests}
@@ -39,6 +42,7 @@ const F count[1] = {{splat(float(first_update + update))}};
 }}
 }}
 }}
+{closed}
 """
 
 
@@ -50,6 +54,7 @@ def source_of(
     index: Value,
     noise: Value,
     count: Value,
+    layout: Layout,
 ) -> str:
     """Return the C++ source of a program.
 
@@ -61,24 +66,26 @@ def source_of(
         index: row indices of the minibatches of an update.
         noise: random numbers of an update.
         count: number of the update.
+        layout: of the memory.
     """
-    workspace, writer = Workspace(), LoopWriter()
+    workspace, writer, scale = Workspace(layout), LoopWriter(layout), layout.scale
     separate = [number for number, origin in enumerate(origins) if origin is None]
-    block_pointers = [_pointer(value, f"fixed{number}", f"fixed[{number}]") for number, value in enumerate(fixed)]
-    block_pointers += [_pointer(value, f"state{number}", f"state[{number}]") for number, value in enumerate(state)]
+    block_pointers = [_pointer(value, f"fixed{number}", f"fixed[{number}]", layout) for number, value in enumerate(fixed)]
+    block_pointers += [_pointer(value, f"state{number}", f"state[{number}]", layout) for number, value in enumerate(state)]
     homes = {
         program.outputs[number].value: leaf.pointer for number, leaf in enumerate(state) if origins[number] == number
     }
     for number in separate:
         output = program.outputs[number].value
-        block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]"))
+        block_pointers.append(_pointer(output, f"next{number}", f"next_state[{number}]", layout))
         homes[output] = output.pointer
 
     count.pointer, index.pointer, noise.pointer = "count", "index", "noise"
     block_pointers.append(workspace.keep(index))
     inputs = [f"load_rows<{index.size}>(index, rows + update * n_replicas * {index.size}, block, n_replicas);"]
     if noise.size:
-        block_pointers += [workspace.keep(noise), "Sfc64& generator = *(Sfc64*)(generators + block * 4 * W);"]
+        place = f"generators + block * {4 + layout.slack} * {scale}"
+        block_pointers += [workspace.keep(noise), f"Sfc64& generator = *(Sfc64*)({place});"]
         inputs.append(f"fill_normal(generator, noise, {noise.size});")
     block_pointers += [workspace.keep(value) for value in stored_roots(program.once)]
     update_pointers = workspace.share(program, homes)
@@ -89,6 +96,10 @@ def source_of(
     return TEMPLATE.format(
         constants="\n".join(writer.declarations()),
         workspace_bytes=workspace.size,
+        scale=scale,
+        float=layout.type_of(torch.float32),
+        opened="" if layout.across else "namespace within {",
+        closed="" if layout.across else "}",
         **{
             name: "\n".join(lines)
             for name, lines in {
@@ -120,8 +131,8 @@ def chains(origins: Sequence[int | None]) -> list[list[int]]:
     return found
 
 
-def _pointer(value: Value, name: str, array: str) -> str:
+def _pointer(value: Value, name: str, array: str, layout: Layout) -> str:
     """Name a value's memory; return the declaration of the pointer to the present block's part of it."""
     value.pointer = name
-    kind = LANES[value.dtype]
-    return f"{kind}* {name} = ({kind}*){array} + block * {value.size};"
+    kind = layout.type_of(value.dtype)
+    return f"{kind}* {name} = ({kind}*){array} + block * {value.size + layout.slack};"

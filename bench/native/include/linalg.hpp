@@ -85,6 +85,14 @@ constexpr Panels divide(int m, int n, bool square) {
     return best;
 }
 
+// Return how many terms of an inner product are summed before they are added to the others: few enough for panels to
+// stay in the L1 cache.
+constexpr int depth_of(int m, int k, int n, bool lower) {
+    const Panels panels = divide(m, n, lower);
+    const bool reused = panels.rows > 1 && panels.columns > 1;
+    return reused ? ceil_div(k, ceil_div(k, 32)) : k;
+}
+
 // Add to, or set, a tile of C: the product of ROWS x depth numbers of A and depth x COLUMNS of B. A step from one row
 // of C to the next is SCM registers, one from a column to the next SCN, and so on.
 template <class V, int ROWS, int COLUMNS, int SAM, int SAK, int SBK, int SBN, int SCM, int SCN>
@@ -118,8 +126,7 @@ static void tiles(V* c, const V* a, const V* b, bool accumulate) {
     constexpr Panels panels = divide(M, N, LOWER);
     constexpr int ROWS = M / panels.rows, COLUMNS = N / panels.columns;  // of the smaller panels
     constexpr int TALL = M % panels.rows, WIDE = N % panels.columns;     // the number of panels with one more
-    constexpr bool REUSED = panels.rows > 1 && panels.columns > 1;
-    constexpr int BLOCKS = REUSED ? ceil_div(K, 32) : 1, DEPTH = ceil_div(K, BLOCKS);  // keeps panels in the L1 cache
+    constexpr int DEPTH = depth_of(M, K, N, LOWER);
     for (int k = 0; k < K; k += DEPTH) {
         const int depth = K - k < DEPTH ? K - k : DEPTH;
         const bool add = accumulate || k > 0;

@@ -1,0 +1,66 @@
+"""Which numbers share a SIMD value: those of different replicas, or neighbours of one replica."""
+
+from dataclasses import dataclass
+
+import torch
+
+from lockstep_bench.bench.native.operators import BYTES, C_TYPES, LANES
+from lockstep_bench.bench.native.values import Shape, Value, View
+
+SLACK = 32  # numbers after an array of one replica, see `include/within.hpp`
+ALIGNMENT = 128  # bytes, of the longest SIMD value
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the numbers of replicas lie in memory.
+
+    Attributes:
+        across: whether each lane holds another replica. Otherwise each lane holds another number of one replica.
+    """
+
+    across: bool
+
+    @property
+    def slack(self) -> int:
+        """Numbers after the array of a block that are read, or written, but not used."""
+        return 0 if self.across else SLACK
+
+    @property
+    def scale(self) -> str:
+        """C++ factor of all sizes in memory."""
+        return "W" if self.across else "1"
+
+    def type_of(self, dtype: torch.dtype) -> str:
+        """Return the C++ type of a number in memory."""
+        return LANES[dtype] if self.across else C_TYPES[dtype]
+
+    def bytes_of(self, value: Value) -> int:
+        """Return the bytes of a value, divided by `scale`."""
+        size = (value.size + self.slack) * BYTES[LANES[value.dtype]]
+        return size if self.across else -(-size // ALIGNMENT) * ALIGNMENT
+
+
+ACROSS, WITHIN = Layout(across=True), Layout(across=False)
+
+
+def lane_axis(domain: Shape, views: list[View], summed: set[int]) -> int | None:
+    """Return the axis of a nest along which the lanes of one replica lie: that which takes the fewest steps.
+
+    Args:
+        domain: lengths of the loops.
+        views: what the nest reads and writes, of the domain's shape.
+        summed: axes over which the nest reduces; a sum over lanes would have another order.
+    """
+    total = 1
+    for size in domain:
+        total *= size
+    costs = {}
+    for axis, size in enumerate(domain):
+        if axis not in summed:
+            lane_by_lane = sum(view.strides[axis] not in (0, 1) for view in views)
+            costs[axis] = total / size * (-(-size // LIKELY_LANES) * len(views) + lane_by_lane * size)
+    return min(costs, key=lambda axis: (costs[axis], -axis)) if costs else None
+
+
+LIKELY_LANES = 8
